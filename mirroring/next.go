@@ -240,7 +240,8 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 	if len(metadata) == 0 {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnrolled", Note: pairs.Describe(o) + " has a twin from now on"}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnrolled",
+		Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A

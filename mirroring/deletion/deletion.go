@@ -63,7 +63,8 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 		return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
 	case authority.DeleteAuthority:
 		authoritative := s.On(side.Other())
-		return deleted(authoritative, "DeletionPropagated", "deleted "+pairs.Describe(authoritative)+", because "+pairs.Describe(mirror)+", which a "+pairs.ControllerOf(mirror).Kind+" owns, was deleted")
+		return deleted(authoritative, "DeletionPropagated",
+			"deleted "+pairs.Describe(authoritative)+", because "+pairs.Describe(mirror)+", which a "+pairs.ControllerOf(mirror).Kind+" owns, was deleted")
 	case authority.DetachChildren:
 		return s.detach(s.Children[0], side)
 	case authority.ReleaseMirror:
@@ -83,7 +84,8 @@ func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
 // its end is not propagated; any other no longer names its owner.
 func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
-	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached", Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
+	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
+		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
 	if side == authority.MachineAPI && !pairs.Runs(child) {
 		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
@@ -108,7 +110,8 @@ func (s Deletion) releaseMirror(side authority.API) *pairs.Write {
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
 func (s Deletion) leftoverInfra() *pairs.Write {
-	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && pairs.PresenceOf(s.Infra) == authority.Present && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
+	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) &&
+		pairs.PresenceOf(s.Infra) == authority.Present && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
 		return deleted(s.Infra, "MirrorDeleted", "deleted "+pairs.Describe(s.Infra)+", because "+pairs.Describe(s.MachineAPI)+" is being deleted")
 	}
 	return s.ReleaseInfra(s.Infra)
@@ -126,7 +129,8 @@ func (s Deletion) idle(infra *unstructured.Unstructured) bool {
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
 func (s Deletion) unheld() bool {
-	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
+	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) &&
+		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
 // ReleaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
@@ -150,7 +154,8 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
 func (s Deletion) keepInfra() *pairs.Write {
-	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || pairs.PresenceOf(s.MachineAPI) != authority.Present {
+	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
+		pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(s.Infra, s.Core)}),
@@ -197,11 +202,13 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded", Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded",
+		Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
 }
 
-// ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
-// object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
+// ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a
+// CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to
+// do with its deletion.
 func (s Deletion) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
@@ -242,7 +249,8 @@ func (s Deletion) unlessOwner(w *pairs.Write) *pairs.Write {
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
 func (s Deletion) GivenToCluster() *pairs.Write {
-	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) || pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
+	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
+		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.ClusterOwns()}}),

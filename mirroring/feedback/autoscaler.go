@@ -87,7 +87,8 @@ func (f stream) limited() *pairs.Write {
 			}
 		}
 		if len(fields) > 0 {
-			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
+			return f.annotate(changes, fields,
+				fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
 		}
 	}
 	return nil
@@ -190,7 +191,8 @@ func (f stream) scaled() *pairs.Write {
 			}
 		}
 	}
-	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
+	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source,
+		Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
 		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
 }
 
@@ -305,5 +307,6 @@ func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	}
 	name := marks(other)[0]
 	return &pairs.Write{Verb: pairs.Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
-		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}), Note: "marked " + pairs.Describe(to) + " as the one to go, like " + pairs.Describe(from)}
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}),
+		Note:  "marked " + pairs.Describe(to) + " as the one to go, like " + pairs.Describe(from)}
 }

@@ -66,9 +66,10 @@ func (s hook) next() *pairs.Write {
 
 // carryHook writes what etcd's operator did to Cluster API's Machine.
 func (s hook) carryHook(value any, what string) *pairs.Write {
-	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed", Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
-		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
-		Note:  fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
+	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed",
+		Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
+		Patch:  pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
+		Note:   fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
 // dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.

@@ -87,7 +87,8 @@ func Copies(s *pairs.State, name string) *pairs.Write {
 	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(pairs.ValueAt(s.MachineAPI, path), value) {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, By: copyManager, Object: s.MachineAPI, Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
+	return &pairs.Write{Verb: pairs.Patch, By: copyManager, Object: s.MachineAPI,
+		Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
 		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, pairs.Describe(s.MachineAPI), s.DescribeSource())}
 }
 

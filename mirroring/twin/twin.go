@@ -78,8 +78,10 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
 func (s Twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
-	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() && (pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
-		return pairs.OwnedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
+	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() &&
+		(pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
+		// One that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached.
+		return pairs.OwnedBy(set, true)
 	}
 	if s.Propagated() && s.gave(set) {
 		return pairs.OwnedBy(set, true)

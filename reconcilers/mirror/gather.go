@@ -119,7 +119,9 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	case err != nil || found:
 		return err
 	case pairs.PresenceOf(s.Cluster) == authority.Deleting:
-		s.Reason, s.Missing = pairs.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind)+pairs.Recreates
+		s.Reason = pairs.ReasonSurroundings
+		s.Missing = fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist",
+			s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind) + pairs.Recreates
 	case s.Cluster != nil:
 		s.Absent(s.Env.Platform.InfraCluster.Kind)
 	}

@@ -60,8 +60,8 @@ func livesIn(s *pairs.State) []facts.Surrounding {
 	return append(out, ownersDefinition(s)...)
 }
 
-// ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the mirror, the
-// owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
+// ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger
+// than the mirror, the owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
 func ownersDefinition(s *pairs.State) []facts.Surrounding {
 	mirror, side := s.Mirror()
 	owner, ok := authority.KindNamed(s.Kind.Parent)
