@@ -5,6 +5,6 @@
 // metadata.managedFields says (DESIGN §5). It decides, and writes nothing.
 //
 // Non-goals:
-//   - what is wanted: see conversion and reconcilers/mirror
+//   - what is wanted: see mirroring
 //   - the API server's own merge of an apply, which is what Takeover and Yield prepare
 package ownership

@@ -68,7 +68,8 @@ func (in *inputs) served(contents []content) bool {
 	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
 
-// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again, and the platform known.
+// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is
+// sound again, and the platform known.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
 	remnants := installation.Remnants(in.transports, in.lastGood)
 	var wanted []corev1.ConfigMap

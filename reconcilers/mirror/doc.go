@@ -5,7 +5,7 @@
 // authoritative object. It works in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation
 // of resources, › Deletion of Machines).
 //
-// A pass reads the objects of a pair (state), decides one next write (next, pure), and performs it. It reads a cache
+// A pass reads the objects of a pair (gather), asks mirroring.Next for one write, and sends it. It reads a cache
 // first. Only if that calls for a write does it read the same from the API server. It then performs one write after the
 // other, until none is left. It decides each write from what the last one returned.
 //
@@ -26,9 +26,10 @@
 //   - On Cluster API objects: the pause annotation, with everything else that it applies. It stops applying when
 //     Cluster API becomes the source.
 //   - On an authoritative object: the finalizer, the mark, the shared ownership of fields, and the owner of a
-//     Machine whose set is paused (owner.go).
+//     Machine whose set is paused.
 //
 // Non-goals:
+//   - what is written: see mirroring
 //   - the form of a field in the other API: see conversion
 //   - the rules of a deletion: see policies/authority
 //   - moving authority: see reconcilers/handoff. The mirror only reads status.authoritativeAPI.

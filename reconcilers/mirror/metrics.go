@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/poundlock/poundlock/internal/conditionmetric"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -43,13 +44,13 @@ func newMeters() (meters, error) {
 	return m, errors.Join(err, errAlone)
 }
 
-func (m meters) count(kind string, w *write, err error) {
+func (m meters) count(kind string, w *pairs.Write, err error) {
 	result := "success"
 	if err != nil {
 		result = "error"
 	}
-	m.writes.WithLabelValues(kind, string(w.verb), result).Inc()
-	if w.failure && err == nil {
-		m.failures.WithLabelValues(kind, w.reason).Inc()
+	m.writes.WithLabelValues(kind, string(w.Verb), result).Inc()
+	if w.Failure && err == nil {
+		m.failures.WithLabelValues(kind, w.Reason).Inc()
 	}
 }

@@ -4,36 +4,25 @@
 package mirror
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
-	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
-	"github.com/poundlock/poundlock/internal/versioned"
+	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // Options are the parameters of the mirror.
@@ -67,7 +56,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			converting: converting{now: o.Now}, environment: environment,
+			now: o.Now, environment: environment,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -91,8 +80,7 @@ type reconciler struct {
 	refusals    refusals
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners *sync.Mutex
-
-	converting
+	now    func() time.Time
 }
 
 // Reconcile looks at one pair and makes it equal.
@@ -101,7 +89,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(err)
 	}
-	w := r.next(s)
+	w := mirroring.Next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -114,18 +102,19 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
-	if r.next(s) == nil {
+	if mirroring.Next(s, r.now()) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
-	defer r.record(s)
-	return result(r.converge(ctx, s))
+	p := &pass{State: s}
+	defer r.record(p)
+	return result(r.converge(ctx, p))
 }
 
 // show makes the metrics what the objects of the pair are.
-func (r *reconciler) show(req reconcile.Request, s *state) {
-	r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
+func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
+	r.since.Show(r.kind.Name, req.NamespacedName, s.MachineAPI)
 	if r.kind.Scales {
-		r.alone.Show(r.kind.Name, req.NamespacedName, s.core)
+		r.alone.Show(r.kind.Name, req.NamespacedName, s.Core)
 	}
 }
 
@@ -147,160 +136,27 @@ func result(err error) (reconcile.Result, error) {
 const most = 200
 
 // converge performs one write after the other until the pair is equal.
-func (r *reconciler) converge(ctx context.Context, s *state) error {
-	var last *write
+func (r *reconciler) converge(ctx context.Context, p *pass) error {
+	var last *pairs.Write
 	for range most {
-		w := r.next(s)
+		w := mirroring.Next(p.State, r.now())
 		if w == nil {
 			return nil
 		}
-		if last != nil && w.repeats(last) {
-			return r.refused(ctx, s, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", describe(w.object), brief(w.fields))})
+		if last != nil && w.Repeats(last) {
+			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))})
 		}
-		if err := r.perform(ctx, s, w); err != nil {
-			return r.refused(ctx, s, w, err)
+		if err := r.perform(ctx, p, w); err != nil {
+			return r.refused(ctx, p, w, err)
 		}
 		last = w
 	}
-	return fmt.Errorf("mirroring %s %s: no end after %d writes", s.kind.Name, s.name, most)
+	return fmt.Errorf("mirroring %s %s: no end after %d writes", p.Kind.Name, p.Name, most)
 }
 
-// repeats reports whether w wants what was just written.
-func (w *write) repeats(last *write) bool {
-	return w.verb == last.verb && w.verb != remove && describe(w.object) == describe(last.object) && w.reason == last.reason &&
-		reflect.DeepEqual(w.fields, last.fields) && len(w.fields) > 0
+// pass is one over a pair, and what it has to report.
+type pass struct {
+	*pairs.State
+	// news are the events of what the pass has done so far.
+	news []news
 }
-
-// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
-// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
-func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
-	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
-		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
-	if passing || w.failure || isNetwork(err) {
-		return err
-	}
-	rest := r.refusals.note(key{Namespace: s.pair.MachineAPI, Name: s.name}, w, r.now())
-	if report := r.fails(s, "MirrorRefused", err.Error()); report != nil {
-		if failed := r.perform(ctx, s, report); failed != nil {
-			return errors.Join(err, failed)
-		}
-	}
-	return refused{err, rest}
-}
-
-// isNetwork reports whether no API server answered.
-func isNetwork(err error) bool {
-	var status apierrors.APIStatus
-	var kept *notKept
-	return !errors.As(err, &status) && !errors.As(err, &kept)
-}
-
-// perform sends one write and puts what came back into the state.
-func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
-	now := w.object.DeepCopy()
-	err := r.send(ctx, w, now)
-	r.count(s.kind.Name, w, err)
-	if err != nil {
-		return fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
-	}
-	r.tell(ctx, s, w)
-	if w.verb == remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-		if now, err = get(ctx, r.live, w.object.GroupVersionKind(), w.object.GetNamespace(), w.object.GetName()); err != nil {
-			return err
-		}
-	}
-	if w.verb == create {
-		s.made = now.GetUID()
-	}
-	s.store(w.object, now)
-	return nil
-}
-
-func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstructured) error {
-	if w.provided != nil {
-		r.owners.Lock()
-		defer r.owners.Unlock()
-		if err := w.provided(ctx, r.live); err != nil {
-			return err
-		}
-	}
-	switch w.verb {
-	case create:
-		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
-			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
-		}
-		o.SetResourceVersion(ofNothing)
-		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager))
-	case apply:
-		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
-	case patch:
-		return versioned.Patch(ctx, r.writer, o, w.patch, client.FieldOwner(cmp.Or(w.by, ownership.Manager)))
-	case patchStatus:
-		return versioned.PatchStatus(ctx, r.writer, o, w.patch, client.FieldOwner(ownership.Manager))
-	}
-	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
-}
-
-// ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.
-const ofNothing = "1"
-
-func uid(o *unstructured.Unstructured) *types.UID {
-	u := o.GetUID()
-	return &u
-}
-
-// propagation of a MachineSet's mirror orphans: its Machines follow their own twins, which the deletion of the
-// MachineSet authoritative may well have left alone (--cascade=orphan).
-func (w *write) propagation() metav1.DeletionPropagation {
-	if w.object.GetKind() == "MachineSet" {
-		return metav1.DeletePropagationOrphan
-	}
-	return metav1.DeletePropagationBackground
-}
-
-// tell logs every change, and keeps what a person asked for or must know of.
-func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
-	log.FromContext(ctx).Info("Mirror changed", "verb", w.verb, "written", describe(w.object), "reason", w.reason, "fields", w.fields)
-	about := s.machineAPI
-	if about == nil {
-		about = s.core
-	}
-	if about == nil || w.note == "" {
-		return
-	}
-	now := news{about: about, severity: corev1.EventTypeNormal, reason: w.reason, notes: []string{w.note}}
-	if w.failure || w.warning {
-		now.severity = corev1.EventTypeWarning
-	}
-	s.news = joined(s.news, now)
-}
-
-// news is an event that is to be recorded.
-type news struct {
-	about            *unstructured.Unstructured
-	severity, reason string
-	notes            []string
-}
-
-// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
-var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
-
-// joined adds what has happened to the events of the pass.
-func joined(all []news, now news) []news {
-	if last := len(all) - 1; last >= 0 && slices.Contains(routine, all[last].reason) && slices.Contains(routine, now.reason) &&
-		all[last].severity == now.severity && all[last].about.GetUID() == now.about.GetUID() {
-		now.notes = append(all[last].notes, now.notes...)
-		return append(all[:last:last], now)
-	}
-	return append(all, now)
-}
-
-// record sends the events of a pass.
-func (r *reconciler) record(s *state) {
-	for _, n := range s.news {
-		r.recorder.Eventf(n.about, nil, n.severity, n.reason, "Mirror", "%s", eventnote.Cut(strings.Join(n.notes, "; "), 1000))
-	}
-}
-
-// notKept is what an API server does that takes a write and stores something else.
-type notKept struct{ error }

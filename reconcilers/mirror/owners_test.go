@@ -4,7 +4,9 @@
 package mirror
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,11 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/fields"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 	"github.com/poundlock/poundlock/test/embedded"
 )
@@ -63,7 +70,7 @@ func serverFor(t *testing.T) client.Client {
 // preconditions: an apply with a resourceVersion alone does not demand that there be something; with one that no object has it demands that there be nothing.
 func preconditions(t *testing.T, c client.Client) {
 	apply := func(change func(*unstructured.Unstructured)) error {
-		o := parse(t, firstWant)
+		o := mirroringtest.Machine(t, firstWant)
 		change(o)
 		return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
 	}
@@ -71,19 +78,19 @@ func preconditions(t *testing.T, c client.Client) {
 	if err := apply(version); err != nil {
 		t.Errorf("an apply with a resourceVersion to what is gone, which used to be recreated: %v", err)
 	}
-	discard(t, c, parse(t, firstWant))
-	gone := parse(t, laterWant)
+	discard(t, c, mirroringtest.Machine(t, firstWant))
+	gone := mirroringtest.Machine(t, laterWant)
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
-	w := (&state{kind: kindNamed(t, "Machine"), machineAPI: gone}).become(parse(t, firstWant), gone)
-	if err := (&reconciler{writer: c}).send(t.Context(), w, w.object.DeepCopy()); w.verb != "apply" || !apierrors.IsConflict(err) {
-		t.Errorf("the mirror's %s to what is gone: %v", w.verb, err)
+	w := fields.Become(&pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.Object.DeepCopy()); w.Verb != "apply" || !apierrors.IsConflict(err) {
+		t.Errorf("the mirror's %s to what is gone: %v", w.Verb, err)
 	}
-	theirs := parse(t, laterWant)
+	theirs := mirroringtest.Machine(t, laterWant)
 	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&reconciler{writer: c}).send(t.Context(), &write{verb: create}, parse(t, firstWant)); !apierrors.IsConflict(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, &pairs.Write{Verb: pairs.Create}, mirroringtest.Machine(t, firstWant)); !apierrors.IsConflict(err) {
 		t.Errorf("creating over an object: %v", err)
 	}
 	discard(t, c, theirs)
@@ -101,11 +108,11 @@ const (
 // replaced makes an object, wants another in its place, and returns what is stored, owners of fields included.
 func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	t.Helper()
-	s := &state{kind: kindNamed(t, "Machine"), machineAPI: parse(t, `{metadata: {name: x}}`)}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
 	r := &reconciler{writer: c, live: c}
-	first, later := parse(t, firstWant), parse(t, laterWant)
+	first, later := mirroringtest.Machine(t, firstWant), mirroringtest.Machine(t, laterWant)
 	if how == byApplies {
-		if err := r.send(t.Context(), &write{verb: apply}, first.DeepCopy()); err != nil {
+		if err := r.send(t.Context(), s, &pairs.Write{Verb: pairs.Apply}, first.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,19 +123,19 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
 				t.Fatal(err)
 			}
-			w := s.become(want, live)
-			if w == nil || how == crashing && w.reason == "FieldsTakenOver" && want == first {
+			w := fields.Become(s, want, live)
+			if w == nil || how == crashing && w.Reason == "FieldsTakenOver" && want == first {
 				break
 			}
-			now := w.object.DeepCopy()
-			if err := r.send(t.Context(), w, now); err != nil {
+			now := w.Object.DeepCopy()
+			if err := r.send(t.Context(), s, w, now); err != nil {
 				t.Fatal(err)
 			}
-			if s.made = ""; w.verb == create {
-				s.made = now.GetUID()
+			if s.Made = ""; w.Verb == pairs.Create {
+				s.Made = now.GetUID()
 			}
 		}
-		s.made = ""
+		s.Made = ""
 	}
 	discard(t, c, live)
 	return stored(live)
@@ -137,11 +144,12 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 // stored leaves out what differs from one object to the next.
 func stored(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
-	metadata := below(o.Object, "metadata")
+	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, k := range []string{"uid", "resourceVersion", "creationTimestamp", "generation"} {
 		delete(metadata, k)
 	}
-	for _, e := range list(metadata["managedFields"]) {
+	managed, _ := metadata["managedFields"].([]any)
+	for _, e := range managed {
 		if m, ok := e.(map[string]any); ok {
 			delete(m, "time")
 		}
@@ -157,5 +165,64 @@ func discard(t *testing.T, c client.Client, o *unstructured.Unstructured) {
 	}
 	if err := c.Delete(t.Context(), free); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// nothingGoesWithItsSet: between the look at a set and the write to its Machine the set may go, and between the look at a set's Machines and
+// its release it may get one.
+func nothingGoesWithItsSet(t *testing.T, c client.Client) {
+	const machine = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, uid: mirror,
+		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: twin, controller: true, blockOwnerDeletion: true}]},
+		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+	const twin = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: mapi, uid: twin}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
+	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `
+	stored := func(kind, text string) *unstructured.Unstructured {
+		o := mirroringtest.Machine(t, text)
+		o.SetKind(kind)
+		if err := c.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	set := stored("MachineSet", `{metadata: {name: s, namespace: ns, finalizers: [`+authority.SyncFinalizer+`],
+		annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: MachineSet/s}},
+		spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {`+refs+`kind: AWSMachineTemplate}}}}}`)
+	s.Core = stored("Machine", `{metadata: {name: m, namespace: ns, labels: {set: s}}, spec: {`+refs+`kind: AWSMachine}}}`)
+	s.Parents[authority.ClusterAPI] = set
+	r := &reconciler{writer: c, live: c, owners: &sync.Mutex{}}
+
+	w := mirroring.Next(s, time.Now())
+	if w == nil || w.Reason != "OwnerRestored" {
+		t.Fatalf("the next write is %+v", w)
+	}
+	if err := c.Delete(t.Context(), set.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.send(t.Context(), s, w, w.Object.DeepCopy()); !apierrors.IsConflict(err) {
+		t.Errorf("giving a Machine to a set that is being deleted: %v", err)
+	}
+
+	going, err := get(t.Context(), c, set.GroupVersionKind(), "ns", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going, MachineAPI: s.Parents[authority.MachineAPI]}
+	release := mirroring.Next(sets, time.Now())
+	if release == nil || release.Reason != "Released" {
+		t.Fatalf("the next write is %+v", release)
+	}
+	w.Provided = pairs.Proviso{} // it was asked before the set was deleted
+	if err := r.send(t.Context(), s, w, w.Object.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.send(t.Context(), sets, release, going.DeepCopy()); !apierrors.IsConflict(err) {
+		t.Errorf("releasing a set that a Machine has come to belong to: %v", err)
+	}
+	if err := c.Delete(t.Context(), s.Core); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.send(t.Context(), sets, release, going.DeepCopy()); err != nil {
+		t.Errorf("releasing a set without Machines: %v", err)
 	}
 }

@@ -4,9 +4,16 @@
 package mirror
 
 import (
-	"reflect"
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 )
 
 // How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
@@ -30,17 +37,17 @@ type refusals struct {
 }
 
 type refusal struct {
-	write *write
+	write *pairs.Write
 	rest  time.Duration
 	until time.Time
 }
 
 // note remembers a refusal, and returns how long the write rests.
-func (r *refusals) note(k key, w *write, now time.Time) time.Duration {
+func (r *refusals) note(k key, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := firstRest
-	if last, known := r.at[k]; known && w.equals(last.write) {
+	if last, known := r.at[k]; known && w.Equals(last.write) {
 		rest = min(2*last.rest, mostRest)
 	}
 	if r.at == nil {
@@ -51,21 +58,43 @@ func (r *refusals) note(k key, w *write, now time.Time) time.Duration {
 }
 
 // left is how long a write rests yet; 0 of one that is due, or that was not refused. A pair that needs no such write is forgotten.
-func (r *refusals) left(k key, w *write, now time.Time) time.Duration {
+func (r *refusals) left(k key, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, known := r.at[k]
 	if !known {
 		return 0
 	}
-	if w == nil || !w.equals(last.write) {
+	if w == nil || !w.Equals(last.write) {
 		delete(r.at, k)
 		return 0
 	}
 	return max(0, last.until.Sub(now))
 }
 
-// equals reports whether two writes send the same.
-func (w *write) equals(other *write) bool {
-	return w.verb == other.verb && reflect.DeepEqual(w.patch, other.patch) && reflect.DeepEqual(w.object.Object, other.object.Object)
+// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
+// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
+func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err error) error {
+	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
+		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
+	if passing || w.Failure || isNetwork(err) {
+		return err
+	}
+	rest := r.refusals.note(key{Namespace: p.Pair.MachineAPI, Name: p.Name}, w, r.now())
+	if report := status.Refused(p.State, err.Error(), r.now()); report != nil {
+		if failed := r.perform(ctx, p, report); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return refused{err, rest}
 }
+
+// isNetwork reports whether no API server answered.
+func isNetwork(err error) bool {
+	var status apierrors.APIStatus
+	var kept *notKept
+	return !errors.As(err, &status) && !errors.As(err, &kept)
+}
+
+// notKept is what an API server does that takes a write and stores something else.
+type notKept struct{ error }

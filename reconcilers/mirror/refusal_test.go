@@ -6,14 +6,17 @@ package mirror
 import (
 	"testing"
 	"time"
+
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 // A write that was refused rests, longer each time, whatever wakes the pair meanwhile; another one does not.
 func TestARefusedWriteRests(t *testing.T) {
 	now := time.Unix(0, 0)
 	k := key{Namespace: "n", Name: "m"}
-	creation := func(spec string) *write {
-		return &write{verb: create, object: parse(t, `{kind: Machine, metadata: {name: m}, spec: {taint: `+spec+`}}`)}
+	creation := func(spec string) *pairs.Write {
+		return &pairs.Write{Verb: pairs.Create, Object: mirroringtest.Machine(t, `{kind: Machine, metadata: {name: m}, spec: {taint: `+spec+`}}`)}
 	}
 	var r refusals
 	if left := r.left(k, creation("a"), now); left != 0 {

@@ -7,26 +7,20 @@ import (
 	"context"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
-const reasonSurroundings = "SurroundingsDeleted"
-
-// recreates ends the sentence that says what is being deleted, or is gone.
-const recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
-
 // gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. Such a
 // deletion is nobody's request (DESIGN §3.3). A pair that is complete is not asked about.
-func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
-	if s.complete() {
+func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) error {
+	if s.Complete() {
 		return nil
 	}
-	for _, part := range s.livesIn() {
+	for _, part := range livesIn(s) {
 		why, _, err := part.Leaving(ctx, r.live)
 		if err != nil {
 			return err
@@ -34,50 +28,44 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
 		if why == "" {
 			continue
 		}
-		s.surroundings = authority.Go
-		if s.missing == "" {
-			s.reason = reasonSurroundings
-			s.missing = why + recreates
+		s.Surroundings = authority.Go
+		if s.Missing == "" {
+			s.Reason = pairs.ReasonSurroundings
+			s.Missing = why + pairs.Recreates
 		}
 		return nil
 	}
 	return nil
 }
 
-// complete reports whether all objects of the pair exist and none of them is being deleted.
-func (s *state) complete() bool {
-	return presence(s.machineAPI) == authority.Present && presence(s.core) == authority.Present &&
-		(s.kind.Infra == "" || presence(s.infra) == authority.Present)
-}
-
 // livesIn lists a pair's surroundings.
-func (s *state) livesIn() []facts.Surrounding {
-	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.pair.ClusterAPI}}
-	for _, name := range append(s.kind.Definitions(), s.infraDefinitions()...) {
+func livesIn(s *pairs.State) []facts.Surrounding {
+	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.Pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.Pair.ClusterAPI}}
+	for _, name := range append(s.Kind.Definitions(), infraDefinitions(s)...) {
 		out = append(out, facts.Surrounding{GVK: facts.DefinitionKind, Name: name})
 	}
-	if s.env.ClusterName != "" {
-		out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: s.env.ClusterName})
+	if s.Env.ClusterName != "" {
+		out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.Pair.ClusterAPI, Name: s.Env.ClusterName})
 	}
-	for _, o := range []*unstructured.Unstructured{s.core, s.parents[authority.ClusterAPI]} {
+	for _, o := range []*unstructured.Unstructured{s.Core, s.Parents[authority.ClusterAPI]} {
 		if o == nil {
 			continue
 		}
 		for _, ref := range o.GetOwnerReferences() {
 			if group, _, _ := strings.Cut(ref.APIVersion, "/"); group == facts.ClusterKind.Group && ref.Kind == facts.ClusterKind.Kind {
-				out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
+				out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.Pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
 			}
 		}
 	}
-	return append(out, s.ownersDefinition()...)
+	return append(out, ownersDefinition(s)...)
 }
 
-// ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the mirror, the
-// owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
-func (s *state) ownersDefinition() []facts.Surrounding {
-	mirror, side := s.mirror()
-	owner, ok := authority.KindNamed(s.kind.Parent)
-	if ref := controllerOf(mirror); !ok || presence(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || presence(s.parents[side]) != authority.Absent && s.parents[side].GetUID() == ref.UID {
+// ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger
+// than the mirror, the owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
+func ownersDefinition(s *pairs.State) []facts.Surrounding {
+	mirror, side := s.Mirror()
+	owner, ok := authority.KindNamed(s.Kind.Parent)
+	if ref := pairs.ControllerOf(mirror); !ok || pairs.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || pairs.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
 		return nil
 	}
 	group := owner.MachineAPI.Group
@@ -87,25 +75,14 @@ func (s *state) ownersDefinition() []facts.Surrounding {
 	return []facts.Surrounding{{GVK: facts.DefinitionKind, Name: owner.Resource + "." + group, Since: mirror.GetCreationTimestamp()}}
 }
 
-func (s *state) infraDefinitions() []string {
+func infraDefinitions(s *pairs.State) []string {
 	switch {
-	case s.env.Platform.Name == "":
+	case s.Env.Platform.Name == "":
 		return nil
-	case s.kind.Infra == authority.InfraMachine:
-		return []string{s.env.Platform.InfraMachine.Definition()}
-	case s.kind.Infra == authority.InfraMachineTemplate:
-		return []string{s.env.Platform.InfraMachineTemplate.Definition()}
+	case s.Kind.Infra == authority.InfraMachine:
+		return []string{s.Env.Platform.InfraMachine.Definition()}
+	case s.Kind.Infra == authority.InfraMachineTemplate:
+		return []string{s.Env.Platform.InfraMachineTemplate.Definition()}
 	}
 	return nil
-}
-
-// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
-// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
-// infrastructure cluster is gone.
-func (s *state) givenToCluster() *write {
-	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
-		return nil
-	}
-	return &write{verb: patch, object: s.core, patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
-		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
 }

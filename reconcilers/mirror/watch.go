@@ -22,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -35,7 +36,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	r.controller = c
 	watches := map[schema.GroupVersionKind]handler.MapFunc{
-		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same, infrastructureKind: r.everything,
+		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same, pairs.InfrastructureKind: r.everything,
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
 		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
@@ -142,7 +143,7 @@ func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []rec
 			continue
 		}
 		for _, o := range found {
-			if ref := controllerOf(o); ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName() {
+			if ref := pairs.ControllerOf(o); ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName() {
 				out = append(out, r.request(namespace, o.GetName())...)
 			}
 		}
@@ -185,7 +186,7 @@ func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p 
 		return nil
 	}
 	for _, o := range found {
-		if s := (&state{kind: r.kind}); nested(o, s.infraRef()...) == template {
+		if s := (&pairs.State{Kind: r.kind}); pairs.Nested(o, s.InfraRef()...) == template {
 			out = append(out, r.request(namespace, o.GetName())...)
 		}
 	}

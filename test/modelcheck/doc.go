@@ -12,7 +12,7 @@
 // Each model has a file of its own that follows the code:
 //
 //	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
-//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes of next.go and deletion.go one after the other, up to a
+//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes that mirroring decides one after the other, up to a
 //	                     deletion, whose outcome is read again
 //	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// mirrored is the mirror's plan for what it has read: the writes that reconcilers/mirror's next decides one after the other, each from
+// mirrored is the mirror's plan for what it has read: the writes that mirroring.Next decides one after the other, each from
 // what the last one returned.
 func (p *pairs) mirrored(m, c, i object) plan {
 	key := [3]object{m, c, i}
@@ -30,7 +30,7 @@ func (p *pairs) mirrored(m, c, i object) plan {
 	return id
 }
 
-// deletion is what reconcilers/mirror asks about a pair.
+// deletion is what mirroring asks about a pair.
 func (p *pairs) deletion(w *pair) authority.Deletion {
 	d := authority.Deletion{
 		Authority: w.m.inCharge(), InTransit: w.m.status() == authority.Migrating,
@@ -70,7 +70,7 @@ func (w *pair) on(a authority.API) object {
 	return 0
 }
 
-// nextWrite follows reconcilers/mirror/next.go.
+// nextWrite follows mirroring/next.go.
 func (p *pairs) nextWrite(w *pair) op {
 	if o, does := p.reflect(w); does {
 		return o
@@ -164,7 +164,7 @@ func knowing(o object, without, with op) op {
 	return without
 }
 
-// deleting follows reconcilers/mirror/deletion.go.
+// deleting follows mirroring/deletion.
 func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	charge := w.m.inCharge()
 	mine := func(ifM, ifC op) op {

@@ -127,7 +127,7 @@ func removes(o which) func(*pair, *pass) bool {
 	}
 }
 
-// requests are written as reconcilers/handoff/apply.go and reconcilers/mirror/{next,deletion}.go send them.
+// requests are written as reconcilers/handoff/apply.go and mirroring/next.go and mirroring/deletion send them.
 var requests = [...]request{
 	adopt: {ofM, "stores which API is authoritative for the new object", byVersion, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {

@@ -1,0 +1,285 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Deletion is a pair with something that is deleted.
+type Deletion struct{ *pairs.State }
+
+// Of is the deletion of a pair.
+func Of(s *pairs.State) Deletion { return Deletion{s} }
+
+// Asked is what the rules of deletion ask about the pair.
+func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
+
+func (s Deletion) asked() authority.Deletion {
+	mirror, _ := s.Mirror()
+	d := authority.Deletion{
+		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
+		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
+		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
+		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
+	}
+	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && pairs.IsPaused(s.Infra))
+	if s.MachineAPI != nil {
+		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
+	}
+	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {
+		d.ClusterAPI = authority.Absent
+	}
+	return d
+}
+
+// held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
+// for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
+func (s Deletion) held() bool {
+	side := s.InCharge()
+	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
+		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft()
+}
+
+func (s Deletion) controllersFinalizer(side authority.API) string {
+	if side == authority.MachineAPI {
+		return s.Kind.MachineAPIFinalizer
+	}
+	return s.Kind.ClusterAPIFinalizer
+}
+
+// Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
+func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
+	mirror, side := s.Mirror()
+	switch step {
+	case authority.DeleteMirror:
+		return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
+	case authority.DeleteAuthority:
+		authoritative := s.On(side.Other())
+		return deleted(authoritative, "DeletionPropagated",
+			"deleted "+pairs.Describe(authoritative)+", because "+pairs.Describe(mirror)+", which a "+pairs.ControllerOf(mirror).Kind+" owns, was deleted")
+	case authority.DetachChildren:
+		return s.detach(s.Children[0], side)
+	case authority.ReleaseMirror:
+		return s.releaseMirror(side)
+	case authority.ReleaseAuthority:
+		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
+	case authority.Forget:
+		return s.Forget()
+	}
+	return nil
+}
+
+func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Remove, Object: o, Reason: reason, Note: note}
+}
+
+// detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
+// its end is not propagated; any other no longer names its owner.
+func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
+	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
+		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
+	if side == authority.MachineAPI && !pairs.Runs(child) {
+		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
+		return w
+	}
+	w.Patch = pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(child, s.On(side))})
+	return w
+}
+
+// releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
+// for ever.
+func (s Deletion) releaseMirror(side authority.API) *pairs.Write {
+	if side == authority.MachineAPI {
+		return pairs.First(s.leftoverInfra, func() *pairs.Write {
+			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
+		})
+	}
+	return pairs.First(s.leftoverInfra, s.keepInfra, func() *pairs.Write {
+		return s.unlessOwner(release(s.Core, authority.SyncFinalizer, s.Kind.ClusterAPIFinalizer))
+	})
+}
+
+// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
+// instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
+func (s Deletion) leftoverInfra() *pairs.Write {
+	if s.Kind.Infra == authority.InfraMachine && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
+		// What the provider keeps for the instance goes first: the machine that owns it may have no finalizer, and when it has gone nothing leads there.
+		if w := s.endInfraInstance(pairs.Describe(s.MachineAPI)); w != nil {
+			return w
+		}
+		if s.idle(s.Infra) && pairs.PresenceOf(s.Infra) == authority.Present {
+			return deleted(s.Infra, "MirrorDeleted", "deleted "+pairs.Describe(s.Infra)+", because "+pairs.Describe(s.MachineAPI)+" is being deleted")
+		}
+	}
+	return s.ReleaseInfra(s.Infra)
+}
+
+// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
+// or its Machine was never created, or is being deleted before any controller acted on it.
+func (s Deletion) idle(infra *unstructured.Unstructured) bool {
+	if !s.IsMirror(infra) {
+		return false
+	}
+	return s.Source() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+}
+
+// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
+// releases no such object, so its controllers will not see to what belongs to it.
+func (s Deletion) unheld() bool {
+	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) &&
+		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
+}
+
+// ReleaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
+// again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
+// Cluster API's to end.
+func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
+	if w := s.ReleaseInfraInstance(); w != nil {
+		return w // before the machine that owns it: afterwards nothing leads to it
+	}
+	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating {
+		return nil
+	}
+	return releasePaused(infra)
+}
+
+// releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.
+func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
+	if !pairs.IsPaused(infra) {
+		return nil
+	}
+	return release(infra, authority.InfraFinalizer(infra.GroupVersionKind().Group, infra.GetKind()))
+}
+
+// ReleaseInfraInstance has what a provider keeps for an instance go with its machine, without the instance: Machine API runs that, or has terminated it.
+func (s Deletion) ReleaseInfraInstance() *pairs.Write {
+	goes := pairs.PresenceOf(s.Infra) == authority.Deleting && s.idle(s.Infra) && pairs.IsPaused(s.Infra)
+	if goes || pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
+		return s.endInfraInstance("its owner")
+	}
+	return nil
+}
+
+// endInfraInstance deletes what a provider keeps for an instance, and lets it go. The instance stays: its controller is paused, and Machine API authoritative.
+func (s Deletion) endInfraInstance(cause string) *pairs.Write {
+	if s.InfraInstance == nil || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating || !pairs.IsPaused(s.InfraInstance) {
+		return nil
+	}
+	if pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
+		return releasePaused(s.InfraInstance)
+	}
+	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
+}
+
+// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
+func (s Deletion) keepInfra() *pairs.Write {
+	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
+		pairs.PresenceOf(s.MachineAPI) != authority.Present {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(s.Infra, s.Core)}),
+		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which goes to be recreated"}
+}
+
+// release removes finalizers; nil if o carries none of them.
+func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
+	if o == nil {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return slices.Contains(finalizers, f) })
+	if len(kept) == len(o.GetFinalizers()) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(map[string]any{"finalizers": kept}),
+		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
+}
+
+// Forget takes finalizer and marks off what acts on its own from now on.
+func (s Deletion) Forget() *pairs.Write {
+	if s.MachineAPI != nil {
+		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
+	}
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return s.unmark(s.Core) // by its mark the template goes when nothing refers to it any more
+	}
+	return pairs.First(func() *pairs.Write { return s.unmark(s.Infra) }, func() *pairs.Write {
+		if pairs.PresenceOf(s.Core) == authority.Deleting && s.InstanceLeft() && !pairs.IsPaused(s.Core) && !pairs.IsPaused(s.Infra) {
+			return nil // Cluster API is yet to terminate the instance, and may have no finalizer of its own there any more
+		}
+		return s.unmark(s.Core)
+	})
+}
+
+func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
+	if !s.Marked(o) {
+		return nil
+	}
+	metadata := map[string]any{}
+	if s.IsMirror(o) {
+		metadata["annotations"] = map[string]any{authority.MirrorAnnotation: nil}
+	}
+	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
+		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded",
+		Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
+}
+
+// ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a
+// CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to
+// do with its deletion.
+func (s Deletion) ReleaseUnserved() *pairs.Write {
+	mirror, side := s.Mirror()
+	switch {
+	case s.Source() == authority.Unset || pairs.PresenceOf(mirror) != authority.Deleting:
+		return nil
+	case side == authority.ClusterAPI && !s.IsMirror(s.Core):
+		return nil
+	case side == authority.MachineAPI && (s.Unserved.Group != s.Kind.MachineAPI.Group || s.Shape().Current == authority.Migrating || s.asked().Unreleased):
+		return nil
+	case len(s.Children) > 0:
+		return s.detach(s.Children[0], side)
+	}
+	return s.releaseMirror(side)
+}
+
+// StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
+// from it. The one that the pair will refer to next exists before it is referred to, and is spared.
+func (s Deletion) StaleTemplate() *pairs.Write {
+	for _, t := range s.Templates {
+		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
+			continue
+		}
+		return &pairs.Write{Verb: pairs.Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + pairs.Describe(t) + ", which nothing refers to any more"}
+	}
+	return nil
+}
+
+// unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
+func (s Deletion) unlessOwner(w *pairs.Write) *pairs.Write {
+	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
+		return w
+	}
+	w.Provided = pairs.Proviso{Childless: true}
+	return w
+}
+
+// GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
+// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
+// infrastructure cluster is gone.
+func (s Deletion) GivenToCluster() *pairs.Write {
+	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
+		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.ClusterOwns()}}),
+		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
+}

@@ -1,0 +1,244 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Which objects a deletion touches, in which order, until it waits or is done. The rules have tables of their own
+// (policies/authority); this is that the writes follow them and come to an end.
+func TestWritesOfADeletion(t *testing.T) {
+	const (
+		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+		held   = `finalizers: [sync.machine.openshift.io/finalizer, machine.machine.openshift.io], `
+		free   = `finalizers: [sync.machine.openshift.io/finalizer], `
+		core   = `finalizers: [sync.machine.openshift.io/finalizer, machine.cluster.x-k8s.io], uid: core, `
+		mirror = `annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}, `
+		infra  = `finalizers: [awsmachine.infrastructure.cluster.x-k8s.io], `
+		owned  = `ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: m, uid: core}], `
+		mapi   = `, status: {authoritativeAPI: MachineAPI}}`
+		capi   = `, status: {authoritativeAPI: ClusterAPI}}`
+		ref    = `, spec: {infrastructureRef: {name: m}}}`
+	)
+	meta := func(parts ...string) string {
+		all := ""
+		for _, p := range parts {
+			all += p
+		}
+		return `{metadata: {name: m, ` + all + `}`
+	}
+	for _, c := range []struct {
+		sentence                string
+		machineAPI, core, infra string
+		want                    []string
+	}{
+		{"the instance still runs: the mirror is deleted and waits", meta(going, held) + mapi, meta(core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"delete Machine.cluster.x-k8s.io"}},
+		{"the instance is gone: infrastructure, core, authority", meta(going, free) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+		{"a Machine of Cluster API's that never was: its infrastructure goes too", meta(going, free) + capi, "", meta(infra, mirror) + "}",
+			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+		{"Cluster API runs the instance: its infrastructure is not touched", meta(going, held) + capi, meta(core) + ref, meta(infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `, owned) + "}",
+			[]string{"patch Machine.machine.openshift.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
+		{"an unowned mirror goes to be recreated: its infrastructure is kept from the collector first", meta(held) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
+		{"an unpaused infrastructure machine is never let go", meta(going, free) + mapi, "", meta(going, infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `) + "}",
+			[]string{"patch Machine.machine.openshift.io"}},
+		{"Cluster API's finalizer was removed by hand, and there is an instance: nothing is let go", meta(free) + capi, meta(going, `finalizers: [sync.machine.openshift.io/finalizer], uid: core, `, mirror) + ref,
+			meta(infra, mirror, owned) + `, spec: {providerID: "aws:///a/i-1"}}`,
+			[]string{"delete Machine.machine.openshift.io"}},
+		{"the same, and there is none", meta(free) + capi, meta(going, `finalizers: [sync.machine.openshift.io/finalizer], uid: core, `, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"delete Machine.machine.openshift.io", "delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io",
+				"patch Machine.machine.openshift.io", "patch Machine.cluster.x-k8s.io"}},
+		{"the same, without a twin: Cluster API ends the instance before its Machine is let go", "", meta(going, `finalizers: [sync.machine.openshift.io/finalizer], uid: core, `) + ref,
+			meta(infra, owned) + `, spec: {providerID: "aws:///a/i-1"}}`, nil},
+		{"a Cluster API object that is not the mirror is not touched", meta(going, free) + mapi, meta(`uid: core, finalizers: [machine.cluster.x-k8s.io], `) + ref, "",
+			[]string{"patch Machine.machine.openshift.io"}},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("AWS")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.MachineAPI, &c.core: &s.Core, &c.infra: &s.Infra} {
+			if *text != "" {
+				*at = mirroringtest.Machine(t, *text)
+			}
+		}
+		kinds(s)
+		if diff := cmp.Diff(c.want, play(s)); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+// While authority moves nobody knows whose an instance will be: a handoff that has decided before the deletion may still make it Cluster API's.
+func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	platform, _ := platforms.For("AWS")
+	for status, lets := range map[string]bool{
+		"authoritativeAPI: MachineAPI": true, "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI": false, "authoritativeAPI: ClusterAPI": false,
+	} {
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
+			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
+		kinds(s)
+		if got := Of(s).ReleaseInfra(s.Infra) != nil; got != lets {
+			t.Errorf("%s: let go: %t", status, got)
+		}
+	}
+}
+
+// What a provider keeps for an instance goes with its machine while Machine API is authoritative, and never ends the instance: paused, and before what leads to it.
+func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
+	const (
+		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+		paused = `cluster.x-k8s.io/paused: "true"`
+		here   = ""
+	)
+	for _, c := range []struct{ about, status, machine, instance, annotations, want string }{
+		{"the Machine API object goes, and with it the mirror, whose machine may have no finalizer", "authoritativeAPI: MachineAPI", here, here, paused + "; ends", "delete VSphereVM"},
+		{"the same, in the next pass", "authoritativeAPI: MachineAPI", here, going, paused + "; ends", "patch VSphereVM"},
+		{"the same, and the machine has gone already", "authoritativeAPI: MachineAPI", "gone", here, paused + "; ends", "delete VSphereVM"},
+		{"both stay", "authoritativeAPI: MachineAPI", here, here, paused, ""},
+		{"its machine goes", "authoritativeAPI: MachineAPI", going, here, paused, "delete VSphereVM"},
+		{"both go", "authoritativeAPI: MachineAPI", going, going, paused, "patch VSphereVM"},
+		{"it goes alone, by the collector", "authoritativeAPI: MachineAPI", here, going, paused, "patch VSphereVM"},
+		{"its machine has gone", "authoritativeAPI: MachineAPI", "gone", going, paused, "patch VSphereVM"},
+		{"it is not paused: its provider ends it", "authoritativeAPI: MachineAPI", here, going, "", ""},
+		{"while authority moves nobody knows whose it will be", "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI", here, going, paused, ""},
+		{"it is Cluster API's to end", "authoritativeAPI: ClusterAPI", here, going, paused, ""},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		annotations, ends := strings.CutSuffix(c.annotations, "; ends")
+		goes := ""
+		if ends {
+			goes = going
+		}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+goes+`finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+c.status+`}}`)
+		if c.machine != "gone" {
+			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, `+c.machine+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
+		}
+		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+annotations+`}}}`)
+		s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
+		kinds(s)
+		got := ""
+		write := Of(s).ReleaseInfraInstance()
+		if ends {
+			write = Of(s).leftoverInfra()
+		}
+		if w := write; w != nil {
+			got = string(w.Verb) + " " + w.Object.GetKind()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.about, got, c.want)
+		}
+	}
+}
+
+func kinds(s *pairs.State) {
+	if s.MachineAPI != nil {
+		s.MachineAPI.SetGroupVersionKind(s.Kind.MachineAPIGVK())
+	}
+	if s.Infra != nil {
+		s.Infra.SetGroupVersionKind(s.InfraKind())
+	}
+}
+
+// play performs the writes of a deletion on the state alone, as an API server would.
+func play(s *pairs.State) []string {
+	var out []string
+	for range 20 {
+		step := Asked(s).Next()
+		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
+			return out
+		}
+		w := Of(s).Next(step)
+		if w == nil {
+			return out
+		}
+		out = append(out, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
+		s.Store(w.Object, server(w))
+	}
+	return append(out, "no end")
+}
+
+func server(w *pairs.Write) *unstructured.Unstructured {
+	o := w.Object.DeepCopy()
+	if w.Verb == pairs.Remove {
+		if len(o.GetFinalizers()) == 0 {
+			return nil
+		}
+		_ = unstructured.SetNestedField(o.Object, "2026-11-21T17:00:00Z", "metadata", "deletionTimestamp")
+		return o
+	}
+	metadata := w.Patch["metadata"].(map[string]any)
+	if finalizers, ok := metadata["finalizers"].([]string); ok {
+		o.SetFinalizers(slices.Clone(finalizers))
+	}
+	for k := range pairs.Below(metadata, "annotations") {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", k)
+	}
+	if _, ok := metadata["ownerReferences"]; ok {
+		o.SetOwnerReferences(pairs.OwnersWithout(o, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "core"}}}))
+	}
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+		return nil
+	}
+	return o
+}
+
+// A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
+func TestATemplateAndItsMachineSets(t *testing.T) {
+	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
+	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {
+		kind, _ := authority.KindNamed("MachineSet")
+		platform, _ := platforms.For("AWS")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
+		s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
+		template := mirroringtest.Machine(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
+		template.SetGroupVersionKind(s.InfraKind())
+		s.Infra, s.Templates = template, []*unstructured.Unstructured{template}
+		got := play(s)
+		if w := Of(s).StaleTemplate(); w != nil {
+			t.Errorf("%q: the template goes while something refers to it, or may", going)
+		}
+		s.Core, s.Infra, s.Used = nil, nil, sets.New[string]() // a later pass finds no template in use
+		w := Of(s).StaleTemplate()
+		got = append(got, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
+		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", going, diff)
+		}
+	}
+}
+
+// A copy of a template of the mirror's, as `kubectl get -o yaml` shows it, has the mark. It is its maker's, and nothing refers to it yet.
+func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
+		s := &pairs.State{Kind: kind, Name: "m", Used: sets.New[string]()}
+		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
+		if w := Of(s).StaleTemplate(); (w != nil) != goes {
+			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
+		}
+	}
+}

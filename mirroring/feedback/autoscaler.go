@@ -1,0 +1,312 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feedback
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
+// with replicas of their own gets a conflict.
+const autoscalerManager = "poundlock-autoscaler"
+
+// stream is the way back, from a mirror to its authority, for what others may write to the mirror.
+type stream struct {
+	*pairs.State
+	mirror, source *unstructured.Unstructured
+	// side is the mirror's.
+	side policies.Side
+}
+
+// Followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
+// Machine, the marks that choose it (converting › The Cluster Autoscaler in mixed MachineSet clusters; the releases so far write to the Machine API alone); its
+// operator the limits of a set, in the Machine API. authority.Grants has them all.
+//
+// Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
+// decides from the managed fields.
+func Followed(s *pairs.State) *pairs.Write {
+	f, back := streamOf(s)
+	switch {
+	case !back:
+		return nil
+	case s.Kind.Scales:
+		return pairs.First(f.scaled, f.limited)
+	case s.Kind.Infra == authority.InfraMachine:
+		return f.chosen()
+	}
+	return nil
+}
+
+// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
+// is not yet carried over was written before it, and counts.
+func streamOf(s *pairs.State) (f stream, back bool) {
+	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
+		return stream{}, false
+	}
+	switch s.Source() {
+	case authority.ClusterAPI:
+		return stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}, true
+	case authority.MachineAPI:
+		return stream{s, s.Core, s.MachineAPI, policies.SideClusterAPI}, s.IsMirror(s.Core)
+	}
+	return stream{}, false
+}
+
+// there is an annotation's name on the authority.
+func (f stream) there(key string) string {
+	if f.side == policies.SideMachineAPI {
+		return core.ClusterAPIAnnotation(key)
+	}
+	return key
+}
+
+// limited carries over the annotations of a set: those that their writer has set on its mirror, and those that it has taken away.
+func (f stream) limited() *pairs.Write {
+	for _, g := range authority.Annotated(f.side) {
+		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
+			continue
+		}
+		changes, fields := map[string]any{}, []string(nil)
+		for _, key := range g.Fields {
+			if value, changed := f.annotated(g, key); changed {
+				changes[f.there(key)] = value
+				fields = append(fields, "metadata.annotations."+f.there(key))
+			}
+		}
+		if len(fields) > 0 {
+			return f.annotate(changes, fields,
+				fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
+		}
+	}
+	return nil
+}
+
+// annotated is what a writer has made of an annotation on the mirror, nil: it has taken it away.
+func (f stream) annotated(g authority.Grant, key string) (value any, changed bool) {
+	asked, has := f.mirror.GetAnnotations()[key]
+	now, known := f.source.GetAnnotations()[f.there(key)]
+	switch {
+	case has:
+		return asked, (!known || now != asked) && f.wrote(g.Manager, annotationPath(key), annotationPath(f.there(key)))
+	case known:
+		return nil, g.Effects&authority.Removes != 0 && f.withdrawn(annotationPath(f.there(key)))
+	}
+	return nil, false
+}
+
+func annotationPath(key string) []string { return []string{"f:metadata", "f:annotations", "f:" + key} }
+
+// annotate writes annotations to the authority, in the name of whom it follows.
+func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
+}
+
+// wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
+// mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
+func (f stream) wrote(manager string, path, there []string) bool {
+	return !ownership.Owns(f.mirror, path...) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && ownership.Holds(e, path...) && f.since(e, there)
+	})
+}
+
+// since reports whether an entry is later than the mirror's last write. Times are in seconds: within one the owner decides, since each apply
+// of the mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch; and
+// if the authority has still what Poundlock wrote there from what is the mirror now, or nothing at all, the mirror may not have been read
+// again before the switch: a move waits for a generation, which no annotation changes. An entry of /scale has no time: the API server leaves
+// it out. It is later if the mirror has claimed the field, or if the authority's is still the mirror's from before the switch: both sides were
+// equal then, so that it is the mirror's side that has changed.
+func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
+	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
+	switch {
+	case e.Subresource == "scale":
+		return !before && claimed || before && ownership.Owns(f.source, there...)
+	case e.Subresource != "" || e.Time == nil:
+		return false
+	case before:
+		switched := f.Shape().Condition(authority.ConditionSynchronized)
+		if switched.Status == "" { // never in step: nothing came from a mirror that somebody else made, or from before ours was made
+			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool {
+				return o.Manager == ownership.Manager && !e.Time.Before(o.Time)
+			})
+			return made && !f.onAuthority(there)
+		}
+		return switched.Status == metav1.ConditionUnknown &&
+			(!e.Time.Before(&switched.LastTransitionTime) || ownedByUs(f.source, there) || !f.onAuthority(there))
+	}
+	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
+}
+
+// onAuthority reports whether the authority has a field that it may lack.
+func (f stream) onAuthority(path []string) bool {
+	at := make([]string, len(path))
+	for i, step := range path {
+		at[i] = strings.TrimPrefix(step, "f:")
+	}
+	return pairs.ValueAt(f.source, at) != nil
+}
+
+// withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof:
+// what Poundlock wrote there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away,
+// admission knows: the lock lets the writer alone.
+func (f stream) withdrawn(there []string) bool {
+	if f.Shape().SynchronizedGeneration == 0 {
+		return f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
+	}
+	return ownership.Claimed(f.mirror) && ownedByUs(f.source, there)
+}
+
+// ownedByUs reports whether Poundlock owns a field, and nobody else does.
+func ownedByUs(o *unstructured.Unstructured, path []string) bool {
+	by := ownership.Managers(o, path...)
+	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != autoscalerManager })
+}
+
+var replicasPath = []string{"f:spec", "f:replicas"}
+
+// scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
+func (f stream) scaled() *pairs.Write {
+	asked, has := pairs.Replicas(f.mirror)
+	now, _ := pairs.Replicas(f.source)
+	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
+		return nil
+	}
+	if asked < now {
+		for _, m := range f.MarkedMachines {
+			if w := markedFor(m, f.side); w != nil {
+				return w
+			}
+		}
+	}
+	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source,
+		Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
+		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
+}
+
+// Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
+func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
+	f, back := streamOf(s)
+	if !back || !s.Kind.Scales {
+		return nil, ""
+	}
+	asked, has := pairs.Replicas(f.mirror)
+	if now, _ := pairs.Replicas(f.source); !has || asked >= now {
+		return nil, ""
+	}
+	return f.mirror, f.side
+}
+
+// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. There the API server gives 0 replicas no owner,
+// and takes the field from the mirror. Anybody's request looks like that where admission is absent, so it counts only for a set that the autoscaler
+// may empty by its limits.
+func (f stream) emptied() bool {
+	asked, has := pairs.Replicas(f.mirror)
+	if !has || asked != 0 || len(ownership.Managers(f.mirror, replicasPath...)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
+		return false
+	}
+	if f.Shape().SynchronizedGeneration == 0 {
+		return ownership.Owns(f.source, replicasPath...)
+	}
+	return ownership.Claimed(f.mirror)
+}
+
+// minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
+func (f stream) minSize() string {
+	if f.side == policies.SideMachineAPI {
+		return clusterv1.AutoscalerMinSizeAnnotation
+	}
+	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+}
+
+// marks are the annotations by which the controllers of a side choose the Machine that goes first.
+func marks(side policies.Side) []string {
+	if side == policies.SideMachineAPI {
+		return []string{pairs.MachineAPIDelete, core.OldDeleteAnnotation}
+	}
+	return []string{clusterv1.DeleteMachineAnnotation}
+}
+
+// MarkOf is the first mark that a Machine has, "" for none.
+func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string) {
+	for _, key := range marks(side) {
+		if value, has := o.GetAnnotations()[key]; has {
+			return key, value
+		}
+	}
+	return "", ""
+}
+
+func (f stream) sourceSide() policies.Side {
+	if f.side == policies.SideMachineAPI {
+		return policies.SideClusterAPI
+	}
+	return policies.SideMachineAPI
+}
+
+// chosen carries over the mark of a Machine, and that it was taken back.
+func (f stream) chosen() *pairs.Write {
+	to := marks(f.sourceSide())
+	key, value := MarkOf(f.mirror, f.side)
+	known, _ := MarkOf(f.source, f.sourceSide())
+	switch {
+	case key != "" && known == "" && f.wrote(authority.AutoscalerManager, annotationPath(key), annotationPath(to[0])):
+		return f.annotate(map[string]any{to[0]: value}, []string{"metadata.annotations." + to[0]},
+			"marked "+pairs.Describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
+	case key == "" && known != "":
+		return f.unmark(to)
+	}
+	return nil
+}
+
+// unmark takes every mark off the authority, if each of them came from the mirror.
+func (f stream) unmark(names []string) *pairs.Write {
+	gone, fields := map[string]any{}, []string(nil)
+	for _, name := range names {
+		if _, has := f.source.GetAnnotations()[name]; !has {
+			continue
+		}
+		if !f.withdrawn(annotationPath(name)) {
+			return nil
+		}
+		gone[name] = nil
+		fields = append(fields, "metadata.annotations."+name)
+	}
+	return f.annotate(gone, fields, "took the mark off "+pairs.Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
+}
+
+// markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
+// A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
+func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
+	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
+	other := policies.SideClusterAPI
+	if side == policies.SideClusterAPI {
+		from, to, origin, other = s.Core, s.MachineAPI, authority.ClusterAPI, policies.SideMachineAPI
+	}
+	switch {
+	case pairs.PresenceOf(to) != authority.Present:
+		return nil
+	case s.Source() != origin:
+		return Followed(s)
+	}
+	key, value := MarkOf(from, side)
+	if known, _ := MarkOf(to, other); key == "" || known != "" {
+		return nil
+	}
+	name := marks(other)[0]
+	return &pairs.Write{Verb: pairs.Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}),
+		Note:  "marked " + pairs.Describe(to) + " as the one to go, like " + pairs.Describe(from)}
+}

@@ -1,0 +1,142 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fields
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
+func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write {
+	if live == nil {
+		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
+	}
+	want, conceded := concede(s, want, live)
+	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
+		return &pairs.Write{Verb: pairs.Patch, Object: live, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
+			Reason: "FieldsTakenOver"}
+	}
+	changed := ownership.Changes(want, live)
+	if len(changed) == 0 {
+		changed = unclaimed(s, want, live)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	want = want.DeepCopy()
+	want.SetResourceVersion(live.GetResourceVersion())
+	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
+	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
+		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
+}
+
+// unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
+// have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
+// have been cleared: without an owner, what the authority drops would stay.
+func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
+	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
+		return []string{"metadata.managedFields"}
+	}
+	if want.GetKind() != s.Kind.Name {
+		return nil
+	}
+	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
+		return []string{"spec.replicas"}
+	}
+	for _, g := range authority.Annotated(s.MirrorSide()) {
+		for _, key := range g.Fields {
+			_, says := want.GetAnnotations()[key]
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
+				return []string{"metadata.annotations." + key}
+			}
+		}
+	}
+	return nil
+}
+
+// Yielded leaves the fields of an authoritative object to those who have them too.
+func Yielded(o *unstructured.Unstructured) *pairs.Write {
+	if o == nil {
+		return nil
+	}
+	managed := ownership.Yield(o)
+	if managed == nil {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
+		Reason: "FieldsYielded"}
+}
+
+// copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
+const copyManager = "poundlock-copy"
+
+// Copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
+func Copies(s *pairs.State, name string) *pairs.Write {
+	path := []string{"spec", name}
+	value := pairs.ValueAt(s.Core, path)
+	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(pairs.ValueAt(s.MachineAPI, path), value) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, By: copyManager, Object: s.MachineAPI,
+		Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
+		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, pairs.Describe(s.MachineAPI), s.DescribeSource())}
+}
+
+// propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
+var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
+
+// concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
+// writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
+// of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
+func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
+	if !s.Propagated() {
+		return want, nil
+	}
+	want = want.DeepCopy()
+	for _, path := range propagatedPaths(live) {
+		if says, has := pairs.ValueAt(want, path), pairs.ValueAt(live, path); says != nil && has != nil && !ownership.Has(has, says) {
+			unstructured.RemoveNestedField(want.Object, path...)
+		}
+	}
+	return want, authority.PropagatedFields()
+}
+
+// propagatedPaths are the fields of a Machine that a MachineSet has propagated: labels, annotations, and some of spec.
+func propagatedPaths(live *unstructured.Unstructured) [][]string {
+	var out [][]string
+	for _, e := range live.GetManagedFields() {
+		if !slices.Contains(propagators, e.Manager) || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" {
+			continue
+		}
+		for _, names := range []string{"labels", "annotations"} {
+			for _, name := range ownership.Names(e, "f:metadata", "f:"+names) {
+				out = append(out, []string{"metadata", names, name})
+			}
+		}
+		for _, field := range authority.PropagatedFields() {
+			if path := strings.Split(field, "."); ownership.Holds(e, spelled(path)...) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// spelled is a path of fields as managed fields spell it.
+func spelled(path []string) []string {
+	out := make([]string, len(path))
+	for i, step := range path {
+		out[i] = "f:" + step
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fields
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// TestClearedManagedFieldsAreClaimed: a mirror without an entry of ours cannot be relieved of what its authority drops later, so that it is applied once.
+func TestClearedManagedFieldsAreClaimed(t *testing.T) {
+	const marked = `annotations: {` + authority.MirrorAnnotation + `: Machine/m}`
+	for _, c := range []struct {
+		sentence, live string
+		claims         bool
+	}{
+		{"nothing is left of them", `{metadata: {` + marked + `}, spec: {a: 1}}`, true},
+		{"another's entry is left", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, true},
+		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
+		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
+		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
+		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
+		if got := w != nil && w.Verb == pairs.Apply; got != c.claims {
+			t.Errorf("%s: applied: %t", c.sentence, got)
+		}
+	}
+}
+
+func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
+	all := `{"f:metadata": {"f:labels": {"f:role": {}}, "f:annotations": {"f:note": {}}}, "f:spec": {"f:clusterName": {}, "f:taints": {}, "f:bootstrap": {"f:dataSecretName": {}}}}`
+	live := func(manager string) string {
+		return `{metadata: {labels: {role: infra}, annotations: {note: theirs}, ownerReferences: [{kind: MachineSet, name: worker-a, uid: set, controller: true}], managedFields: [` +
+			manager + `]}, spec: {clusterName: theirs, taints: [{key: t}], bootstrap: {dataSecretName: new}}}`
+	}
+	want := `{metadata: {labels: {role: worker}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`
+	for _, c := range []struct {
+		sentence   string
+		live, want string
+		inCharge   authority.API
+		after      string
+	}{
+		{"what the set has another value for is the set's, and the rest is not", live(mirroringtest.Manager("capi-machineset", "Apply", all)), want, authority.ClusterAPI, `{metadata: {labels: {}, annotations: {}}, spec: {clusterName: ours, bootstrap: {}}}`},
+		{"so it is on an infrastructure machine, which another manager writes", live(mirroringtest.Manager("capi-machineset-metadata", "Apply", `{"f:metadata": {"f:labels": {"f:role": {}}}}`)), want, authority.ClusterAPI,
+			`{metadata: {labels: {}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`},
+		{"what both say alike stays the mirror's too", live(mirroringtest.Manager("capi-machineset", "Apply", all)), `{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`, authority.ClusterAPI,
+			`{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`},
+		{"a set that is not authoritative is conceded nothing", live(mirroringtest.Manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
+		{"nor is anybody else", live(mirroringtest.Manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
+		{"nor one that writes under the set's name without applying", live(mirroringtest.Manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Core: mirroringtest.Machine(t, c.live), Parents: map[authority.API]*unstructured.Unstructured{
+			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
+			authority.MachineAPI: mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
+		}}
+		got, keep := concede(s, mirroringtest.Machine(t, c.want), s.Core)
+		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+		if conceding := len(keep) > 0; conceding != (c.inCharge == authority.ClusterAPI) {
+			t.Errorf("%s: keeps %v", c.sentence, keep)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mirroringtest makes the objects of a pair from short texts, for tests.
+package mirroringtest
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Machine is a Cluster API Machine.
+func Machine(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := Object(t, text)
+	o.SetAPIVersion("cluster.x-k8s.io/v1beta2")
+	o.SetKind("Machine")
+	return o
+}
+
+// Object is an object of the kind that its text has.
+func Object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	Read(t, text, &o.Object)
+	return o
+}
+
+// Read reads YAML.
+func Read(t *testing.T, text string, into *map[string]any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Manager is an entry of metadata.managedFields.
+func Manager(name, operation, fields string) string {
+	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: %s}`, name, operation, fields)
+}
+
+// Kind is a mirrored kind.
+func Kind(t *testing.T, name string) authority.Kind {
+	t.Helper()
+	kind, ok := authority.KindNamed(name)
+	if !ok {
+		t.Fatalf("no kind %s", name)
+	}
+	return kind
+}

@@ -1,0 +1,290 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/deletion"
+	"github.com/poundlock/poundlock/mirroring/feedback"
+	"github.com/poundlock/poundlock/mirroring/fields"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/mirroring/twin"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Next is the one write that brings the pair closer to being equal, nil if there is none.
+func Next(s *pairs.State, now time.Time) *pairs.Write {
+	return stepsOf(s, now).next()
+}
+
+func (s steps) next() *pairs.Write {
+	if s.WaitsForKind() {
+		return pairs.First(s.deletion.ReleaseUnserved, s.deletion.ReleaseInfraInstance, func() *pairs.Write { return s.Waits(s.State) })
+	}
+	if w, does := s.reflect(); does {
+		return w
+	}
+	step, hook, follows := deletion.Asked(s.State).Next(), feedback.EtcdHook(s.State), feedback.Followed(s.State)
+	switch {
+	case hook != nil:
+		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
+	case step == authority.AwaitAuthority:
+		return s.Observe(s.State)
+	case step == authority.Forget:
+		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
+	case step != authority.KeepMirroring:
+		return s.deletion.Next(step)
+	case s.MachineAPI == nil:
+		return s.deletion.StaleTemplate()
+	case s.Source() == authority.Unset:
+		return nil
+	case follows != nil:
+		return follows
+	case s.Surroundings == authority.Go:
+		return pairs.First(s.releaseInfra, s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
+	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
+		return s.failsFromClusterAPI(s.Reason, s.Missing)
+	case s.Missing != "":
+		return pairs.First(s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
+	case s.Source() == authority.MachineAPI || s.Core == nil:
+		return s.toClusterAPI()
+	}
+	return s.toMachineAPI()
+}
+
+// steps is a pair at a time, and the steps that make it equal.
+type steps struct {
+	*pairs.State
+	status.Reporter
+	deletion deletion.Deletion
+}
+
+func stepsOf(s *pairs.State, now time.Time) steps {
+	return steps{s, status.Reporter{Now: now}, deletion.Of(s)}
+}
+
+// failing is the step that reports why the pair cannot be mirrored.
+func (s steps) failing(reason, message string) func() *pairs.Write {
+	return func() *pairs.Write { return s.Fails(s.State, reason, message) }
+}
+
+// releaseInfra is the step that lets an infrastructure machine go that is idle.
+func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.Infra) }
+
+// toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
+// API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
+// every mirror, until the handoff releases it.
+func (s steps) toClusterAPI() *pairs.Write {
+	if why := s.inTheWay(); why != "" {
+		// What the mirror made may belong to a stranger that goes, and go with it.
+		return pairs.First(s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
+	}
+	if w := s.restoreOwner(); w != nil {
+		return w // first: whose a Machine is does not depend on whether it converts
+	}
+	converted, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	if len(errs) > 0 {
+		return s.Fails(s.State, "FieldsNotConvertible", sentences(errs))
+	}
+	wantInfra := twin.Of(s.State).WantInfra(converted.Infra)
+	wantCore := twin.Of(s.State).WantCore(converted.Core, wantInfra)
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
+		s.releaseInfra,
+		func() *pairs.Write { return s.firstCore(wantCore) },
+		func() *pairs.Write { return s.becomeInfra(wantInfra) },
+		func() *pairs.Write { return fields.Become(s.State, wantCore, s.Core) },
+		twin.Of(s.State).Kept,
+		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
+		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
+		s.deletion.StaleTemplate,
+		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
+		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
+	)
+}
+
+// firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
+// from the first. A template belongs to the Cluster, and is there before a set refers to it.
+func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
+	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
+		return nil
+	}
+	return fields.Become(s.State, want, nil)
+}
+
+// becomeInfra makes the infrastructure object what is wanted, where the kind has one.
+func (s steps) becomeInfra(want *unstructured.Unstructured) *pairs.Write {
+	if want == nil {
+		return nil
+	}
+	return fields.Become(s.State, want, s.infraNamed(want.GetName()))
+}
+
+// infraNamed is the infrastructure object of that name, as far as it was read.
+func (s steps) infraNamed(name string) *unstructured.Unstructured {
+	if s.Infra != nil && s.Infra.GetName() == name {
+		return s.Infra
+	}
+	for _, t := range s.Templates {
+		if t.GetName() == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// toMachineAPI mirrors Cluster API to Machine API.
+func (s steps) toMachineAPI() *pairs.Write {
+	if w := s.restoreOwner(); w != nil {
+		return w // first: whose a Machine is does not depend on whether it converts
+	}
+	infra := s.Infra
+	if infra == nil {
+		infra = twin.Of(s.State).StandIn()
+	}
+	if infra == nil && s.InfraName() != "" {
+		return s.failsFromClusterAPI("InfrastructureNotFound", s.infraMissing())
+	}
+	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
+	if len(errs) > 0 {
+		return s.failsFromClusterAPI("FieldsNotConvertible", sentences(errs))
+	}
+	want := twin.Of(s.State).WantMachineAPI(converted)
+	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
+		func() *pairs.Write { return status.Found(s.State) },
+		s.markInfra,
+		s.claimInfra,
+		func() *pairs.Write { return fields.Yielded(s.Core) },
+		func() *pairs.Write { return fields.Yielded(s.Infra) },
+		s.reattach,
+		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
+		func() *pairs.Write { return fields.Become(s.State, want, s.MachineAPI) },
+		s.deletion.StaleTemplate,
+		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
+	)
+}
+
+// failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
+// whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
+// as failed, and then shrinks the set.
+func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
+	return pairs.First(
+		func() *pairs.Write {
+			return s.Report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
+		},
+		func() *pairs.Write { return fields.Copies(s.State, "providerID") },
+		func() *pairs.Write { return fields.Copies(s.State, "replicas") },
+		s.failing(reason, message),
+	)
+}
+
+// infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
+func (s steps) infraMissing() string {
+	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
+	if s.Kind.InfraActs() {
+		return what + authority.NoInfraRecreated(s.InstanceKnown())
+	}
+	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
+}
+
+// reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
+// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
+// enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
+func (s steps) reflect() (w *pairs.Write, does bool) {
+	if s.MachineAPI != nil || !s.reflected() {
+		return nil, false
+	}
+	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
+	if len(errs) > 0 {
+		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
+	}
+	want := twin.Of(s.State).WantMachineAPI(converted)
+	pairs.Put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
+		func() *pairs.Write { return fields.Become(s.State, want, nil) },
+	), true
+}
+
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
+func (s steps) reflected() bool {
+	owner, set, parent := pairs.ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
+	return pairs.PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
+		owner != nil && pairs.PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
+		pairs.PresenceOf(parent) == authority.Present && authority.Source(pairs.ShapeOf(parent)) == authority.ClusterAPI
+}
+
+// enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
+func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *pairs.Write {
+	metadata := map[string]any{}
+	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+		metadata["finalizers"] = append(slices.Clone(o.GetFinalizers()), authority.SyncFinalizer)
+	}
+	for k, v := range annotations {
+		if o.GetAnnotations()[k] != v {
+			metadata["annotations"] = map[string]any{k: v}
+		}
+	}
+	if len(metadata) == 0 {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnrolled",
+		Note: pairs.Describe(o) + " has a twin from now on"}
+}
+
+// markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
+// template may be shared and is a user's own unless the mirror made it: it is left as it is.
+func (s steps) markInfra() *pairs.Write {
+	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorEnrolled", Note: pairs.Describe(s.Infra) + " has a twin from now on",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
+}
+
+// claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
+// controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
+func (s steps) claimInfra() *pairs.Write {
+	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: pairs.Describe(s.Infra) + " belongs to its Machine from now on",
+		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
+}
+
+// reattach takes back the mark of a detached object that has a parent again.
+func (s steps) reattach() *pairs.Write {
+	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
+	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Reason: "Attached", Note: pairs.Describe(s.MachineAPI) + " has a MachineSet again",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
+}
+
+// sentences is what a person reads of fields that do not convert: every one, by path.
+func sentences(errs field.ErrorList) string {
+	var out []string
+	for _, e := range errs {
+		why := e.Detail
+		if why == "" {
+			why = e.ErrorBody()
+		}
+		out = append(out, e.Field+": "+why)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "; ")
+}

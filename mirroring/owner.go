@@ -1,0 +1,68 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// restoreOwner makes a MachineSet that is paused the owner of an authoritative Machine again. A set that acts adopts its Machines itself. One that is
+// paused adopts none, and a Machine has lost it if the set was recreated. The Machine's mirror shows that the set counts it: the other API's set owns
+// that. Without the owner, a move of the set would wait for ever. What a person has released does not match the set's selector, and stays released.
+func (s steps) restoreOwner() *pairs.Write {
+	side := s.Source()
+	machine, set := s.On(side), s.Parents[side]
+	counted := pairs.PresenceOf(machine) == authority.Present && s.countedBy(s.Parents[side.Other()])
+	if !counted || !s.adoptsNothing(side) || !lost(machine, set) {
+		return nil
+	}
+	if !authority.SelectorOf(pairs.ObjectOf(set)).Matches(labels.Set(machine.GetLabels())) {
+		return nil
+	}
+	refs := slices.DeleteFunc(machine.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return names(r, set) })
+	return &pairs.Write{
+		Verb: pairs.Patch, Object: machine, Provided: pairs.Proviso{Stays: set},
+		Patch:  pairs.MetadataPatch(map[string]any{"ownerReferences": append(refs, pairs.OwnedBy(set, true))}),
+		Reason: "OwnerRestored", Note: "restored the owner reference of " + pairs.Describe(machine) + " to its MachineSet " + set.GetName(),
+	}
+}
+
+// countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
+func (s steps) countedBy(set *unstructured.Unstructured) bool {
+	mirror, _ := s.Mirror()
+	owner := pairs.ControllerOf(mirror)
+	return pairs.PresenceOf(mirror) == authority.Present && pairs.PresenceOf(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
+}
+
+// adoptsNothing reports whether the set of a side stays, belongs to the pair, and is paused.
+func (s steps) adoptsNothing(side authority.API) bool {
+	switch set := s.Parents[side]; {
+	case pairs.PresenceOf(set) != authority.Present:
+		return false
+	case side == authority.MachineAPI:
+		return authority.Source(pairs.ShapeOf(set)) == authority.ClusterAPI
+	default:
+		return pairs.IsPaused(set) && !s.ForeignParent()
+	}
+}
+
+// lost reports whether nothing controls the Machine, or a set of the set's name that no longer exists: there is one of a name at a time.
+func lost(machine, set *unstructured.Unstructured) bool {
+	owner := pairs.ControllerOf(machine)
+	return owner == nil || names(*owner, set) && owner.UID != set.GetUID()
+}
+
+// names reports whether a reference is to an object of this kind and name, whatever its UID.
+func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
+	group, _, _ := strings.Cut(r.APIVersion, "/")
+	return group == o.GroupVersionKind().Group && r.Kind == o.GetKind() && r.Name == o.GetName()
+}

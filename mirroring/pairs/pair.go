@@ -1,0 +1,366 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pairs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// InfrastructureKind is the kind of the object that says what platform the cluster is on.
+var InfrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+
+// State is everything that one pass over a pair has read. Objects that do not exist are nil.
+type State struct {
+	Kind authority.Kind
+	Pair authority.Pair
+	Name string
+
+	// Env is what conversions need; Missing is a sentence why there is none, "" if there is, and Reason its word.
+	Env             conversion.Env
+	Reason, Missing string
+	Cluster         *unstructured.Unstructured
+	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
+	Surroundings authority.Surroundings
+
+	// Unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
+	Unserved schema.GroupVersionKind
+
+	// MachineAPI and Core are the pair; Infra is the infrastructure object that Core refers to, or would.
+	MachineAPI, Core, Infra *unstructured.Unstructured
+	// InfraInstance is what the provider keeps for the instance beside Infra.
+	InfraInstance *unstructured.Unstructured
+	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance.
+	InstancesUnserved bool
+	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; Used has the names
+	// of those templates, of all, that something refers to. Used is nil where no template needs the question.
+	Templates []*unstructured.Unstructured
+	Used      sets.Set[string]
+	// Parents are the MachineSets that own either side, by API.
+	Parents map[authority.API]*unstructured.Unstructured
+	Parent  authority.Parent
+	// Made is the object that this pass has just created, as the API server stored it.
+	Made types.UID
+	// Children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
+	Children []*unstructured.Unstructured
+	// MarkedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
+	MarkedMachines []*State
+
+	// read keeps the Shape of MachineAPI: many callers need it, and each read costs a marshalling.
+	read struct {
+		of    *unstructured.Unstructured
+		shape authority.Shape
+	}
+}
+
+// Store puts an object that a write returned in the place of what was read; nil: it is gone.
+func (s *State) Store(was, now *unstructured.Unstructured) {
+	for _, m := range s.MarkedMachines {
+		if m.Name == was.GetName() && m.Kind.Name == was.GetKind() {
+			m.Store(was, now)
+		}
+	}
+	switch at := was.GroupVersionKind(); {
+	case at == s.Kind.MachineAPIGVK() && was.GetName() == s.Name:
+		s.MachineAPI = now
+	case at == s.Kind.ClusterAPIGVK() && was.GetName() == s.Name:
+		s.Core = now
+	case at == s.InfraKind():
+		s.storeInfra(was, now)
+	case at == s.Env.Platform.InfraInstance.GroupVersionKind:
+		s.InfraInstance = now
+	default:
+		s.Children = slices.DeleteFunc(s.Children, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	}
+}
+
+func (s *State) storeInfra(was, now *unstructured.Unstructured) {
+	s.Templates = slices.DeleteFunc(s.Templates, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	if s.Kind.Infra == authority.InfraMachineTemplate && now != nil {
+		s.Templates = append(s.Templates, now)
+	}
+	if was.GetName() == s.InfraName() {
+		s.Infra = now
+	}
+}
+
+// Absent notes that an object of the cluster's name is missing.
+func (s *State) Absent(kind string) {
+	missing := s.Env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
+	s.Reason, s.Missing = missing.Reason, missing.Message
+}
+
+// InfraKind is the kind of the infrastructure object on the cluster's platform.
+func (s *State) InfraKind() schema.GroupVersionKind {
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return s.Env.Platform.InfraMachineTemplate.GroupVersionKind
+	}
+	return s.Env.Platform.InfraMachine.GroupVersionKind
+}
+
+// InfraName is what core refers to; an infrastructure machine that is yet to be made has its Machine's name. What an
+// object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
+func (s *State) InfraName() string {
+	switch {
+	case s.Kind.Infra == "":
+		return ""
+	case s.Core != nil && (s.IsMirror(s.Core) || s.Source() != authority.MachineAPI):
+		return Nested(s.Core, s.InfraRef()...)
+	case s.Kind.Infra == authority.InfraMachine:
+		return s.Name
+	}
+	return ""
+}
+
+// InfraRef is where the core object names its infrastructure object.
+func (s *State) InfraRef() []string {
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return []string{"spec", "template", "spec", "infrastructureRef", "name"}
+	}
+	return []string{"spec", "infrastructureRef", "name"}
+}
+
+// IsMirror reports whether the mirror made the object for this pair.
+func (s *State) IsMirror(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.Mark()
+}
+
+// IsTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
+func (s *State) IsTemplate(o *unstructured.Unstructured) bool {
+	return s.IsMirror(o) && core.IsTemplateName(s.Name, o.GetName())
+}
+
+// Mark is the value of the annotation that the mirrors of the pair have.
+func (s *State) Mark() string { return s.Kind.Name + "/" + s.Name }
+
+// ParentName is the name of the MachineSet that owns the source; both sides' have the same.
+func (s *State) ParentName() string {
+	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core} {
+		if ref := ControllerOf(o); ref != nil && ref.Kind == s.Kind.Parent {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+// SetParent notes whether the parent of one side is there.
+func (s *State) SetParent(side authority.API, p authority.Presence) {
+	if side == authority.MachineAPI {
+		s.Parent.MachineAPI = p
+		return
+	}
+	s.Parent.ClusterAPI = p
+}
+
+// Detached reports whether the end of owner is no longer the end of o.
+func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
+	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
+	return !ownedBy || side == authority.MachineAPI && marked && !Runs(o)
+}
+
+// Runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
+func Runs(o *unstructured.Unstructured) bool {
+	return authority.InCharge(ShapeOf(o)) != authority.ClusterAPI
+}
+
+// Shape returns the Machine API object's fields of authority.
+func (s *State) Shape() authority.Shape {
+	if s.read.of != s.MachineAPI {
+		s.read.of, s.read.shape = s.MachineAPI, ShapeOf(s.MachineAPI)
+	}
+	return s.read.shape
+}
+
+// Source is the API from which the pair is mirrored.
+func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
+
+// InCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
+// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
+func (s *State) InCharge() authority.API {
+	if api := s.Source(); api != authority.Unset || s.Shape().Requested != authority.ClusterAPI {
+		return api
+	}
+	return authority.ClusterAPI
+}
+
+// Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
+func (s *State) Mirror() (*unstructured.Unstructured, authority.API) {
+	side := s.InCharge().Other()
+	return s.On(side), side
+}
+
+// On is the core object of a side, nil if it does not exist.
+func (s *State) On(side authority.API) *unstructured.Unstructured {
+	switch side {
+	case authority.MachineAPI:
+		return s.MachineAPI
+	case authority.ClusterAPI:
+		return s.Core
+	}
+	return nil
+}
+
+// ShapeOf are the fields of authority of a Machine API object.
+func ShapeOf(o *unstructured.Unstructured) authority.Shape { return authority.Read(ObjectOf(o)) }
+
+// ObjectOf is the form in which policies read it.
+func ObjectOf(o *unstructured.Unstructured) *policies.Object {
+	if o == nil {
+		return nil
+	}
+	raw, err := json.Marshal(o.Object)
+	if err != nil {
+		return nil // what was read from JSON can be written
+	}
+	out, _ := policies.ParseObject(raw)
+	return out
+}
+
+// PresenceOf reports whether an object is there, or is being deleted; nil: it is not there.
+func PresenceOf(o *unstructured.Unstructured) authority.Presence {
+	switch {
+	case o == nil:
+		return authority.Absent
+	case o.GetDeletionTimestamp() != nil:
+		return authority.Deleting
+	}
+	return authority.Present
+}
+
+// ControllerOf is the owner that controls an object, nil for none.
+func ControllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
+	if o == nil {
+		return nil
+	}
+	return metav1.GetControllerOf(o)
+}
+
+// ReasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
+const ReasonSurroundings = "SurroundingsDeleted"
+
+// Recreates ends the sentence that says what is being deleted, or is gone.
+const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+
+// Complete reports whether all objects of the pair exist and none of them is being deleted.
+func (s *State) Complete() bool {
+	return PresenceOf(s.MachineAPI) == authority.Present && PresenceOf(s.Core) == authority.Present &&
+		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
+}
+
+// Propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
+func (s *State) Propagated() bool {
+	twin := s.Parents[authority.MachineAPI]
+	return s.BelongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
+}
+
+// InstanceKnown reports whether the Machines of both APIs have the ID of the instance.
+func (s *State) InstanceKnown() bool {
+	id := Nested(s.Core, "spec", "providerID")
+	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
+}
+
+// BelongsTo reports whether the Cluster API object names the set as its owner.
+func (s *State) BelongsTo(set *unstructured.Unstructured) bool {
+	owner := ControllerOf(s.Core)
+	return owner != nil && set != nil && owner.UID == set.GetUID()
+}
+
+// ClusterOwns is a reference to the Cluster.
+func (s *State) ClusterOwns() metav1.OwnerReference { return OwnedBy(s.Cluster, false) }
+
+// OwnedBy is a reference to an owner, and whether it controls.
+func OwnedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
+		Controller: &controls, BlockOwnerDeletion: &yes}
+}
+
+// InstanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+func (s *State) InstanceLeft() bool {
+	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
+}
+
+// Marked reports whether an object has the finalizer or the mark of the mirror.
+func (s *State) Marked(o *unstructured.Unstructured) bool {
+	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
+}
+
+// OwnersWithout are the owner references of o but those to owner.
+func OwnersWithout(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
+	refs := []metav1.OwnerReference{}
+	for _, r := range o.GetOwnerReferences() {
+		if r.UID != owner.GetUID() {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// IsPaused reports whether an object of Cluster API has the pause annotation.
+func IsPaused(o *unstructured.Unstructured) bool {
+	if o == nil {
+		return false
+	}
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	return paused
+}
+
+// ForeignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
+// end it as one too many.
+func (s *State) ForeignParent() bool {
+	parent, _ := authority.KindNamed(s.Kind.Parent)
+	mapi := s.Parents[authority.MachineAPI]
+	return authority.Source(ShapeOf(mapi)) == authority.MachineAPI &&
+		authority.ForeignTo(parent, ObjectOf(mapi), ObjectOf(s.Parents[authority.ClusterAPI])) != authority.NotForeign
+}
+
+// Replicas are the wanted replicas of a set, and whether it has any number.
+func Replicas(o *unstructured.Unstructured) (n int64, says bool) {
+	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
+	n, isNumber := jsonnumbers.Integer(v)
+	return n, says && err == nil && isNumber
+}
+
+// MirrorSide is the side to which the pair is mirrored.
+func (s *State) MirrorSide() policies.Side {
+	if s.Source() == authority.ClusterAPI {
+		return policies.SideMachineAPI
+	}
+	return policies.SideClusterAPI
+}
+
+// Lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
+func (s *State) Lacks(kind schema.GroupVersionKind) {
+	if s.Unserved.Empty() && kind != InfrastructureKind {
+		s.Unserved = kind
+	}
+}
+
+// WaitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
+// An object of the Machine API that Machine API itself runs may still be deleted.
+func (s *State) WaitsForKind() bool {
+	return !s.Unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.Source() != authority.MachineAPI)
+}
+
+// MirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
+func (s *State) MirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if s.IsMirror(o) {
+		return o
+	}
+	return nil
+}

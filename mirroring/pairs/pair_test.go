@@ -1,0 +1,39 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pairs
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+)
+
+// TestAnInfrastructureClusterThatNobodyMakes has a reason of its own: to wait for it is no use.
+func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
+	about := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"infrastructureName": "x", "platformStatus": map[string]any{
+		"type": "OpenStack", "openstack": map[string]any{"apiServerInternalIPs": []any{"10.0.0.5"}},
+	}}}}
+	for _, c := range []struct {
+		platform, reason string
+		cluster          *unstructured.Unstructured
+		says, not        string
+	}{
+		{"OpenStack", conversion.ReasonInfraClusterMissing, about, "kubectl create", `"kind":"Cluster"`},
+		{"OpenStack", conversion.ReasonInfraClusterMissing, nil, `"kind":"Cluster"`, "Poundlock"},
+		{"AWS", conversion.ReasonClusterNotReady, about, "needs it before", "kubectl"},
+	} {
+		s := &State{Cluster: c.cluster}
+		s.Env = conversion.Env{ClusterName: "x", ClusterAPINamespace: "capi", Infrastructure: about.Object}
+		s.Env.Platform, _ = platforms.For(c.platform)
+		s.Absent(s.Env.Platform.InfraCluster.Kind)
+		reason, missing := s.Reason, s.Missing
+		if reason != c.reason || !strings.Contains(missing, c.says) || strings.Contains(missing, c.not) {
+			t.Errorf("%s: %s: %s", c.platform, reason, missing)
+		}
+	}
+}

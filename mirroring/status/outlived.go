@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
+const reasonOutlived = "MachineSetDeleted"
+
+// Outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
+// instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
+func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
+	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
+		return nil
+	}
+	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
+		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.Pair.MachineAPI, s.Name,
+		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.Pair.ClusterAPI, s.Name))
+	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), r.Now)
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.Core, map[string]any{"conditions": merged})
+	w.Reason, w.Note, w.Warning = reasonOutlived, note, true
+	return w
+}
+
+// Found takes that back when the MachineSet has a twin again.
+func Found(s *pairs.State) *pairs.Write {
+	if s.Core == nil {
+		return nil
+	}
+	conditions := conditionlist.Of(s.Core)
+	if conditionlist.Find(conditions, authority.ConditionMirrored) == nil {
+		return nil
+	}
+	return statusWrite(s.Core, map[string]any{"conditions": conditionlist.Without(conditions, authority.ConditionMirrored)})
+}

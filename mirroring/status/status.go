@@ -1,0 +1,221 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// Reporter writes what is reported, at a time.
+type Reporter struct {
+	Now time.Time
+}
+
+// ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
+var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
+
+// ownConditions are each object's own: who has paused, and what Poundlock reports.
+var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
+
+// passing are keys of status that end: where the authority's object no longer has them, neither does its mirror.
+var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
+
+// Report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
+func (r Reporter) Report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
+	if live == nil {
+		return nil
+	}
+	return statusWrite(live, r.statusPatch(wanted, pairs.Below(live.Object, "status")))
+}
+
+func statusWrite(live *unstructured.Unstructured, status map[string]any) *pairs.Write {
+	if len(status) == 0 {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.PatchStatus, Object: live, Fields: pairs.SortedKeys(status), Patch: map[string]any{"status": status}}
+}
+
+// statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
+// each side's controllers keep theirs beside it.
+func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, k := range pairs.SortedKeys(wanted) {
+		switch {
+		case slices.Contains(ownStatus, k):
+		case k == "conditions":
+			if merged, changed := r.conditions(pairs.List(wanted[k]), pairs.List(live[k])); changed {
+				out[k] = merged
+			}
+		case !ownership.Has(live[k], wanted[k]):
+			out[k] = wanted[k]
+		}
+	}
+	if len(wanted) == 0 {
+		return out
+	}
+	ended(wanted, live, out)
+	old := map[string]any{}
+	ended(pairs.Under(wanted, "deprecated", "v1beta1"), pairs.Under(live, "deprecated", "v1beta1"), old)
+	for key := range old {
+		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only where something else than an object is wanted there
+	}
+	return out
+}
+
+// ended has a patch remove keys that pass and are no longer there.
+func ended(wanted, live, out map[string]any) {
+	for _, k := range passing {
+		if _, said := wanted[k]; !said && live[k] != nil {
+			out[k] = nil
+		}
+	}
+}
+
+// conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
+// the one that is there stays.
+func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
+	merged = live
+	for _, w := range wanted {
+		condition, ok := w.(map[string]any)
+		if !ok || slices.Contains(ownConditions, conditionlist.Text(condition, "type")) {
+			continue
+		}
+		var did bool
+		merged, did = conditionlist.Set(merged, condition, r.Now)
+		changed = changed || did
+	}
+	return merged, changed
+}
+
+// Synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
+// source, is applied as wanted.
+func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
+	live := pairs.Below(s.MachineAPI.Object, "status")
+	status := r.statusPatch(wanted, live)
+	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
+	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
+	if generation > s.Shape().SynchronizedGeneration {
+		status["synchronizedGeneration"] = generation
+	}
+	if g, stale := observed(s, wanted != nil); stale {
+		status["observedGeneration"] = g
+	}
+	conditions, _ := status["conditions"].([]any)
+	if conditions == nil {
+		conditions = pairs.List(live["conditions"])
+	}
+	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", inStep(s)), r.Now); changed {
+		status["conditions"] = merged
+	}
+	w := statusWrite(s.MachineAPI, status)
+	if w != nil && status["conditions"] != nil && s.Shape().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
+		w.Reason, w.Note = "Synchronized", inStep(s)
+	}
+	return w
+}
+
+// observed is the generation that Cluster API's controllers have seen, in the Machine API mirror's own count, if the
+// mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
+// an object whose status.observedGeneration is behind.
+func observed(s *pairs.State, fromClusterAPI bool) (generation int64, stale bool) {
+	said, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
+	if !fromClusterAPI || !counts || !jsonnumbers.Equal(pairs.Below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
+		return 0, false
+	}
+	generation = s.MachineAPI.GetGeneration()
+	return generation, !jsonnumbers.Equal(said, generation)
+}
+
+func inStep(s *pairs.State) string {
+	source := s.Source()
+	return source.Other().Text() + " mirrors " + source.Text()
+}
+
+func synchronizedCondition(status metav1.ConditionStatus, reason, message string) map[string]any {
+	c := conditionlist.New(authority.ConditionSynchronized, status, reason, message)
+	switch status { // empty where it is True
+	case metav1.ConditionFalse:
+		c["severity"] = "Error"
+	case metav1.ConditionUnknown:
+		c["severity"] = "Info"
+	case metav1.ConditionTrue:
+	}
+	return c
+}
+
+// Fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
+func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
+	if s.MachineAPI == nil {
+		return nil
+	}
+	w := r.withCondition(s, metav1.ConditionFalse, reason, message)
+	if w != nil {
+		w.Failure = true
+	}
+	return w
+}
+
+// Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
+func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
+	return Reporter{Now: now}.Fails(s, "MirrorRefused", why)
+}
+
+// Observe mirrors status alone, while the authority's controller ends the machine.
+func (r Reporter) Observe(s *pairs.State) *pairs.Write {
+	if s.Source() == authority.ClusterAPI {
+		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
+		return r.Report(s.MachineAPI, status)
+	}
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	return pairs.First(
+		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Core), coreStatus) },
+		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Infra), infraStatus) },
+	)
+}
+
+// The reasons why a pair waits for a kind that the API server does not serve.
+const (
+	reasonNoClusterAPI = "ClusterAPINotInstalled"
+	reasonNoMachineAPI = "MachineAPINotInstalled"
+	reasonNoProvider   = "ProviderNotInstalled"
+)
+
+// Waits reports on the Machine API object which kind it waits for; nil if it is reported already.
+func (r Reporter) Waits(s *pairs.State) *pairs.Write {
+	if s.MachineAPI == nil || s.Source() == authority.Unset {
+		return nil
+	}
+	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
+	switch s.Unserved.Group {
+	case s.Kind.ClusterAPI.Group:
+		reason, what = reasonNoClusterAPI, "Cluster API"
+	case s.Kind.MachineAPI.Group:
+		reason, what = reasonNoMachineAPI, "the Machine API"
+	}
+	return r.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+		s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
+}
+
+// withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
+func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
+	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now)
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.MachineAPI, map[string]any{"conditions": merged})
+	w.Reason, w.Note = reason, message
+	return w
+}

@@ -1,0 +1,77 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+)
+
+func TestStatusPatch(t *testing.T) {
+	c := Reporter{Now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
+	for _, x := range []struct {
+		sentence     string
+		wanted, live string
+		want         string
+	}{
+		{"equal", `{phase: Running, conditions: [{type: A, status: "True"}]}`, `{phase: Running, other: 1, conditions: [{type: B, status: "True"}, {type: A, status: "True", lastTransitionTime: x}]}`, `{}`},
+		{"a field differs", `{phase: Running}`, `{phase: Failed}`, `{phase: Running}`},
+		{"what says which API is authoritative is not mirrored", `{authoritativeAPI: ClusterAPI, synchronizedGeneration: 3, conditions: [{type: Paused, status: "True"}]}`, `{}`, `{}`},
+		{"what has ended ends", `{phase: Running}`, `{phase: Running, nodeRef: {name: n}, errorMessage: e, other: stays}`, `{nodeRef: null, errorMessage: null}`},
+		{"what has ended ends in Cluster API's old place too", `{phase: Running}`, `{phase: Running, deprecated: {v1beta1: {failureMessage: e, conditions: []}}}`, `{deprecated: {v1beta1: {failureMessage: null}}}`},
+		{"a source that says nothing ends nothing", `{}`, `{nodeRef: {name: n}}`, `{}`},
+		{"a condition flips, the others keep their place", `{conditions: [{type: A, status: "False", reason: R}]}`, `{conditions: [{type: A, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}, {type: B, status: "True"}]}`,
+			`{conditions: [{type: A, status: "False", reason: R, lastTransitionTime: "2026-11-21T17:00:00Z"}, {type: B, status: "True"}]}`},
+		{"a message changes without a flip: the time stays", `{conditions: [{type: A, status: "True", message: n}]}`, `{conditions: [{type: A, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}]}`,
+			`{conditions: [{type: A, status: "True", message: n, lastTransitionTime: "2026-01-01T00:00:00Z"}]}`},
+	} {
+		var wanted, live, want map[string]any
+		mirroringtest.Read(t, x.wanted, &wanted)
+		mirroringtest.Read(t, x.live, &live)
+		mirroringtest.Read(t, x.want, &want)
+		if diff := cmp.Diff(want, c.statusPatch(wanted, live)); diff != "" {
+			t.Errorf("%s: %s", x.sentence, diff)
+		}
+	}
+}
+
+// counted is an object whose generation is an integer, as an API server's is.
+func counted(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := mirroringtest.Machine(t, text)
+	generation, _ := jsonnumbers.Integer(pairs.Below(o.Object, "metadata")["generation"])
+	o.SetGeneration(generation)
+	return o
+}
+
+// TestTheObservedGenerationOfAMirror: `kubectl wait --for=condition=…` waits for it.
+func TestTheObservedGenerationOfAMirror(t *testing.T) {
+	c := Reporter{Now: time.Now()}
+	for _, x := range []struct {
+		sentence         string
+		machineAPI, core string
+		wanted           map[string]any
+		want             any
+	}{
+		{"Cluster API has seen its set, so the mirror has been seen", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, int64(5)},
+		{"Cluster API has yet to see its set", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 1}}`, map[string]any{}, nil},
+		{"it is said already", `{metadata: {generation: 5}, status: {observedGeneration: 5}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
+		{"a Machine of the Machine API does not count generations", `{metadata: {generation: 5}, status: {phase: Running}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
+		{"the Machine API authoritative says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
+	} {
+		s := &pairs.State{MachineAPI: counted(t, x.machineAPI), Core: counted(t, x.core)}
+		w := c.Synchronized(s, 2, x.wanted)
+		status, _ := w.Patch["status"].(map[string]any)
+		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {
+			t.Errorf("%s: %s", x.sentence, diff)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twin
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Kept makes what the provider keeps for an instance that Machine API runs, paused, before the provider may look for that instance by its name. It is there
+// before Synchronized is True, and so before a move. And a Machine that is deleted right after its move has it: without it the provider leaves the instance behind.
+func (s Twin) Kept() *pairs.Write {
+	if s.InfraInstance != nil || s.InstancesUnserved || s.Source() != authority.MachineAPI || s.Env.Platform.InstanceSpec == nil || s.Kind.Infra != authority.InfraMachine {
+		return nil
+	}
+	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core, s.Infra} {
+		if pairs.PresenceOf(o) != authority.Present {
+			return nil
+		}
+	}
+	if !s.IsMirror(s.Infra) || !pairs.IsPaused(s.Infra) || !authority.InfraInstanceNamedAlike(pairs.ObjectOf(s.Infra)) {
+		return nil
+	}
+	machine, _, _ := unstructured.NestedMap(s.Infra.Object, "spec")
+	spec := s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(s.Core, "spec", "failureDomain"))
+	if spec == nil {
+		return nil
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(s.Env.Platform.InfraInstance.GroupVersionKind)
+	o.SetNamespace(s.Pair.ClusterAPI)
+	o.SetName(s.Infra.GetName())
+	o.SetLabels(map[string]string{clusterv1.ClusterNameLabel: s.Env.ClusterName})
+	o.SetAnnotations(map[string]string{authority.PausedAnnotation: "true"})
+	o.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: s.Infra.GetAPIVersion(), Kind: s.Infra.GetKind(), Name: s.Infra.GetName(), UID: s.Infra.GetUID(),
+	}})
+	return &pairs.Write{Verb: pairs.Create, Object: o, Reason: "MirrorCreated", Note: "created " + pairs.Describe(o) + " for the instance of " + pairs.Describe(s.MachineAPI)}
+}

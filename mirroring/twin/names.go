@@ -1,0 +1,49 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twin
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
+func (s Twin) selects(label string) bool {
+	for _, set := range s.Parents {
+		selector := pairs.Below(pairs.Below(content(set), "spec"), "selector")
+		_, named := pairs.Below(selector, "matchLabels")[label]
+		if named || slices.ContainsFunc(pairs.List(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func content(o *unstructured.Unstructured) map[string]any {
+	if o == nil {
+		return nil
+	}
+	return o.Object
+}
+
+// leave has the Machine API's mirror keep the labels and annotations that others write to it whichever API is authoritative
+// (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
+// them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
+// earlier time stays too: there may be no other copy.
+func (s Twin) leave(want *unstructured.Unstructured) {
+	for _, of := range []string{"labels", "annotations"} {
+		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
+		for name, value := range pairs.Below(pairs.Below(content(s.MachineAPI), "metadata"), of) {
+			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, "f:metadata", "f:"+of, "f:"+name) {
+				text, _ := value.(string)
+				pairs.Put(want, text, "metadata", of, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twin
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func TestNamesThatAreNotMirrored(t *testing.T) {
+	const from = `{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet, velero.io/backup-name: b}, annotations: {note: noted, argocd.argoproj.io/tracking-id: x, hive.openshift.io/x: "y"}}}`
+	for _, c := range []struct {
+		sentence, set, want string
+	}{
+		{"what is somebody's stays where it is", ``, `{metadata: {labels: {team: a}, annotations: {note: noted}}}`},
+		{"but for the label by which a set selects the Machine", `{spec: {selector: {matchLabels: {app.kubernetes.io/instance: fleet}}}}`,
+			`{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet}, annotations: {note: noted}}}`},
+		{"in whichever words it does", `{spec: {selector: {matchExpressions: [{key: team, operator: Exists}, {key: velero.io/backup-name, operator: Exists}]}}}`,
+			`{metadata: {labels: {team: a, velero.io/backup-name: b}, annotations: {note: noted}}}`},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
+		if c.set != "" {
+			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
+		}
+		got := Of(s).bare(mirroringtest.Machine(t, from), "v1", "K", "n")
+		want := mirroringtest.Machine(t, c.want)
+		want.SetAPIVersion("v1")
+		want.SetKind("K")
+		want.SetNamespace("n")
+		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+func TestNamesThatTheMirrorLeaves(t *testing.T) {
+	const ours = `managedFields: [{manager: poundlock-mirror, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:hive.openshift.io/managed": {}, "f:team": {}}}}}]`
+	for _, c := range []struct {
+		sentence, kind, live, want, after string
+	}{
+		{"a set's size is its provider's word", "MachineSet", `{metadata: {annotations: {machine.openshift.io/vCPU: "8"}}}`,
+			`{metadata: {annotations: {machine.openshift.io/vCPU: "4", machine.openshift.io/memoryMb: "1"}}}`,
+			`{metadata: {annotations: {machine.openshift.io/vCPU: "8", machine.openshift.io/memoryMb: "1"}}}`},
+		{"so is a Machine's zone", "Machine", `{metadata: {labels: {machine.openshift.io/zone: b}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`, `{metadata: {labels: {machine.openshift.io/zone: b}}}`},
+		{"of a set it is a name like others", "MachineSet", `{metadata: {labels: {machine.openshift.io/zone: b}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`},
+		{"limits are carried over, and follow the authority", "MachineSet", `{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "3"}}}`,
+			`{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`, `{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`},
+		{"what the mirror once copied is not taken away", "MachineSet", `{metadata: {labels: {hive.openshift.io/managed: "true", team: a}, ` + ours + `}}`, `{metadata: {}}`, `{metadata: {labels: {hive.openshift.io/managed: "true"}}}`},
+		{"there is no object yet", "MachineSet", ``, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`},
+	} {
+		s, want := &pairs.State{Kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
+		if c.live != "" {
+			s.MachineAPI = mirroringtest.Machine(t, c.live)
+		}
+		Of(s).leave(want)
+		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}

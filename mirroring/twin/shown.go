@@ -1,0 +1,44 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twin
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// typeFields are where providerSpecs say what kind of instance is meant.
+var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
+
+// show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make
+// an instance; of one that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
+func (s Twin) show(want *unstructured.Unstructured) {
+	if s.Kind.Infra != authority.InfraMachine {
+		return
+	}
+	value, _, _ := unstructured.NestedMap(want.Object, "spec", "providerSpec", "value")
+	kind := ""
+	for _, field := range typeFields {
+		said, _ := value[field].(string)
+		kind = cmp.Or(kind, said)
+	}
+	labels := want.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for label, says := range map[string]string{
+		"machine.openshift.io/instance-type": kind,
+		"machine.openshift.io/region":        s.Env.Region,
+		"machine.openshift.io/zone":          pairs.Nested(s.Core, "spec", "failureDomain"),
+	} {
+		if _, has := labels[label]; !has && says != "" {
+			labels[label] = says
+		}
+	}
+	want.SetLabels(labels)
+}

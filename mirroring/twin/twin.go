@@ -1,0 +1,183 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twin
+
+import (
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// Twin is a pair, whose mirror is wanted.
+type Twin struct{ *pairs.State }
+
+// Of is the twin of a pair.
+func Of(s *pairs.State) Twin { return Twin{s} }
+
+// StandIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
+// the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
+// instance such a move does not start, and the mirror is not equal.
+func (s Twin) StandIn() *unstructured.Unstructured {
+	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
+		return nil
+	}
+	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	if len(errs) > 0 || twin.Infra == nil {
+		return nil
+	}
+	twin.Infra.SetName(s.InfraName())
+	return twin.Infra
+}
+
+// WantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
+// named after its content; nil for a kind without.
+func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	if converted == nil {
+		return nil
+	}
+	want := s.mirrored(converted, s.InfraKind().GroupVersion().String(), s.InfraKind().Kind, s.Pair.ClusterAPI)
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		want.SetName(converted.GetName())
+		labels := want.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[authority.MachineSetLabel] = core.SetLabel(s.Name)
+		want.SetLabels(labels)
+		want.SetOwnerReferences([]metav1.OwnerReference{s.ClusterOwns()})
+		return want
+	}
+	want.SetName(s.InfraName())
+	if s.Core != nil {
+		want.SetOwnerReferences([]metav1.OwnerReference{pairs.OwnedBy(s.Core, true)})
+	}
+	return want
+}
+
+// WantCore is the core object of Cluster API as it should be.
+func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
+	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
+	want.SetName(s.Name)
+	if infra != nil {
+		pairs.Put(want, infra.GetName(), s.InfraRef()...)
+	}
+	want.SetFinalizers([]string{authority.SyncFinalizer})
+	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
+	return want
+}
+
+// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
+// becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
+func (s Twin) coreOwner() metav1.OwnerReference {
+	set := s.Parents[authority.ClusterAPI]
+	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() &&
+		(pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
+		// One that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached.
+		return pairs.OwnedBy(set, true)
+	}
+	if s.Propagated() && s.gave(set) {
+		return pairs.OwnedBy(set, true)
+	}
+	return s.ClusterOwns()
+}
+
+// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
+func (s Twin) gave(set *unstructured.Unstructured) bool {
+	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
+}
+
+// mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
+func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+	want := s.bare(converted, apiVersion, kind, namespace)
+	annotations := want.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[authority.MirrorAnnotation] = s.Mark()
+	annotations[authority.PausedAnnotation] = "true"
+	want.SetAnnotations(annotations)
+	return want
+}
+
+// WantMachineAPI is the object of the Machine API as it should be.
+func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
+	want.SetName(s.Name)
+	want.SetFinalizers([]string{authority.SyncFinalizer})
+	s.leave(want)
+	s.show(want)
+	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
+	if s.MachineAPI != nil {
+		core.KeepSpelling(s.Kind.Name, s.MachineAPI, want, s.Env)
+	}
+	if s.Infra != nil && s.Kind.InfraActs() {
+		pairs.Put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
+	}
+	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
+		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
+	}
+	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, "f:spec", "f:authoritativeAPI") {
+		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
+		pairs.Put(want, pairs.Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
+	}
+	s.marksOn(want)
+	want.SetOwnerReferences(s.machineAPIOwner())
+	return want
+}
+
+// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
+// finds what it is to take along.
+func (s Twin) machineAPIOwner() []metav1.OwnerReference {
+	set := s.Parents[authority.MachineAPI]
+	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {
+		return []metav1.OwnerReference{pairs.OwnedBy(set, true)}
+	}
+	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent {
+		return []metav1.OwnerReference{*ref}
+	}
+	return nil
+}
+
+// bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
+// one object alone.
+func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+	want := &unstructured.Unstructured{Object: map[string]any{}}
+	want.SetAPIVersion(apiVersion)
+	want.SetKind(kind)
+	want.SetNamespace(namespace)
+	labels := converted.GetLabels()
+	maps.DeleteFunc(labels, func(k, _ string) bool { return authority.Theirs(k) && !s.selects(k) })
+	if len(labels) > 0 {
+		want.SetLabels(labels)
+	}
+	annotations := converted.GetAnnotations()
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return authority.Theirs(k) })
+	if len(annotations) > 0 {
+		want.SetAnnotations(annotations)
+	}
+	if spec, ok := converted.Object["spec"].(map[string]any); ok {
+		want.Object["spec"] = (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
+	}
+	return want
+}
+
+// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
+// authority loses its mark.
+func (s Twin) marksOn(want *unstructured.Unstructured) {
+	annotations := want.GetAnnotations()
+	if _, marked := annotations[pairs.MachineAPIDelete]; !marked || s.MachineAPI == nil {
+		return
+	}
+	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
+		annotations[core.OldDeleteAnnotation] = value
+		want.SetAnnotations(annotations)
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/versioned"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// perform sends one write and puts what came back into the state.
+func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error {
+	now := w.Object.DeepCopy()
+	err := r.send(ctx, p.State, w, now)
+	r.count(p.Kind.Name, w, err)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
+	}
+	r.tell(ctx, p, w)
+	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
+		if now, err = get(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
+			return err
+		}
+	}
+	if w.Verb == pairs.Create {
+		p.Made = now.GetUID()
+	}
+	p.Store(w.Object, now)
+	return nil
+}
+
+func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o *unstructured.Unstructured) error {
+	if w.Provided != (pairs.Proviso{}) {
+		r.owners.Lock()
+		defer r.owners.Unlock()
+		if err := r.holds(ctx, s, w); err != nil {
+			return err
+		}
+	}
+	switch w.Verb {
+	case pairs.Create:
+		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
+			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
+		}
+		o.SetResourceVersion(ofNothing)
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager))
+	case pairs.Apply:
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
+	case pairs.Patch:
+		return versioned.Patch(ctx, r.writer, o, w.Patch, client.FieldOwner(cmp.Or(w.By, ownership.Manager)))
+	case pairs.PatchStatus:
+		return versioned.PatchStatus(ctx, r.writer, o, w.Patch, client.FieldOwner(ownership.Manager))
+	}
+	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.Propagation())))
+}
+
+// holds refuses a write, as a conflict, whose proviso is true no more.
+func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
+	if set := w.Provided.Stays; set != nil {
+		now, err := get(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		if err == nil && (pairs.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
+			err = changed(set)
+		}
+		return err
+	}
+	if !w.Provided.Childless {
+		return nil
+	}
+	owned, err := owned(ctx, present{r.live, s}, s)
+	if err == nil && len(owned) > 0 {
+		err = changed(w.Object)
+	}
+	return err
+}
+
+func changed(o *unstructured.Unstructured) error {
+	what := schema.GroupResource{Group: o.GroupVersionKind().Group, Resource: o.GetKind()}
+	return apierrors.NewConflict(what, o.GetName(), errors.New("it changed since it was read"))
+}
+
+// ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.
+const ofNothing = "1"
+
+func uid(o *unstructured.Unstructured) *types.UID {
+	u := o.GetUID()
+	return &u
+}
