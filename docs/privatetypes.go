@@ -94,6 +94,7 @@ const privateTypesEnd = `
 - Deleting a collection of definitions is refused: the platform's, which a client does not see, would go with them.
 - An answer that is malformed, or breaks off before its end, is an error for the client, and is counted. It is never repaired, and never shortened.
 - Answers to a GET as YAML are made of JSON, up to 1 MiB; other answers are JSON. OpenAPI's version 2 in its binary form, which no client of Cluster API's asks for, takes some 100 MB for a moment; one is made at a time.
+- A client that asks for much and reads nothing costs the proxy some 300 KB for each such request, for as long as it is connected.
 - A JSON patch that moves or copies a value between a place that is translated and one that is not carries it as it is stored.
 
 ## Observe it

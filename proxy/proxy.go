@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/poundlock/poundlock/translation"
@@ -80,7 +81,25 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 	if err != nil {
 		return nil, fmt.Errorf("making a transport to the API server: %w", err)
 	}
+	bounded(t)
 	return t, nil
+}
+
+// ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
+const ahead = 128 << 10
+
+// bounded lets the API server send no more than that. The option is read for each connection, and copied when a transport is made anew for another CA.
+func bounded(t http.RoundTripper) {
+	for {
+		wrapped, is := t.(utilnet.RoundTripperWrapper)
+		if !is {
+			break
+		}
+		t = wrapped.WrappedRoundTripper()
+	}
+	if inner, is := t.(*http.Transport); is && t != http.DefaultTransport { // which everybody has, and is without TLS here
+		inner.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: ahead}
+	}
 }
 
 // exchange is one request and its answer.
