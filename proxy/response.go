@@ -62,8 +62,11 @@ func (p *Proxy) response(r *http.Response) error {
 		return nil
 	}
 	scanner := translation.NewScanner
-	if e.watch && r.StatusCode == http.StatusOK {
+	switch method := r.Request.Method; {
+	case e.watch && r.StatusCode == http.StatusOK:
 		scanner = translation.NewFrameScanner
+	case e.Name == "" && (method == http.MethodGet || method == http.MethodDelete): // deleting a collection is answered with what was deleted
+		scanner = translation.NewListScanner
 	}
 	translated := translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))
 	if e.form != nil && r.StatusCode == http.StatusOK {
