@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -106,11 +107,15 @@ func bounded(t http.RoundTripper) {
 type exchange struct {
 	translation.Endpoint
 	watch    bool
-	form     *form  // what is to be made of the answer's JSON, if anything
-	upgrade  string // the protocol that the connection shall go over to
-	resource string // as the metrics have it
-	warning  string // about the request, for its answer
+	form     *form         // what is to be made of the answer's JSON, if anything
+	upgrade  string        // the protocol that the connection shall go over to
+	resource string        // as the metrics have it
+	warning  string        // about the request, for its answer
+	waited   time.Duration // for the API server and the client
 }
+
+// waits counts the time of what waits for others.
+func (e *exchange) waits(since time.Time) { e.waited += time.Since(since) }
 
 type exchangeKey struct{}
 
@@ -130,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.form = wanted(r, e)
 	e.resource = p.metrics.resource(e)
 	begin := time.Now()
-	recorded := &recorder{ResponseWriter: w}
+	recorded := &recorder{ResponseWriter: w, exchange: e}
 	defer func() { p.metrics.answered(r.Method, e, recorded.code, time.Since(begin)) }()
 	if refusal := p.refuse(r, e); refusal != nil {
 		p.write(recorded, refusal)
@@ -229,7 +234,9 @@ func accepted(accept []string) string {
 
 // RoundTrip implements http.RoundTripper.
 func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
-	if exchangeOf(r.Context()).upgrade != "" {
+	e := exchangeOf(r.Context())
+	defer e.waits(time.Now())
+	if e.upgrade != "" {
 		return p.upgraded.RoundTrip(r)
 	}
 	return p.multiple.RoundTrip(r)
@@ -287,10 +294,33 @@ func (u unpassed) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// recorder remembers the code of an answer.
+// recorder remembers the code of an answer, and how long the client took to receive it.
 type recorder struct {
 	http.ResponseWriter
-	code int
+	exchange *exchange
+	code     int
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	defer r.exchange.waits(time.Now())
+	return r.ResponseWriter.Write(b)
+}
+
+// FlushError is for http.ResponseController.
+func (r *recorder) FlushError() error {
+	defer r.exchange.waits(time.Now())
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// received is the body of an answer. Reading it waits for the API server.
+type received struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+func (r received) Read(b []byte) (int, error) {
+	defer r.exchange.waits(time.Now())
+	return r.ReadCloser.Read(b)
 }
 
 func (r *recorder) WriteHeader(code int) {

@@ -47,6 +47,7 @@ func (p *Proxy) response(r *http.Response) error {
 	if r.StatusCode == http.StatusSwitchingProtocols || e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
 	}
+	r.Body = received{r.Body, e}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fmt.Errorf("%w: it is compressed (%s), which was not asked for", errAnswer, encoding)
 	}
