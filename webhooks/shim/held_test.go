@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -139,4 +140,30 @@ func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 	if w := ask(t, shim, sized(60_000)); w.Code != http.StatusOK {
 		t.Error(w.Code, w.Body)
 	}
+}
+
+// Many callers at once, each of which comes again when it is asked to, get each their own objects, and none is lost.
+func TestManyCallers(t *testing.T) {
+	shim := small(t, &converter{})
+	var all sync.WaitGroup
+	for caller := range 32 {
+		all.Go(func() {
+			for n := range 4 {
+				name := fmt.Sprintf("m-%d-%d-%s", caller, n, strings.Repeat("x", 1000*(caller%4)))
+				review := reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", name), machine(p+"/v1alpha4", "b-"+name))
+				w := ask(t, shim, review)
+				for w.Code == http.StatusTooManyRequests {
+					<-time.After(10 * time.Millisecond)
+					w = ask(t, shim, review)
+				}
+				want := fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u-1","convertedObjects":[%s,%s],"result":{"status":"Success"}}}`,
+					machine(p+"/v1beta2", name), machine(p+"/v1beta2", "b-"+name))
+				if w.Code != http.StatusOK || w.Body.String() != want {
+					t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
