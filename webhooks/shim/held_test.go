@@ -142,7 +142,7 @@ func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 	}
 }
 
-// Many callers at once, each of which comes again when it is asked to, get each their own objects, and none is lost.
+// Many callers at once get each their own objects, and none is lost. Who is asked to come again does.
 func TestManyCallers(t *testing.T) {
 	shim := small(t, &converter{})
 	var all sync.WaitGroup
