@@ -109,7 +109,7 @@ func (m *metrics) answered(method string, e *exchange, code int, took time.Durat
 		return // lasts for as long as it is wanted
 	}
 	m.duration.WithLabelValues(method, e.resource).Observe(took.Seconds())
-	m.overhead.WithLabelValues(method).Observe((took - e.waited).Seconds())
+	m.overhead.WithLabelValues(method).Observe(max(0, took-time.Duration(e.waited.Load())).Seconds())
 }
 
 // untranslated counts an error by its type.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,15 +108,15 @@ func bounded(t http.RoundTripper) {
 type exchange struct {
 	translation.Endpoint
 	watch    bool
-	form     *form         // what is to be made of the answer's JSON, if anything
-	upgrade  string        // the protocol that the connection shall go over to
-	resource string        // as the metrics have it
-	warning  string        // about the request, for its answer
-	waited   time.Duration // for the API server and the client
+	form     *form        // what is to be made of the answer's JSON, if anything
+	upgrade  string       // the protocol that the connection shall go over to
+	resource string       // as the metrics have it
+	warning  string       // about the request, for its answer
+	waited   atomic.Int64 // nanoseconds for the API server and the client; headers may be flushed while the body is waited for
 }
 
 // waits counts the time of what waits for others.
-func (e *exchange) waits(since time.Time) { e.waited += time.Since(since) }
+func (e *exchange) waits(since time.Time) { e.waited.Add(int64(time.Since(since))) }
 
 type exchangeKey struct{}
 
