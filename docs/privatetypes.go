@@ -53,7 +53,9 @@ the converter of their group convert them (the longest ` + "`--upstream SUFFIX`"
 
 - A call that fails because the converter is away (refused, timed out, 429, 502, 503, 504) is repeated for up to ` + "`--budget`" + ` (25 s). The API server itself calls once, and waits 30 s.
 - Whatever cannot be converted is answered ` + "`Failed`" + `, with a sentence that names the converter. The API server shows it to the client.
-- More reviews than ` + "`--concurrency`" + ` (16) are answered 429 with ` + "`Retry-After`" + `. A review may have 64 MiB.
+- More reviews than ` + "`--concurrency`" + ` (16) are answered 429 with ` + "`Retry-After`" + `, and so are reviews that do not fit into ` + "`--in-flight-mib`" + ` (192) beside the others, each twice, for its answer.
+  A review may have 64 MiB: the API server sends a whole list as one.
+- A replica takes 27 MB at rest, 85 MB for a list of 2,000 Machines, and at most twice ` + "`--in-flight-mib`" + `: give it a limit of 450Mi, or a smaller ` + "`--in-flight-mib`" + `.
 - A replica is ready once any upstream has answered, and stays so when one is lost: a Service without endpoints would say less.
 - Some converters look at definitions: Cluster API's own reads the contract's label of the one that a reference names. It must run behind a proxy too, or it looks at the platform's.
 
@@ -94,6 +96,7 @@ const privateTypesEnd = `
 - Deleting a collection of definitions is refused: the platform's, which a client does not see, would go with them.
 - An answer that is malformed, or breaks off before its end, is an error for the client, and is counted. It is never repaired, and never shortened.
 - Answers to a GET as YAML are made of JSON, up to 1 MiB; other answers are JSON. OpenAPI's version 2 in its binary form, which no client of Cluster API's asks for, takes some 100 MB for a moment; one is made at a time.
+- A client that asks for much and reads nothing costs the proxy some 300 KB for each such request, for as long as it is connected.
 - A JSON patch that moves or copies a value between a place that is translated and one that is not carries it as it is stored.
 
 ## Observe it
@@ -101,7 +104,8 @@ const privateTypesEnd = `
 | metric | type, labels | |
 |---|---|---|
 | ` + "`hypershift_api_proxy_requests_total`" + ` | counter: method, resource, code | requests that were answered |
-| ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches |
+| ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches, logs, and what becomes another protocol |
+| ` + "`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of that was the proxy's own time, without waiting for the API server and for the client |
 | ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | ` + "`invalid-json`, `unsupported-resource`" + ` |
 | ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered; each ` + "`failure`" + ` is an error below, too |
 | ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | the converter's time included |

@@ -34,7 +34,7 @@ func TestPrivateTypesPage(t *testing.T) {
 		}
 	}
 	shim := proxying.Shim()
-	for _, flag := range regexp.MustCompile("`--(budget|concurrency|upstream)[^`]*` \\(([^)]*)\\)").FindAllStringSubmatch(want, -1) {
+	for _, flag := range regexp.MustCompile("`--(budget|concurrency|in-flight-mib|upstream)[^`]*` \\(([^)]*)\\)").FindAllStringSubmatch(want, -1) {
 		if shim.Flag(flag[1]) == nil {
 			t.Errorf("the shim has no flag --%s", flag[1])
 		}

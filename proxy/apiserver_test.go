@@ -6,6 +6,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -318,6 +319,39 @@ func TestAWatch(t *testing.T) {
 	defer old.Stop()
 	if event := <-old.ResultChan(); event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
 		t.Errorf("from a version that the API server has forgotten: %+v", event)
+	}
+}
+
+// A list that is read in pieces goes on from a token, and what is left of it can be had when the token has expired.
+func TestATokenThatExpires(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	client := dynamic.NewForConfigOrDie(behind(t)).Resource(machines).Namespace(ns)
+	list := func(token string) (*unstructured.UnstructuredList, error) {
+		return client.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: token})
+	}
+	one := must[*unstructured.Unstructured](t)
+	for _, name := range []string{"a", "b", "c"} {
+		one(client.Create(t.Context(), machine(name, "c"), metav1.CreateOptions{}))
+	}
+	page := must[*unstructured.UnstructuredList](t)(list(""))
+	if err := plane.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The API server has kept what the list was made of. It has nothing of its first version.
+	token, err := base64.RawURLEncoding.DecodeString(page.GetContinue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := regexp.MustCompile(`"rv":\d+`).ReplaceAll(token, []byte(`"rv":1`))
+	_, err = list(base64.RawURLEncoding.EncodeToString(old))
+	var expired apierrors.APIStatus
+	if !errors.As(err, &expired) || !apierrors.IsResourceExpired(err) {
+		t.Fatal(err)
+	}
+	rest := must[*unstructured.UnstructuredList](t)(list(expired.Status().Continue))
+	if len(rest.Items) != 1 || rest.Items[0].GetName() != "b" || rest.Items[0].GroupVersionKind().Group != translation.Standard {
+		t.Errorf("%+v", rest)
 	}
 }
 

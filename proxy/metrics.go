@@ -19,6 +19,7 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	overhead *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 
 	mu   sync.Mutex
@@ -42,9 +43,14 @@ func newMetrics() *metrics {
 		}, []string{"method", "resource", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "hypershift_api_proxy_request_duration_seconds",
-			Help:    "How long requests took, from the first byte to the last. Watches and connections that became another protocol are left out.",
+			Help:    "How long requests took, from the first byte to the last. Watches, logs and connections that became another protocol are left out.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1},
 		}, []string{"method", "resource"}),
+		overhead: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "hypershift_api_proxy_overhead_seconds",
+			Help:    "How much of that was the proxy's own time: without waiting for the API server, and for the client to send and receive. A body of more than 256 KiB is translated while it is sent, and does not count.",
+			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .1},
+		}, []string{"method"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hypershift_api_proxy_translation_errors_total",
 			Help: "Bodies that could not be translated: invalid-json (malformed or truncated), unsupported-resource (in a form that is not translated).",
@@ -61,6 +67,7 @@ func newMetrics() *metrics {
 func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.requests.Describe(descriptions)
 	m.duration.Describe(descriptions)
+	m.overhead.Describe(descriptions)
 	m.errors.Describe(descriptions)
 }
 
@@ -68,6 +75,7 @@ func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.requests.Collect(values)
 	m.duration.Collect(values)
+	m.overhead.Collect(values)
 	m.errors.Collect(values)
 }
 
@@ -97,9 +105,11 @@ func (m *metrics) answered(method string, e *exchange, code int, took time.Durat
 		method = "other"
 	}
 	m.requests.WithLabelValues(method, e.resource, strconv.Itoa(code)).Inc()
-	if !e.watch && e.upgrade == "" {
-		m.duration.WithLabelValues(method, e.resource).Observe(took.Seconds())
+	if e.watch || e.upgrade != "" || e.Opaque && e.Subresource != "" {
+		return // lasts for as long as it is wanted
 	}
+	m.duration.WithLabelValues(method, e.resource).Observe(took.Seconds())
+	m.overhead.WithLabelValues(method).Observe(max(0, took-time.Duration(e.waited.Load())).Seconds())
 }
 
 // untranslated counts an error by its type.

@@ -76,6 +76,7 @@ func TestNames(t *testing.T) {
 	want := map[string]metric{
 		"hypershift_api_proxy_requests_total":           {"COUNTER", []string{"code", "method", "resource"}, nil},
 		"hypershift_api_proxy_request_duration_seconds": {"HISTOGRAM", []string{"method", "resource"}, []float64{.001, .005, .01, .05, .1, .5, 1}},
+		"hypershift_api_proxy_overhead_seconds":         {"HISTOGRAM", []string{"method"}, []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .1}},
 		"hypershift_api_proxy_translation_errors_total": {"COUNTER", []string{"error_type"}, nil},
 	}
 	if d := cmp.Diff(want, metrics, cmp.AllowUnexported(metric{})); d != "" {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,9 +16,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/poundlock/poundlock/translation"
@@ -80,18 +83,40 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 	if err != nil {
 		return nil, fmt.Errorf("making a transport to the API server: %w", err)
 	}
+	bounded(t)
 	return t, nil
+}
+
+// ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
+const ahead = 128 << 10
+
+// bounded lets the API server send no more than that. The option is read for each connection, and copied when a transport is made anew for another CA.
+func bounded(t http.RoundTripper) {
+	for {
+		wrapped, is := t.(utilnet.RoundTripperWrapper)
+		if !is {
+			break
+		}
+		t = wrapped.WrappedRoundTripper()
+	}
+	if inner, is := t.(*http.Transport); is && t != http.DefaultTransport { // which everybody has, and is without TLS here
+		inner.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: ahead}
+	}
 }
 
 // exchange is one request and its answer.
 type exchange struct {
 	translation.Endpoint
 	watch    bool
-	form     *form  // what is to be made of the answer's JSON, if anything
-	upgrade  string // the protocol that the connection shall go over to
-	resource string // as the metrics have it
-	warning  string // about the request, for its answer
+	form     *form        // what is to be made of the answer's JSON, if anything
+	upgrade  string       // the protocol that the connection shall go over to
+	resource string       // as the metrics have it
+	warning  string       // about the request, for its answer
+	waited   atomic.Int64 // nanoseconds for the API server and the client; headers may be flushed while the body is waited for
 }
+
+// waits counts the time of what waits for others.
+func (e *exchange) waits(since time.Time) { e.waited.Add(int64(time.Since(since))) }
 
 type exchangeKey struct{}
 
@@ -111,7 +136,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.form = wanted(r, e)
 	e.resource = p.metrics.resource(e)
 	begin := time.Now()
-	recorded := &recorder{ResponseWriter: w}
+	recorded := &recorder{ResponseWriter: w, exchange: e}
 	defer func() { p.metrics.answered(r.Method, e, recorded.code, time.Since(begin)) }()
 	if refusal := p.refuse(r, e); refusal != nil {
 		p.write(recorded, refusal)
@@ -210,7 +235,9 @@ func accepted(accept []string) string {
 
 // RoundTrip implements http.RoundTripper.
 func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
-	if exchangeOf(r.Context()).upgrade != "" {
+	e := exchangeOf(r.Context())
+	defer e.waits(time.Now())
+	if e.upgrade != "" {
 		return p.upgraded.RoundTrip(r)
 	}
 	return p.multiple.RoundTrip(r)
@@ -268,10 +295,33 @@ func (u unpassed) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// recorder remembers the code of an answer.
+// recorder remembers the code of an answer, and how long the client took to receive it.
 type recorder struct {
 	http.ResponseWriter
-	code int
+	exchange *exchange
+	code     int
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	defer r.exchange.waits(time.Now())
+	return r.ResponseWriter.Write(b)
+}
+
+// FlushError is for http.ResponseController.
+func (r *recorder) FlushError() error {
+	defer r.exchange.waits(time.Now())
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// received is the body of an answer. Reading it waits for the API server.
+type received struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+func (r received) Read(b []byte) (int, error) {
+	defer r.exchange.waits(time.Now())
+	return r.ReadCloser.Read(b)
 }
 
 func (r *recorder) WriteHeader(code int) {

@@ -85,6 +85,21 @@ func respond(media, body string) http.HandlerFunc {
 	}
 }
 
+// An answer is a list only where a list was asked for. Else a member named items is its user's.
+func TestListsAndItems(t *testing.T) {
+	const stored, read = `{"items":[` + storedObject + `]}`, `{"items":[` + readObject + `]}`
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) { respond("application/json", stored)(w, r) })
+	for request, want := range map[string]string{
+		"GET " + machinesPath: read, "DELETE " + machinesPath: read, "GET /api/v1/namespaces/n/configmaps": read,
+		"GET " + machinesPath + "/m": stored, "DELETE " + machinesPath + "/m": stored, "PATCH " + machinesPath + "/m": stored, "POST " + machinesPath: stored,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if _, got, err := ask(t, method, url+path, "", "Content-Type", "application/json"); err != nil || got != want {
+			t.Errorf("%s is answered with %s, want %s: %v", request, got, want, err)
+		}
+	}
+}
+
 func TestWhatReachesTheAPIServer(t *testing.T) {
 	var got *http.Request
 	var body []byte

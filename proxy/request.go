@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,17 +39,17 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 	case "application/cbor", "application/apply-patch+cbor":
 		return &refusal{http.StatusUnsupportedMediaType, "CBOR cannot be translated: send JSON"}
 	case "application/json-patch+json":
-		return replace(r, func(body []byte) ([]byte, error) { return translation.ToPrivate.Patch(e.Document, body) })
+		return replace(r, e, func(body []byte) ([]byte, error) { return translation.ToPrivate.Patch(e.Document, body) })
 	case "application/vnd.kubernetes.protobuf":
-		return replace(r, func(body []byte) ([]byte, error) { return translation.ToPrivate.Protobuf(e.Document, body) })
+		return replace(r, e, func(body []byte) ([]byte, error) { return translation.ToPrivate.Protobuf(e.Document, body) })
 	case "application/yaml", "application/apply-patch+yaml":
 		if media == "application/yaml" {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		return replace(r, func(body []byte) ([]byte, error) { return fromYAML(r, e, body) })
+		return replace(r, e, func(body []byte) ([]byte, error) { return fromYAML(r, e, body) })
 	case "", "application/json", "application/merge-patch+json", "application/strategic-merge-patch+json":
 		if r.ContentLength > 0 && r.ContentLength <= small {
-			return replace(r, func(body []byte) ([]byte, error) { return scanned(e.Document, body) })
+			return replace(r, e, func(body []byte) ([]byte, error) { return scanned(e.Document, body) })
 		}
 		r.Body = translation.NewReader(r.Body, translation.NewScanner(translation.ToPrivate, e.Document))
 		r.ContentLength = -1
@@ -88,8 +89,10 @@ func scanned(doc translation.Document, body []byte) ([]byte, error) {
 }
 
 // replace translates a whole body before the request is sent.
-func replace(r *http.Request, translate func([]byte) ([]byte, error)) error {
+func replace(r *http.Request, e *exchange, translate func([]byte) ([]byte, error)) error {
+	begin := time.Now()
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+	e.waits(begin)
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes, which is what an API server takes", most)}

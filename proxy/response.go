@@ -47,6 +47,7 @@ func (p *Proxy) response(r *http.Response) error {
 	if r.StatusCode == http.StatusSwitchingProtocols || e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
 	}
+	r.Body = received{r.Body, e}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fmt.Errorf("%w: it is compressed (%s), which was not asked for", errAnswer, encoding)
 	}
@@ -62,8 +63,11 @@ func (p *Proxy) response(r *http.Response) error {
 		return nil
 	}
 	scanner := translation.NewScanner
-	if e.watch && r.StatusCode == http.StatusOK {
+	switch method := r.Request.Method; {
+	case e.watch && r.StatusCode == http.StatusOK:
 		scanner = translation.NewFrameScanner
+	case e.Name == "" && (method == http.MethodGet || method == http.MethodDelete): // deleting a collection is answered with what was deleted
+		scanner = translation.NewListScanner
 	}
 	translated := translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))
 	if e.form != nil && r.StatusCode == http.StatusOK {

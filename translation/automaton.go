@@ -96,13 +96,16 @@ func steps(path string) []step {
 }
 
 // patterns are the rows of a document, and what is never translated there. A frame of a watch has them beneath `object`.
-func patterns(doc Document, frames bool) []pattern {
+func patterns(doc Document, s shape) []pattern {
 	var out []pattern
 	var frame []step
-	if frames {
+	if s == framed {
 		frame = steps("object")
 	}
 	for _, p := range doc.parts() {
+		if p.list && s != listed {
+			continue
+		}
 		prefix := slices.Clone(frame)
 		if p.kind != "" {
 			prefix = append(prefix, step{ofKind, p.kind})
@@ -297,7 +300,8 @@ func (p pattern) hidesFrame() bool {
 type shape uint8
 
 const (
-	single    shape = iota // one document
+	single    shape = iota // one document, which is no list
+	listed                 // one document, which may be a list
 	framed                 // frames of a watch, one after the other
 	operation              // an operation of a JSON patch: its value's place is its path
 	shapes
@@ -306,11 +310,11 @@ const (
 // compiled are the automata of all documents. Each is made when it is first used.
 var compiled = func() (out [documents][shapes]func() *automaton) {
 	for doc := range documents {
-		objects := sync.OnceValue(func() *automaton { return compile(patterns(doc, false)) })
-		out[doc][single] = objects
-		out[doc][framed] = sync.OnceValue(func() *automaton { return compile(patterns(doc, true)) })
+		for _, s := range []shape{single, listed, framed} {
+			out[doc][s] = sync.OnceValue(func() *automaton { return compile(patterns(doc, s)) })
+		}
 		out[doc][operation] = sync.OnceValue(func() *automaton {
-			a := *objects()
+			a := *out[doc][single]()
 			a.nodes = append(slices.Clone(a.nodes), node{edges: []edge{{"value", chosen}}})
 			a.start = uint16(len(a.nodes) - 1)
 			return &a

@@ -41,7 +41,7 @@ func BenchmarkList(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(list)))
 			b.ReportAllocs()
-			s := NewScanner(ToStandard, doc)
+			s := NewListScanner(ToStandard, doc)
 			for b.Loop() {
 				s.Reset()
 				r := NewReader(bytes.NewReader(list), s)

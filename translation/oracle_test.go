@@ -251,10 +251,13 @@ func (o oracle) never(way []hop) bool {
 }
 
 // check holds a Scanner against encoding/json: what is valid, what is translated, and that the size of the pieces makes no difference.
-func check(t *testing.T, d Direction, doc Document, frames bool, body []byte, piece int) {
+func check(t *testing.T, d Direction, doc Document, s shape, body []byte, piece int) {
 	t.Helper()
-	scanner := NewScanner(d, doc)
-	if frames {
+	scanner, frames := NewScanner(d, doc), s == framed
+	switch s {
+	case listed:
+		scanner = NewListScanner(d, doc)
+	case framed:
 		scanner = NewFrameScanner(d, doc)
 	}
 	out, err := inPieces(scanner, body, piece)
@@ -276,7 +279,7 @@ func check(t *testing.T, d Direction, doc Document, frames bool, body []byte, pi
 	if slices.ContainsFunc(trees, (*tree).duplicates) {
 		return // encoding/json takes the last, and the order decides what a kind is
 	}
-	o := oracle{d, frames, patterns(doc, frames)}
+	o := oracle{d, frames, patterns(doc, s)}
 	var want []*tree
 	for _, tree := range trees {
 		if hides := o.rewrite(tree, nil, ""); hides < 0 {
@@ -311,7 +314,7 @@ var (
 	someNames = func() []string {
 		out := []string{"x", "", "kind", "spec", "f:apiVersion", `a\"b`, `\u0061piVersion`}
 		for doc := range documents {
-			for _, p := range patterns(doc, true) {
+			for _, p := range append(patterns(doc, framed), patterns(doc, listed)...) {
 				for _, s := range p.steps {
 					if s.form == member {
 						out = append(out, s.name)
@@ -389,14 +392,14 @@ func TestAgainstEncodingJSON(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := random{rand.New(rand.NewPCG(seed, 0))}
 	for range 4000 {
-		doc, frames, d := Document(r.IntN(int(documents))), r.IntN(3) == 0, Direction(r.IntN(2))
-		all := patterns(doc, frames)
+		doc, form, d := Document(r.IntN(int(documents))), shape(r.IntN(int(operation))), Direction(r.IntN(2))
+		all := patterns(doc, []shape{listed, listed, framed}[form]) // a list that was not asked for as one, too
 		body := r.along(all[r.IntN(len(all))].steps, 6)
 		if r.IntN(10) == 0 { // damage it
 			at := r.IntN(len(body) + 1)
 			body = body[:at] + r.pick([]string{"", "x", `"`, "{", "]", ",", "\x00", "\\"}) + body[min(len(body), at+r.IntN(3)):]
 		}
-		check(t, d, doc, frames, []byte(body), 1+r.IntN(7))
+		check(t, d, doc, form, []byte(body), 1+r.IntN(7))
 	}
 }
 
@@ -407,7 +410,7 @@ func TestRoundTrip(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(seed, 0))}
 	for range 2000 {
 		doc := []Document{Objects, ClusterAPI, Definitions, Events, AccessReviews, ConversionReviews}[r.IntN(6)]
-		all := patterns(doc, false)
+		all := patterns(doc, listed)
 		body := r.along(all[r.IntN(len(all))].steps, 6)
 		body = strings.NewReplacer("cluster.x-k8s.io", Private, `cluster\u002ex-k8s.io`, Private).Replace(body)
 		if strings.Contains(body, `"Status"`) || strings.Contains(body, `"result"`) || strings.Contains(body, `\`) {
@@ -426,16 +429,17 @@ func TestRoundTrip(t *testing.T) {
 
 func FuzzScanner(f *testing.F) {
 	for doc := range documents {
-		for _, p := range patterns(doc, false) {
+		for _, p := range patterns(doc, listed) {
 			for d, value := range examples[p.value] {
-				f.Add(uint8(d), uint8(doc), false, uint8(3), []byte(smallest(p.steps, value)))
-				f.Add(uint8(d), uint8(doc), true, uint8(3), []byte(`{"type":"ADDED","object":`+smallest(p.steps, value)+"}\n"))
+				f.Add(uint8(d), uint8(doc), uint8(single), uint8(3), []byte(smallest(p.steps, value)))
+				f.Add(uint8(d), uint8(doc), uint8(listed), uint8(3), []byte(smallest(p.steps, value)))
+				f.Add(uint8(d), uint8(doc), uint8(framed), uint8(3), []byte(`{"type":"ADDED","object":`+smallest(p.steps, value)+"}\n"))
 			}
 		}
 	}
-	f.Add(uint8(1), uint8(1), false, uint8(9), []byte(machine(1)))
-	f.Fuzz(func(t *testing.T, d, doc uint8, frames bool, piece uint8, body []byte) {
-		check(t, Direction(d%2), Document(doc%uint8(documents)), frames, []byte(strings.ToValidUTF8(string(body), "?")), 1+int(piece))
+	f.Add(uint8(1), uint8(1), uint8(single), uint8(9), []byte(machine(1)))
+	f.Fuzz(func(t *testing.T, d, doc, form, piece uint8, body []byte) {
+		check(t, Direction(d%2), Document(doc%uint8(documents)), shape(form%uint8(operation)), []byte(strings.ToValidUTF8(string(body), "?")), 1+int(piece))
 	})
 }
 

@@ -81,7 +81,7 @@ func TestProtobuf(t *testing.T) {
 				t.Fatal(err)
 			}
 			asJSON, _ := json.Marshal(object)
-			want := must(t, NewScanner(ToStandard, doc), string(asJSON))
+			want := must(t, NewListScanner(ToStandard, doc), string(asJSON))
 			decoded, _, err := codec.Decode(got, nil, nil)
 			if err != nil {
 				t.Fatal(err)

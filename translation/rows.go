@@ -149,11 +149,12 @@ type part struct {
 	prefix string
 	rows   Document
 	kind   string // of the document that has this place, or ""
+	list   bool   // only what is asked for as a list has this place: an object may have a member of that name
 }
 
 // anyBody is an object, a list or a Table.
 func anyBody(rows Document) []part {
-	return []part{{"", rows, ""}, {"items[]", rows, ""}, {"rows[].object", rows, "Table"}}
+	return []part{{rows: rows}, {prefix: "items[]", rows: rows, list: true}, {prefix: "rows[].object", rows: rows, kind: "Table"}}
 }
 
 // parts returns which rows hold where in a document. Each document of objects has the rows of Objects too.
@@ -165,18 +166,18 @@ func (doc Document) parts() []part {
 		return append(anyBody(Objects), anyBody(doc)...)
 	case ConversionReviews:
 		return []part{
-			{"", doc, ""},
-			{"request.objects[]", Objects, ""}, {"request.objects[]", ClusterAPI, ""},
-			{"response.convertedObjects[]", Objects, ""}, {"response.convertedObjects[]", ClusterAPI, ""},
+			{rows: doc},
+			{prefix: "request.objects[]", rows: Objects}, {prefix: "request.objects[]", rows: ClusterAPI},
+			{prefix: "response.convertedObjects[]", rows: Objects}, {prefix: "response.convertedObjects[]", rows: ClusterAPI},
 		}
 	case AdmissionReviews:
 		return []part{
-			{"", doc, ""},
-			{"request.object", Objects, ""}, {"request.object", ClusterAPI, ""},
-			{"request.oldObject", Objects, ""}, {"request.oldObject", ClusterAPI, ""},
+			{rows: doc},
+			{prefix: "request.object", rows: Objects}, {prefix: "request.object", rows: ClusterAPI},
+			{prefix: "request.oldObject", rows: Objects}, {prefix: "request.oldObject", rows: ClusterAPI},
 		}
 	case Discovery, Roots, OpenAPI:
-		return []part{{"", doc, ""}, {"", Objects, ""}} // a Status, where a group is not served or a path is forbidden
+		return []part{{rows: doc}, {rows: Objects}} // a Status, where a group is not served or a path is forbidden
 	}
-	return []part{{"", doc, ""}}
+	return []part{{rows: doc}}
 }

@@ -126,7 +126,12 @@ func testRow(t *testing.T, doc Document, p part, r Row) {
 	}{{false, " ", "\n"}, {true, `{"type":"ADDED","object":`, "}\n"}} {
 		a := func(value string) string { return around.before + inside(value) + around.after }
 		scanner := NewScanner
-		if around.frames {
+		switch {
+		case p.list && around.frames: // a watch has no lists
+			continue
+		case p.list:
+			scanner = NewListScanner
+		case around.frames:
 			scanner = NewFrameScanner
 		}
 		written := a(store)
@@ -273,5 +278,30 @@ func TestKindsOfTheSameNames(t *testing.T) {
 	written := `{"kind":"Table","apiVersion":"example.com/v1","rows":[{"object":{"apiVersion":"cluster.x-k8s.io/v1"}}]}`
 	if got := must(t, NewScanner(ToPrivate, Objects), written); got != written {
 		t.Errorf("%s became %s", written, got)
+	}
+}
+
+// Only what is asked for as a list is one: an object may have a member of its own by the name of `items`, as all else that is its user's.
+func TestAnObjectWithItems(t *testing.T) {
+	for _, group := range []string{Private, Standard} {
+		inner := fmt.Sprintf(`{"apiVersion":"%[1]s/v1","metadata":{"name":"machines.%[1]s","ownerReferences":[{"apiVersion":"%[1]s/v1"}]},"spec":{"group":%[1]q,"ref":{"apiGroup":%[1]q}}}`, group)
+		body := `{"apiVersion":"example.com/v1","items":[` + inner + `],"kind":"Bundle"}`
+		for _, doc := range []Document{Objects, ClusterAPI, Definitions, Events, AccessReviews} {
+			for _, d := range []Direction{ToPrivate, ToStandard} {
+				if got := must(t, NewScanner(d, doc), body); got != body {
+					t.Errorf("%s\nbecame\n%s", body, got)
+				}
+			}
+			if got := must(t, NewFrameScanner(ToStandard, doc), `{"type":"ADDED","object":`+body+"}\n"); !strings.Contains(got, inner) {
+				t.Errorf("%s\nbecame\n%s", body, got)
+			}
+			if got := must(t, NewListScanner(ToStandard, doc), `{"items":[`+body+`]}`); !strings.Contains(got, inner) {
+				t.Errorf("%s\nbecame\n%s", body, got)
+			}
+			patch := `[{"op":"add","path":"/items/0","value":` + inner + `},{"op":"replace","path":"/items/0/apiVersion","value":"cluster.x-k8s.io/v1"}]`
+			if got, err := ToPrivate.Patch(doc, []byte(patch)); err != nil || string(got) != patch {
+				t.Errorf("%s\nbecame\n%s %v", patch, got, err)
+			}
+		}
 	}
 }

@@ -53,9 +53,16 @@ type Scanner struct {
 	text     int // where the held text begins in src
 }
 
-// NewScanner translates one document.
+// NewScanner translates one document, which is no list: what a client sends, and the answer about one object.
 func NewScanner(direction Direction, doc Document) *Scanner {
 	s := &Scanner{direction: direction, automaton: doc.automaton(single)}
+	s.Reset()
+	return s
+}
+
+// NewListScanner translates one document, which may be a list.
+func NewListScanner(direction Direction, doc Document) *Scanner {
+	s := &Scanner{direction: direction, automaton: doc.automaton(listed)}
 	s.Reset()
 	return s
 }

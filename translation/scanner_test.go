@@ -71,7 +71,7 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 		},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			s := NewScanner(ToStandard, c.doc)
+			s := NewListScanner(ToStandard, c.doc)
 			if c.frames {
 				s = NewFrameScanner(ToStandard, c.doc)
 			}
@@ -81,7 +81,7 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 		})
 	}
 	// A client may ask for a standard name: that is its own.
-	if got := must(t, NewScanner(ToPrivate, Definitions), list(shownDefinition, otherDefinition)); got != list(ourDefinition, otherDefinition) {
+	if got := must(t, NewListScanner(ToPrivate, Definitions), list(shownDefinition, otherDefinition)); got != list(ourDefinition, otherDefinition) {
 		t.Error(got)
 	}
 }
@@ -165,7 +165,7 @@ func TestLongText(t *testing.T) {
 }
 
 func TestWhatIsTooLarge(t *testing.T) {
-	s := NewScanner(ToStandard, Definitions)
+	s := NewListScanner(ToStandard, Definitions)
 	body := `{"items":[{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 2*maxHeld) + `"},"name":"machines.cluster.x-k8s.io"}}]}`
 	var err error
 	for at := 0; at < len(body) && err == nil; at += size {
@@ -179,7 +179,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 // A body of 100 MB takes no more memory than one of 10 KB.
 func TestMemory(t *testing.T) {
 	item := machine(7)
-	s := NewScanner(ToStandard, ClusterAPI)
+	s := NewListScanner(ToStandard, ClusterAPI)
 	out, err := s.Append(make([]byte, 0, 64<<10), []byte(`{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","items":[`+item))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -227,6 +228,56 @@ func TestLoad(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, p.said.String())
 	}
+}
+
+// A client that asks for a long list or a watch and reads nothing costs the proxy a bounded piece of it. Others are answered meanwhile, and nothing is left of it when it goes.
+func TestClientsThatDoNotRead(t *testing.T) {
+	over := make(chan struct{})
+	defer close(over)
+	p := proxyBefore(t, upstream(t, over))
+	reading := &http.Client{Transport: &http.Transport{}}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var asking sync.WaitGroup
+	for i := range watches {
+		query := fmt.Sprintf("?items=%d", 20<<20/len(stored))
+		if i%4 == 0 {
+			query = "?watch=true"
+		}
+		asking.Go(func() {
+			client := &http.Client{Transport: &http.Transport{ReadBufferSize: 4 << 10, DialContext: deaf}}
+			answer, err := get(ctx, client, p.address+machines+query)
+			if err != nil {
+				t.Error("a client that reads nothing:", err)
+				return
+			}
+			context.AfterFunc(ctx, func() { _ = answer.Body.Close() })
+		})
+	}
+	asking.Wait()
+	const growth = 4 << 20 // of watches, whose events are few
+	p.until("no list goes on", func() bool {
+		before := p.metric("process_resident_memory_bytes")
+		while, end := context.WithTimeout(t.Context(), 3*time.Second)
+		defer end()
+		paced(while, t, reading, p.address)
+		return p.metric("process_resident_memory_bytes") < before+growth
+	})
+	if peak := peakOf(t, p.cmd.Process.Pid); peak > 64<<10 {
+		t.Errorf("the proxy took %d kB", peak)
+	}
+	leave()
+	reading.CloseIdleConnections()
+	p.until("nothing is left of clients that are gone", func() bool { return p.metric("go_goroutines") < 40 && p.metric("process_open_fds") < 25 })
+}
+
+// deaf makes connections whose system takes in little for a client that does not read.
+func deaf(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if tcp, is := conn.(*net.TCPConn); is {
+		err = errors.Join(err, tcp.SetReadBuffer(4<<10))
+	}
+	return conn, err
 }
 
 func get(ctx context.Context, c *http.Client, url string) (*http.Response, error) {

@@ -271,20 +271,39 @@ func converter(prefix string, port int) string {
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 func (s *Stage) startOurs(ctx context.Context) error {
-	ours := s.path("bin", "poundlock-private")
+	if err := s.StartProxy(ctx); err != nil {
+		return err
+	}
+	return s.startShim()
+}
+
+// StartProxy starts the proxy, for the first time or after it was stopped, and waits until it is ready.
+func (s *Stage) StartProxy(ctx context.Context) error {
+	err := s.Plane.Attach(Proxy, s.path("bin", ours), "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health))
+	if err != nil {
+		return err
+	}
+	return s.ready(ctx, Proxy, s.ports.Health)
+}
+
+// StartShim starts the conversion shim again after it was stopped, and waits until it is ready.
+func (s *Stage) StartShim(ctx context.Context) error {
+	if err := s.startShim(); err != nil {
+		return err
+	}
+	return s.ready(ctx, Shim, s.ports.ShimHealth)
+}
+
+const ours = "poundlock-private"
+
+// startShim does not wait: the shim is ready once its converter has answered, which does not run yet at first.
+func (s *Stage) startShim() error {
 	shim := []string{"shim", "--upstream=" + converter("", s.ports.Webhooks), "--upstream-ca=" + s.path("ca.crt"), "--webhook-cert-dir=" + s.path("serving"),
 		"--listen=" + local(s.ports.Reviews), "--health-listen=" + local(s.ports.ShimHealth)}
 	for _, m := range s.managers {
 		shim = append(shim, "--upstream="+converter(m.Groups, m.webhooks))
 	}
-	err := errors.Join(
-		s.Plane.Attach(Proxy, ours, "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health)),
-		s.Plane.Attach(Shim, ours, shim...),
-	)
-	if err != nil {
-		return err
-	}
-	return s.ready(ctx, Proxy, s.ports.Health)
+	return s.Plane.Attach(Shim, s.path("bin", ours), shim...)
 }
 
 // startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.

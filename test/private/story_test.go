@@ -80,6 +80,9 @@ func (s *story) play() {
 	s.checkStored(8, "machines", "machinesets", "machinedeployments", "awsmachines", "awsmachinetemplates")
 	s.checkConverted()
 	s.checkRights()
+	s.checkPeak()
+	s.theProxyCrashes()
+	s.theShimIsAway()
 	s.patch(`{"spec":{"template":{"spec":{"version":"v1.36.4"}}}}`)
 	s.wait("a new MachineSet", func() bool { return len(s.list("machinesets", "").Items) == 2 })
 	s.patch(`{"spec":{"replicas":1}}`)
@@ -90,9 +93,7 @@ func (s *story) play() {
 		_, err := s.at("clusters", "").Get(s.t.Context(), "c", metav1.GetOptions{})
 		return apierrors.IsNotFound(err) && len(s.list("machines", "").Items) == 0 && len(s.list("awsmachines", "infrastructure.").Items) == 0
 	})
-	if peak := peakOf(s.t, s.stage.Plane.PID(Proxy)); peak > 40<<10 {
-		s.t.Errorf("the proxy took %d kB", peak)
-	}
+	s.checkPeak()
 	if said, err := s.stage.Plugin(s.t.Context(), "private-types", "status"); err != nil || !strings.Contains(said, "yes, hidden from clients") {
 		s.t.Error(said, err)
 	}
@@ -237,6 +238,73 @@ func references(in any, see func(key, value string)) {
 			references(value, see)
 		}
 	}
+}
+
+// checkPeak holds the proxy's memory against what it may take under one manager.
+func (s *story) checkPeak() {
+	s.t.Helper()
+	if peak := peakOf(s.t, s.stage.Plane.PID(Proxy)); peak > 40<<10 {
+		s.t.Errorf("the proxy took %d kB", peak)
+	}
+}
+
+// theProxyCrashes ends the proxy as a crash does. What happens meanwhile, the manager learns of once the proxy is back.
+func (s *story) theProxyCrashes() {
+	s.t.Helper()
+	if err := s.stage.Plane.StopPart(Proxy); err != nil {
+		s.t.Fatal(err)
+	}
+	stored := schema.GroupVersionResource{Group: translation.Private, Version: "v1beta2", Resource: "machinedeployments"}
+	if _, err := s.direct.Resource(stored).Namespace(Namespace).Patch(s.t.Context(), "workers", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.stage.StartProxy(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait("a fourth Machine after the proxy's crash", func() bool { return s.provisioned() == 4 })
+}
+
+// theShimIsAway reads the older version without a shim, which is an error under standard names. The collector goes on, and so do conversions once the shim is back.
+func (s *story) theShimIsAway() {
+	s.t.Helper()
+	if err := s.stage.Plane.StopPart(Shim); err != nil {
+		s.t.Fatal(err)
+	}
+	older := resource("machinedeployments", "")
+	older.Version = "v1beta1"
+	_, err := s.client.Resource(older).Namespace(Namespace).Get(s.t.Context(), "workers", metav1.GetOptions{})
+	if err == nil || !strings.Contains(err.Error(), "conversion webhook for "+translation.Standard) || strings.Contains(err.Error(), translation.Private) {
+		s.t.Errorf("without a shim: %v", err)
+	}
+	s.checkCollected()
+	if err := s.stage.StartShim(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.checkConverted()
+}
+
+// checkCollected waits for the garbage collector to delete what a ConfigMap owns.
+func (s *story) checkCollected() {
+	s.t.Helper()
+	maps := s.direct.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(Namespace)
+	create := func(name string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
+		o.SetOwnerReferences(owners)
+		o, err := maps.Create(s.t.Context(), o, metav1.CreateOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return o
+	}
+	owner := create("owner")
+	create("owned", metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: owner.GetUID()})
+	if err := maps.Delete(s.t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait("what a ConfigMap owned", func() bool {
+		_, err := maps.Get(s.t.Context(), "owned", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // checkConverted reads the older version, through API server, shim and the manager's own converter, and proxy.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -33,6 +34,9 @@ type Options struct {
 	Concurrency int
 	// MaxBytes is how large a review may be; 64 MiB.
 	MaxBytes int64
+	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length for the answer.
+	// The process takes up to three times that while they are read.
+	InFlight int64
 	// Budget is the time in which a review is answered, from its headers on, all attempts included; 25 s. The API server waits 30 s.
 	Budget time.Duration
 	// Attempt is how long one call of a converter may take, and the body of a review on its way; 10 s.
@@ -53,6 +57,7 @@ type Shim struct {
 	client     *http.Client
 	metrics    *metrics
 	slots      chan struct{}
+	memory     *semaphore.Weighted
 	reached    atomic.Bool // once an upstream has answered
 	draining   atomic.Bool
 }
@@ -69,7 +74,10 @@ func New(o Options) (*Shim, error) {
 	}
 	o.Concurrency, o.MaxBytes = orDefault(o.Concurrency, 16), orDefault(o.MaxBytes, 64<<20)
 	o.Budget, o.Attempt, o.Backoff = orDefault(o.Budget, 25*time.Second), orDefault(o.Attempt, 10*time.Second), orDefault(o.Backoff, 100*time.Millisecond)
-	s := &Shim{o: o, converters: converters, client: client, metrics: newMetrics(), slots: make(chan struct{}, o.Concurrency)}
+	o.InFlight = orDefault(o.InFlight, 3*o.MaxBytes)
+	s := &Shim{
+		o: o, converters: converters, client: client, metrics: newMetrics(), slots: make(chan struct{}, o.Concurrency), memory: semaphore.NewWeighted(o.InFlight),
+	}
 	if o.Registerer != nil {
 		if err := o.Registerer.Register(s.metrics); err != nil {
 			return nil, fmt.Errorf("registering metrics: %w", err)
@@ -92,18 +100,27 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		w.Header().Set("Retry-After", "1")
 		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d reviews are being converted: try again", s.o.Concurrency), begin)
 		return
 	}
-	c, code, err := s.read(w, r)
+	h := &held{all: s.memory, most: s.o.InFlight}
+	defer h.backTo(held{all: s.memory})
+	c, code, err := s.read(w, r, h)
+	if errors.Is(err, errFull) {
+		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%w: try again", err), begin)
+		return
+	}
 	if err != nil {
 		s.refuse(w, code, invalidRequest, err, begin)
 		return
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(s.o.Budget))
 	defer cancel()
-	p := s.convert(ctx, c)
+	p := s.convert(ctx, c, h)
+	if p != nil && p.errorType == overloaded {
+		s.refuse(w, http.StatusTooManyRequests, overloaded, p, begin)
+		return
+	}
 	l := unknown
 	if c.convertible() == nil {
 		l = c.labels()
@@ -124,7 +141,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // read takes a review from the request, or returns the status code for the caller if there is none.
-func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, error) {
+func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("the method is %s: POST a ConversionReview", r.Method)
@@ -135,9 +152,12 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, e
 	// A caller that sends no more would keep others from being answered.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBytes))
+	body, err := io.ReadAll(h.body(r.Context(), http.MaxBytesReader(w, r.Body, s.o.MaxBytes)))
 	var large *http.MaxBytesError
+	var much *tooMuch
 	switch {
+	case errors.As(err, &much):
+		return nil, http.StatusRequestEntityTooLarge, err
 	case errors.As(err, &large):
 		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", s.o.MaxBytes)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -158,7 +178,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, e
 }
 
 // convert replaces the objects of a conversion by converted ones, unless it returns a problem other than uidMismatch.
-func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
+func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	if err := c.convertible(); err != nil {
 		return &problem{invalidRequest, err.Error()}
 	}
@@ -171,7 +191,7 @@ func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 		return problemf(notConfigured, "no converter is configured for %s: start the shim with --upstream %s=URL", group, group)
 	}
 	u := upstream{converter, s.client}
-	r, p := u.ask(ctx, c, s.o, func() { s.reached.Store(true) })
+	r, p := u.ask(ctx, c, h, s.o, func() { s.reached.Store(true) })
 	if p != nil {
 		return p
 	}
@@ -191,6 +211,9 @@ func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 func (s *Shim) refuse(w http.ResponseWriter, code int, errorType string, err error, begin time.Time) {
 	s.metrics.answered(unknown, &problem{errorType, err.Error()}, time.Since(begin))
 	s.o.Log.Warn("Invalid conversion review request", "error_type", errorType, "code", code, "error", err)
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	http.Error(w, "poundlock shim: "+err.Error(), code)
 }
 

@@ -4,7 +4,6 @@
 package shim
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,10 +53,10 @@ func problemf(errorType, format string, args ...any) *problem {
 }
 
 // ask has the converter convert, again and again until ctx is done if it cannot be reached. reached is called once it has answered anything.
-func (u upstream) ask(ctx context.Context, c *conversion, o Options, reached func()) (*response, *problem) {
+func (u upstream) ask(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, *problem) {
 	backoff := o.backoff()
-	for {
-		r, err := u.try(ctx, c, o, reached)
+	for before := *h; ; h.backTo(before) {
+		r, err := u.try(ctx, c, h, o, reached)
 		var p *problem
 		if err == nil || errors.As(err, &p) {
 			return r, p
@@ -85,7 +84,7 @@ func paused(ctx context.Context, d time.Duration) bool {
 }
 
 // try is one call. Its error is a *problem, or may be over in a moment.
-func (u upstream) try(ctx context.Context, c *conversion, o Options, reached func()) (*response, error) {
+func (u upstream) try(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Attempt)
 	defer cancel()
 	call, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL, c.request())
@@ -105,7 +104,7 @@ func (u upstream) try(ctx context.Context, c *conversion, o Options, reached fun
 	reached()
 	switch answer.StatusCode {
 	case http.StatusOK:
-		return u.answer(answer.Body, o)
+		return u.answer(ctx, answer.Body, h, o)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return nil, fmt.Errorf("it answered %s", answer.Status)
 	}
@@ -113,18 +112,22 @@ func (u upstream) try(ctx context.Context, c *conversion, o Options, reached fun
 }
 
 // answer reads a review under private names.
-func (u upstream) answer(body io.Reader, o Options) (*response, error) {
+func (u upstream) answer(ctx context.Context, body io.Reader, h *held, o Options) (*response, error) {
 	translated := translation.NewReader(http.MaxBytesReader(nil, io.NopCloser(body), 2*o.MaxBytes), translation.NewScanner(translation.ToPrivate, translation.ConversionReviews))
 	defer translated.Close()
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(translated); err != nil {
+	text, err := io.ReadAll(h.answer(ctx, translated))
+	if err != nil {
 		var large *http.MaxBytesError
-		if translation.Malformed(err) || errors.As(err, &large) {
+		var much *tooMuch
+		switch {
+		case errors.Is(err, errFull):
+			return nil, problemf(overloaded, "%s: try again", err)
+		case translation.Malformed(err), errors.As(err, &large), errors.As(err, &much):
 			return nil, problemf(translationFailed, "the answer of the converter %s cannot be translated: %s", u.URL, err)
 		}
 		return nil, fmt.Errorf("its answer broke off: %w", err)
 	}
-	r, err := read(text.Bytes())
+	r, err := read(text)
 	switch {
 	case err != nil:
 		return nil, problemf(translationFailed, "the converter %s answered with no review: %s", u.URL, err)

@@ -20,6 +20,7 @@ import (
 type shimOptions struct {
 	shim.Options
 	listen, health, certificates string
+	inFlight                     int64 // MiB
 	grace                        time.Duration
 	verbose                      bool
 }
@@ -47,6 +48,7 @@ them converted by the webhook that Cluster API or its provider has for the stand
 	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
 	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
+	f.Int64Var(&o.inFlight, "in-flight-mib", 192, "Let reviews and the converters' answers have this many MiB at once, in which a review counts twice. The API server is asked to repeat what does not fit a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
 	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "How long reviews are still taken, and /readyz fails, before a replica stops")
 	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after --shutdown-delay")
@@ -62,6 +64,8 @@ func (o shimOptions) valid() error {
 	switch {
 	case o.Concurrency < 1:
 		return fmt.Errorf("--concurrency %d: convert at least 1 review at a time", o.Concurrency)
+	case o.inFlight < 1:
+		return fmt.Errorf("--in-flight-mib %d: let reviews have at least 1 MiB", o.inFlight)
 	case o.Budget <= 0 || o.Budget >= apiServerWaits:
 		return fmt.Errorf("--budget %s: give more than 0s and less than %s, which is how long the API server waits", o.Budget, apiServerWaits)
 	}
@@ -76,6 +80,8 @@ func (o shimOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.Log = logger(o.verbose).With("logger", "conversion-webhook")
+	o.InFlight = o.inFlight << 20
+	collectSooner()
 	registry, metrics := measured()
 	o.Registerer = registry
 	s, err := shim.New(o.Options)

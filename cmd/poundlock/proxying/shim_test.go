@@ -107,6 +107,7 @@ func TestMisusedShim(t *testing.T) {
 		"neither cluster.x-k8s.io nor a group beneath it": {"--upstream=apps=https://h/convert"},
 		"upstream-ca":                                     {"--upstream=cluster.x-k8s.io=https://h/convert", "--upstream-ca=" + filepath.Join(t.TempDir(), "upstream-ca")},
 		"at least 1 review":                               {"--upstream=cluster.x-k8s.io=https://h/convert", "--concurrency=0"},
+		"at least 1 MiB":                                  {"--upstream=cluster.x-k8s.io=https://h/convert", "--in-flight-mib=0"},
 		"less than 30s":                                   {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=40s"},
 		"more than 0s":                                    {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=-1s"},
 		"listening":                                       {"--upstream=cluster.x-k8s.io=https://h/convert", "--listen=127.0.0.1:x"},
