@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
@@ -41,6 +43,7 @@ func TestProvidersTable(t *testing.T) {
 		"a problem":          {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
 		"a shard":            {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
 		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
+		"no infrastructure":  {install.View{Platform: on, Providers: []install.ProviderView{core}, Lacks: "apply it"}, []string{"No Machine can be created: apply it."}},
 		"a rival":            {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing: OpenShift's own one runs, Deployment openshift-cluster-api/cluster-capi-operator."}},
 		"elsewhere":          {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
 		"no answer":          {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
@@ -61,21 +64,50 @@ func TestProvidersTable(t *testing.T) {
 	}
 }
 
-// What is rendered or compared is not applied while something holds it back, and the error says what.
-func TestProvidersThatAreNotApplied(t *testing.T) {
-	for want, view := range map[string]install.View{
-		"": {},
-		"OpenShift's own installer runs, Deployment openshift-cluster-api/cluster-capi-operator": {Rival: "openshift-cluster-api/cluster-capi-operator"},
-		"not applied: two versions":            {Problem: errors.New("two versions")},
-		"not applied yet: number 2 is missing": {Waits: "number 2 is missing"},
+// Each end of --diff and --render has a code of its own, and an error says what holds the release back.
+func TestProvidersExitCodes(t *testing.T) {
+	on := installation.Platform{Name: "AWS"}
+	of := func(o install.ObjectView) []install.ProviderView {
+		o.Want = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}}
+		p := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})
+		p.Objects = []install.ObjectView{o}
+		return []install.ProviderView{p}
+	}
+	same, differs := of(install.ObjectView{}), of(install.ObjectView{Differences: []string{"data: absent, and would be {}"}})
+	unread := of(install.ObjectView{Unread: errors.New("no answer")})
+	for name, c := range map[string]struct {
+		view         install.View
+		diff, render int
+		want         string
+	}{
+		"nothing differs":                  {install.View{Platform: on, Providers: same}, codeDone, codeDone, ""},
+		"something differs":                {install.View{Platform: on, Providers: differs}, codeNo, codeDone, ""},
+		"somebody added something":         {install.View{Platform: on, Providers: of(install.ObjectView{Added: []string{".data.b (kubectl)"}})}, codeNo, codeDone, ""},
+		"somebody else's":                  {install.View{Platform: on, Providers: of(install.ObjectView{Owner: "clusterctl"})}, codeNo, codeDone, ""},
+		"an object cannot be read":         {install.View{Platform: on, Providers: unread}, codeError, codeDone, "no answer"},
+		"none can, and a shard is away":    {install.View{Platform: on, Waits: "number 2 is missing", Providers: unread}, codeError, codeHeld, ""},
+		"a rival":                          {install.View{Platform: on, Rival: "a/cluster-capi-operator"}, codeHeld, codeHeld, "OpenShift's own installer runs, Deployment a/cluster-capi-operator"},
+		"a problem":                        {install.View{Platform: on, Problem: errors.New("two versions"), Providers: same}, codeHeld, codeHeld, "not applied: two versions"},
+		"a problem, and something differs": {install.View{Platform: on, Problem: errors.New("two versions"), Providers: differs}, codeHeld, codeHeld, "two versions"},
+		"a shard":                          {install.View{Platform: on, Waits: "number 2 is missing"}, codeHeld, codeHeld, "not applied yet: number 2 is missing"},
+		"no platform yet":                  {install.View{Platform: installation.Platform{Waits: "no type yet"}}, codeHeld, codeHeld, "not applied yet: no type yet"},
+		"a platform without support":       {install.View{Platform: installation.Platform{Unsupported: "not here"}}, codeHeld, codeHeld, "not applied: not here"},
+		"deleted":                          {install.View{Platform: on, Missing: []string{"infrastructure-aws"}, Providers: same}, codeHeld, codeHeld, "infrastructure-aws are missing"},
 	} {
-		p := &plugin{}
-		p.Out = &bytes.Buffer{}
-		for name, err := range map[string]error{"render": render(p.Out, &view), "diff": p.providersDiff(&view)} {
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", name, err, want)
+		t.Run(name, func(t *testing.T) {
+			p := &plugin{}
+			p.Out = &bytes.Buffer{}
+			for _, mode := range []struct {
+				name string
+				err  error
+				code int
+			}{{"render", render(p.Out, &c.view), c.render}, {"diff", p.providersDiff(&c.view), c.diff}} {
+				code, text := Code(mode.err)
+				if code != mode.code || mode.err != nil && !strings.Contains(text, c.want) {
+					t.Errorf("--%s: %d, %q; want %d, %q", mode.name, code, text, mode.code, c.want)
+				}
 			}
-		}
+		})
 	}
 }
 
