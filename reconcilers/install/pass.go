@@ -86,9 +86,9 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 			wanted = append(wanted, in.lastGood[label]...)
 		}
 	}
-	if in.platform.Name == "" {
-		r.blocked(in, out, &installation.Unplaced{Platform: in.platform})
-		in.platform = installation.InstalledOn(kept)
+	if err := installation.Placed(in.platform, kept); err != nil {
+		r.blocked(in, out, err)
+		in.platform = installation.InstalledOn(in.platform, kept)
 		out.Platform = in.platform
 		return r.lastGood(in, kept)
 	}
