@@ -14,7 +14,6 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -299,7 +298,7 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 			core: c.Type == bundle.Core, corePassed: passed,
 		}
 		o := k.run(ctx)
-		if apierrors.IsTooManyRequests(o.Err) {
+		if r.stops(o.Err) {
 			return o.Err
 		}
 		if c.Type == bundle.Core && !k.finished {
@@ -353,7 +352,7 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 		Installed: installation.Content{Version: before.ReadyVersion, Hash: before.Ready},
 	}
 	o.Waits, o.Err = k.stages(ctx)
-	if apierrors.IsTooManyRequests(o.Err) {
+	if k.r.stops(o.Err) {
 		return o
 	}
 	if o.Waits != "" || o.Err != nil {
@@ -401,7 +400,7 @@ func (k *walk) readAll(ctx context.Context) error {
 	var problems []error
 	for _, o := range k.Objects {
 		live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
-		if err != nil && o.Stage == bundle.Rest && !apierrors.IsTooManyRequests(err) {
+		if err != nil && o.Stage == bundle.Rest && !k.r.stops(err) {
 			break
 		}
 		if err != nil {
@@ -466,7 +465,7 @@ func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b br
 			break
 		}
 		err := k.apply(ctx, o, b)
-		if apierrors.IsTooManyRequests(err) || ctx.Err() != nil {
+		if k.r.stops(err) || ctx.Err() != nil {
 			return err
 		}
 		problems = append(problems, err)

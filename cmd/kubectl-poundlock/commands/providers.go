@@ -191,12 +191,13 @@ func row(provider install.ProviderView) []string {
 		installed = "-"
 	}
 	switch {
-	case progress.Hash == "":
-		stage = "not begun"
+	case progress.Hash != provider.Hash:
+		stage, waits = "not begun", "" // what the installer noted is about earlier content
 	case progress.Stage > 0:
 		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
 	}
 	switch {
+	case progress.Hash != provider.Hash:
 	case progress.Problem != "":
 		waits = progress.Problem
 	case progress.Trouble != "":

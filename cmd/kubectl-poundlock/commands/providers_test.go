@@ -18,17 +18,20 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
 
+const viewHash = "sha256:0123456789abcdef"
+
 func providerView(name string, kind bundle.Type, version string, p installation.Progress) install.ProviderView {
-	return install.ProviderView{Provider: installation.Provider{Provider: bundle.Provider{Name: name, Type: kind, Version: version}, Hash: "sha256:0123456789abcdef"}, Progress: p}
+	return install.ProviderView{Provider: installation.Provider{Provider: bundle.Provider{Name: name, Type: kind, Version: version}, Hash: viewHash}, Progress: p}
 }
 
 func TestProvidersTable(t *testing.T) {
-	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: "h", Ready: "h", ReadyVersion: "v1.13.6"})
-	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
-	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
+	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, Ready: "h", ReadyVersion: "v1.13.6"})
+	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
+	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
 	carrying := core
 	carrying.Dropped = []bundle.Entry{{Object: "Secret/a", What: "no credentials"}}
-	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
+	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
+	newer := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Problem: "the older content is refused"})
 	on := installation.Platform{Name: "AWS"}
 	for name, c := range map[string]struct {
 		view install.View
@@ -39,6 +42,7 @@ func TestProvidersTable(t *testing.T) {
 		"one fails":          {install.View{Platform: on, Providers: []install.ProviderView{failing}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 2 definitions it is refused"}},
 		"one is tried again": {install.View{Platform: on, Providers: []install.ProviderView{retrying}}, []string{"infrastructure-aws v2.13.0 0123456789ab - 7 workloads trying again: a webhook refuses it"}},
 		"not begun":          {install.View{Platform: on, Providers: []install.ProviderView{providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})}}, []string{"infrastructure-aws v2.13.0 0123456789ab - not begun"}},
+		"newer content":      {install.View{Platform: on, Providers: []install.ProviderView{newer}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 not begun"}},
 		"a Secret":           {install.View{Platform: on, Providers: []install.ProviderView{carrying}}, []string{"Not applied: Secret/a of cluster-api: no credentials."}},
 		"a problem":          {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
 		"a shard":            {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
@@ -131,8 +135,8 @@ func TestREADMEShowsProviders(t *testing.T) {
 	p.Out = &out
 	p.Env = func(string) string { return "" }
 	p.providersTable(&install.View{Platform: installation.Platform{Name: "AWS"}, Providers: []install.ProviderView{
-		providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: "h", ReadyVersion: "v1.13.6"}),
-		providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.13.0"}),
+		providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, ReadyVersion: "v1.13.6"}),
+		providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.13.0"}),
 	}})
 	readme := squeezed(string(text))
 	for line := range strings.Lines(squeezed(out.String())) {
