@@ -300,6 +300,8 @@ func TestNames(t *testing.T) {
 		"a label's value with a variable": {in: configMap("name: a, labels: {b: '${C} d'}", "")},
 		"a number":                        {in: configMap("name: a", "data: {b: 1}"), err: "data[b] is 1, and an API server takes text alone: put quotes around it"},
 		"a number in quotes":              {in: configMap("name: a", "data: {b: '1'}")},
+		"a ConfigMap that is full":        {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"'}")},
+		"one that is too large":           {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"', d: e}"), err: "ConfigMap/a: data has 1048577 bytes, and an API server takes 1048576: use several ConfigMaps"},
 		"labels that are a list":          {in: configMap("name: a, labels: [b]", ""), err: "metadata.labels is no map"},
 		"a definition's name":             {in: fmt.Sprintf(crd, "thing.example.com"), err: "use things.example.com"},
 		"an object of a definition":       {in: fmt.Sprintf(crd, "things.example.com") + thing("a:b"), err: "is a name that no API server takes"},

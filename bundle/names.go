@@ -135,23 +135,33 @@ func (c *nameCheck) asText(at string, value any) (string, bool) {
 // data checks the content of a ConfigMap.
 func (c *nameCheck) data(o map[string]any) {
 	text, binary := at(o, "data"), at(o, "binaryData")
+	size := 0
 	for _, member := range []struct {
 		field  string
 		values map[string]any
-		check  func(string) error
+		read   func(string) ([]byte, error)
 	}{
-		{"data", text, func(string) error { return nil }},
-		{"binaryData", binary, func(value string) error { _, err := base64.StdEncoding.DecodeString(value); return err }},
+		{"data", text, func(value string) ([]byte, error) { return []byte(value), nil }},
+		{"binaryData", binary, base64.StdEncoding.DecodeString},
 	} {
 		for _, key := range slices.Sorted(maps.Keys(member.values)) {
 			if !open(key) && len(validation.IsConfigMapKey(key)) > 0 {
 				c.refuse(member.field, key, "is a key that no API server takes: use at most 253 letters, digits, -, _ and .")
 			}
 			at := member.field + "[" + key + "]"
-			if value, ok := c.asText(at, member.values[key]); ok && member.check(value) != nil {
+			value, ok := c.asText(at, member.values[key])
+			if !ok {
+				continue
+			}
+			content, err := member.read(value)
+			if err != nil {
 				c.problems = append(c.problems, fmt.Errorf("%s: %s is no base64: encode it, or move it to data", c.id, at))
 			}
+			size += len(content)
 		}
+	}
+	if size > MaxConfigMap {
+		c.problems = append(c.problems, fmt.Errorf("%s: data has %d bytes, and an API server takes %d: use several ConfigMaps", c.id, size, MaxConfigMap))
 	}
 	for _, key := range slices.Sorted(maps.Keys(binary)) {
 		if _, twice := text[key]; twice {

@@ -119,6 +119,33 @@ func TestSelect(t *testing.T) {
 }
 
 // Many shards that are within bounds, each by itself, do not fill the memory before somebody adds them up.
+// A ConfigMap that cannot be read is no shard that is still to come, whatever else is not there.
+func TestABrokenShardIsNotWaitedFor(t *testing.T) {
+	shard := func(k string, edit func(*corev1.ConfigMap)) corev1.ConfigMap {
+		return transport(t, "infrastructure-aws", "v1.0.0", account("aws"), func(cm *corev1.ConfigMap) {
+			cm.Name, cm.Annotations[bundle.ShardAnnotation] = "aws."+k, k+"/3"
+			edit(cm)
+		})
+	}
+	whole := func(*corev1.ConfigMap) {}
+	broken := func(cm *corev1.ConfigMap) {
+		delete(cm.Data, "components")
+		cm.BinaryData = map[string][]byte{"components": []byte("x")}
+	}
+	core := transport(t, "cluster-api", "v1.0.0", account("core"))
+	for name, c := range map[string]struct {
+		second func(*corev1.ConfigMap)
+		waits  bool
+		says   string
+	}{"one is missing": {whole, true, "number 3 is not there yet"}, "and another is broken": {broken, false, "reading ConfigMap aws.2"}} {
+		s := Select([]corev1.ConfigMap{core, shard("1", whole), shard("2", c.second)}, "AWS")
+		err := s.Problems["infrastructure-aws"]
+		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "not there yet") != c.waits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestSelectBoundsMemory(t *testing.T) {
 	const shards, each = 20, 10 << 20
 	var packed bytes.Buffer

@@ -88,6 +88,8 @@ func TestNamesAreTheAPIServers(t *testing.T) {
 		"a number in data":                {"v1 ConfigMap", `data: {a: 1}`},
 		"binaryData that is no base64":    {"v1 ConfigMap", `binaryData: {a: "%"}`},
 		"sound binaryData":                {"v1 ConfigMap", `{data: {b: c}, binaryData: {a: YWI=}}`},
+		"a full ConfigMap":                {"v1 ConfigMap", "{binaryData: {a: YWI=}, data: {b: " + strings.Repeat("c", bundle.MaxConfigMap-2) + "}}"},
+		"one that is too large":           {"v1 ConfigMap", "{binaryData: {a: YWI=}, data: {b: " + strings.Repeat("c", bundle.MaxConfigMap-1) + "}}"},
 		"a key of both":                   {"v1 ConfigMap", `{data: {a: c}, binaryData: {a: YWI=}}`},
 		"a container's name with a _":     {"apps/v1 Deployment", strings.Replace("spec: "+pods, "manager", "a_b", 1)},
 		"a pod's label value":             {"apps/v1 Deployment", strings.Replace("spec: "+pods, "labels: {app: a", `labels: {app: a, b: "c d"`, 1)},
