@@ -80,6 +80,9 @@ func TestNamesAreTheAPIServers(t *testing.T) {
 			"capital annotations":           `name: a-1, annotations: {Example.COM/A: "any text %"}`,
 			"annotations that are too long": `name: a-1, annotations: {a: ` + strings.Repeat("a", 262_144) + `}`,
 		} {
+			if kind != "v1 ConfigMap" && kind != "rbac.authorization.k8s.io/v1 ClusterRole" && strings.Contains(metadata, "a-1,") {
+				continue // labels and annotations are those of each kind
+			}
 			t.Run(kind+" "+name, func(t *testing.T) { p.sameAnswer(t, kind, metadata, rest) })
 		}
 	}
