@@ -5,6 +5,7 @@ package bundle
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -283,6 +284,40 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestNamesAreTheAPIServers in cmd/poundlock/bundling asks an API server about each kind. Here are the sentences, and what it cannot be asked.
+func TestNames(t *testing.T) {
+	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: %s}\nspec: {group: example.com, names: {kind: Thing, plural: things}, scope: Cluster}\n---\n"
+	thing := func(name string) string {
+		return "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: \"" + name + "\"}\n---\n"
+	}
+	configMap := func(metadata, rest string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: openshift-cluster-api, " + metadata + "}\n" + rest
+	}
+	for name, c := range map[string]struct{ in, err string }{
+		"an object's name":                {in: configMap("name: UPPER", ""), err: `ConfigMap/UPPER: metadata.name "UPPER" is a name that no API server takes: use at most 253 small letters`},
+		"a name with a variable":          {in: configMap("name: '${NAME}'", "")},
+		"a label's value":                 {in: configMap("name: a, labels: {b: c d}", ""), err: `metadata.labels[b] "c d" is a label value that no API server takes: use at most 63 letters`},
+		"a label's value with a variable": {in: configMap("name: a, labels: {b: '${C} d'}", "")},
+		"a number":                        {in: configMap("name: a", "data: {b: 1}"), err: "data[b] is 1, and an API server takes text alone: put quotes around it"},
+		"a number in quotes":              {in: configMap("name: a", "data: {b: '1'}")},
+		"a ConfigMap that is full":        {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"'}")},
+		"one that is too large":           {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"', d: e}"), err: "ConfigMap/a: data has 1048577 bytes, and an API server takes 1048576: use several ConfigMaps"},
+		"labels that are a list":          {in: configMap("name: a, labels: [b]", ""), err: "metadata.labels is no map"},
+		"a definition's name":             {in: fmt.Sprintf(crd, "thing.example.com"), err: "use things.example.com"},
+		"an object of a definition":       {in: fmt.Sprintf(crd, "things.example.com") + thing("a:b"), err: "is a name that no API server takes"},
+		"a sound one":                     {in: fmt.Sprintf(crd, "things.example.com") + thing("a.b")},
+		"a kind that nobody defines":      {in: thing("a:b")}, // its server may take it
+		"one that no path may hold":       {in: thing("a/b"), err: "use neither / nor %"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := errors.Join(Check(decoded(t, c.in), Namespace)...)
+			if !strings.Contains(problem(err), c.err) || (c.err == "") != (err == nil) {
+				t.Errorf("%v, want %q", err, c.err)
+			}
+		})
+	}
+}
+
 func TestProviderComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		in    Provider
@@ -298,8 +333,12 @@ func TestProviderComplete(t *testing.T) {
 		"that one with a platform":    {in: Provider{Name: "moon", Type: Infrastructure, Version: "v2.13.0", Platforms: []string{"External"}}, label: "infrastructure-moon"},
 		"no platform":                 {in: Provider{Name: "moon", Type: Infrastructure, Version: "v2.13.0", Platforms: []string{"Moon"}}, err: "Infrastructure.status"},
 		"no type":                     {in: Provider{Name: "aws", Type: "infra", Version: "v2.13.0"}, err: "type"},
+		"a name that no label has":    {in: Provider{Name: strings.Repeat("a", 49), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, err: "of 64 characters, and an API server takes 63: use a shorter name"},
+		"the longest name":            {in: Provider{Name: strings.Repeat("a", 48), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, label: "infrastructure-" + strings.Repeat("a", 48)},
+		"a name with a dot":           {in: Provider{Name: "a.b", Type: Bootstrap, Version: "v1.0.0"}, err: "use small letters, digits and -"},
+		"a dash at a version's end":   {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0-a-"}, err: "end with a letter or digit"},
 		"no version":                  {in: Provider{Name: "aws", Type: Infrastructure, Version: "main"}, err: "version"},
-		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: "version"},
+		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: "leave out what follows a +"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.in.Complete()

@@ -55,7 +55,8 @@ type Row struct {
 	// Why explains a Fate other than Kept, as a sentence with the remedy.
 	Why string
 	// turn orders kinds within a stage.
-	turn int
+	turn   int
+	naming Naming
 }
 
 const (
@@ -87,19 +88,19 @@ var Kinds = []Row{
 	{Group: crdGroup, Kind: "CustomResourceDefinition", Scope: Cluster, Stage: Definitions},
 	{Kind: "ServiceAccount", Scope: Namespaced, Stage: Accounts},
 	{Kind: "ConfigMap", Scope: Namespaced, Stage: Accounts},
-	{Group: rbacGroup, Kind: "ClusterRole", Scope: Cluster, Stage: Roles},
-	{Group: rbacGroup, Kind: "Role", Scope: Namespaced, Stage: Roles},
-	{Group: rbacGroup, Kind: "ClusterRoleBinding", Scope: Cluster, Stage: Roles, turn: 1},
-	{Group: rbacGroup, Kind: "RoleBinding", Scope: Namespaced, Stage: Roles, turn: 1},
-	{Kind: "Service", Scope: Namespaced, Stage: Services},
+	{Group: rbacGroup, Kind: "ClusterRole", Scope: Cluster, Stage: Roles, naming: PathSegment},
+	{Group: rbacGroup, Kind: "Role", Scope: Namespaced, Stage: Roles, naming: PathSegment},
+	{Group: rbacGroup, Kind: "ClusterRoleBinding", Scope: Cluster, Stage: Roles, turn: 1, naming: PathSegment},
+	{Group: rbacGroup, Kind: "RoleBinding", Scope: Namespaced, Stage: Roles, turn: 1, naming: PathSegment},
+	{Kind: "Service", Scope: Namespaced, Stage: Services, naming: DNSLabel},
 	{Group: "networking.k8s.io", Kind: "NetworkPolicy", Scope: Namespaced, Stage: Services},
-	{Group: policyGroup, Kind: "PodDisruptionBudget", Scope: Namespaced, Stage: Services},
+	{Group: policyGroup, Kind: "PodDisruptionBudget", Scope: Namespaced, Stage: Services, naming: PathSegment},
 	{Group: admissionGroup, Kind: "ValidatingAdmissionPolicy", Scope: Cluster, Stage: Policies},
 	{Group: admissionGroup, Kind: "MutatingAdmissionPolicy", Scope: Cluster, Stage: Policies},
 	{Group: admissionGroup, Kind: "ValidatingAdmissionPolicyBinding", Scope: Cluster, Stage: Policies, turn: 1},
 	{Group: admissionGroup, Kind: "MutatingAdmissionPolicyBinding", Scope: Cluster, Stage: Policies, turn: 1},
 	{Group: "apps", Kind: "Deployment", Scope: Namespaced, Stage: Workloads},
-	{Group: "apps", Kind: "StatefulSet", Scope: Namespaced, Stage: Workloads},
+	{Group: "apps", Kind: "StatefulSet", Scope: Namespaced, Stage: Workloads, naming: DNSLabel},
 	{Group: "apps", Kind: "DaemonSet", Scope: Namespaced, Stage: Workloads},
 	{Group: "apps", Kind: "ReplicaSet", Scope: Namespaced, Stage: Workloads},
 	{Kind: "ReplicationController", Scope: Namespaced, Stage: Workloads},
@@ -167,7 +168,8 @@ func definedKind(crd Document) schema.GroupKind {
 	return schema.GroupKind{Group: text(spec, "group"), Kind: text(at(spec, "names"), "kind")}
 }
 
-// Check returns what an installer must not apply: kinds that Kinds refuses or drops, objects outside the namespace, and objects that are there twice.
+// Check returns what an installer must not apply: kinds that Kinds refuses or drops, objects outside the namespace, names that no API server takes, and
+// objects that are there twice.
 func Check(all []Document, namespace string) []error {
 	var problems []error
 	seen := map[string]bool{}
@@ -181,6 +183,7 @@ func Check(all []Document, namespace string) []error {
 		case d.Namespace() == "" && ScopeOf(d, all) == Namespaced:
 			problems = append(problems, fmt.Errorf("%s: metadata.namespace is missing: set it to %s", d.ID(), namespace))
 		}
+		problems = append(problems, checkNames(d, all)...)
 		key := d.Group() + "/" + d.ID() + "@" + d.Namespace()
 		if seen[key] {
 			problems = append(problems, fmt.Errorf("%s: two documents have this kind, namespace and name: remove one", d.ID()))

@@ -95,7 +95,7 @@ func components(cm *corev1.ConfigMap) ([]byte, error) {
 		if packed, has := cm.BinaryData[key]; has {
 			content, err := decompress(packed, MaxContent)
 			if err != nil {
-				return nil, fmt.Errorf("binaryData.%s: %w", key, err)
+				return nil, fmt.Errorf("binaryData.%s: %w. Apply the release's ConfigMap again", key, err)
 			}
 			found = append(found, content)
 		}

@@ -104,12 +104,19 @@ func (p Provider) Complete() (Provider, error) {
 	if len(validation.IsDNS1123Label(p.Name)) > 0 {
 		problems = append(problems, fmt.Errorf("name %q is no name of a provider: use small letters, digits and -, such as aws", p.Name))
 	}
+	if label := p.Label(); len(label) > validation.LabelValueMaxLength {
+		problems = append(problems, fmt.Errorf("name %q makes the label %s of %d characters, and an API server takes %d: use a shorter name",
+			p.Name, label, len(label), validation.LabelValueMaxLength))
+	}
 	if p.Type == Core && p.Name != coreName {
 		problems = append(problems, fmt.Errorf("name %q is not the core provider's: use %s", p.Name, coreName))
 	}
 	p.Version = "v" + strings.TrimPrefix(p.Version, "v")
-	if _, err := version.ParseSemantic(p.Version); err != nil || len(validation.IsValidLabelValue(p.Version)) > 0 {
+	if _, err := version.ParseSemantic(p.Version); err != nil {
 		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", p.Version))
+	} else if len(validation.IsValidLabelValue(p.Version)) > 0 {
+		problems = append(problems, fmt.Errorf("version %q is no label that an API server takes: leave out what follows a +, use at most %d characters, and end with a letter or digit",
+			p.Version, validation.LabelValueMaxLength))
 	}
 	if len(p.Platforms) == 0 && p.Type == Infrastructure {
 		p.Platforms = platformsOf[p.Name]

@@ -119,6 +119,33 @@ func TestSelect(t *testing.T) {
 }
 
 // Many shards that are within bounds, each by itself, do not fill the memory before somebody adds them up.
+// A ConfigMap that cannot be read is no shard that is still to come, whatever else is not there.
+func TestABrokenShardIsNotWaitedFor(t *testing.T) {
+	shard := func(k string, edit func(*corev1.ConfigMap)) corev1.ConfigMap {
+		return transport(t, "infrastructure-aws", "v1.0.0", account("aws"), func(cm *corev1.ConfigMap) {
+			cm.Name, cm.Annotations[bundle.ShardAnnotation] = "aws."+k, k+"/3"
+			edit(cm)
+		})
+	}
+	whole := func(*corev1.ConfigMap) {}
+	broken := func(cm *corev1.ConfigMap) {
+		delete(cm.Data, "components")
+		cm.BinaryData = map[string][]byte{"components": []byte("x")}
+	}
+	core := transport(t, "cluster-api", "v1.0.0", account("core"))
+	for name, c := range map[string]struct {
+		second func(*corev1.ConfigMap)
+		waits  bool
+		says   string
+	}{"one is missing": {whole, true, "number 3 is not there yet"}, "and another is broken": {broken, false, "reading ConfigMap aws.2"}} {
+		s := Select([]corev1.ConfigMap{core, shard("1", whole), shard("2", c.second)}, "AWS")
+		err := s.Problems["infrastructure-aws"]
+		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "not there yet") != c.waits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestSelectBoundsMemory(t *testing.T) {
 	const shards, each = 20, 10 << 20
 	var packed bytes.Buffer
@@ -229,8 +256,44 @@ func TestPlatformOf(t *testing.T) {
 			}
 		})
 	}
+	if p := PlatformOf(nil, nil); !strings.Contains(p.Waits, "is not there") {
+		t.Errorf("without an Infrastructure: %+v", p)
+	}
 	if CheckEnabled([]string{"Nutanix"}) != nil || CheckEnabled([]string{"AWS"}) == nil {
 		t.Error("only optional platforms can be enabled")
+	}
+}
+
+func TestPlaced(t *testing.T) {
+	of := func(kind, name, platforms string) corev1.ConfigMap {
+		return corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Labels:      map[string]string{bundle.NameLabel: name, bundle.TypeLabel: kind, bundle.VersionLabel: "v1.0.0"},
+			Annotations: map[string]string{bundle.PlatformAnnotation: platforms},
+		}}
+	}
+	core, aws, gcp, ibm := of("core", "cluster-api", ""), of("infrastructure", "aws", "AWS"), of("infrastructure", "gcp", "GCP"), of("infrastructure", "ibmcloud", "PowerVS,IBMCloud")
+	for name, c := range map[string]struct {
+		platform Platform
+		kept     []corev1.ConfigMap
+		want     string // the platform whose content stays, "" for the platform as it is
+		err      string
+	}{
+		"the same":                 {Platform{Name: "AWS"}, []corev1.ConfigMap{core, aws}, "", ""},
+		"one of several":           {Platform{Name: "IBMCloud"}, []corev1.ConfigMap{core, ibm}, "", ""},
+		"nothing is installed":     {Platform{Name: "AWS"}, nil, "", ""},
+		"another":                  {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws}, "AWS", "infrastructure-aws is installed for AWS: correct"},
+		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. What"},
+		"two that exclude another": {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws, gcp}, "GCP", "infrastructure-aws is installed for AWS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Placed(c.platform, c.kept)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%v, want %q", err, c.err)
+			}
+			if err != nil && InstalledOn(c.platform, c.kept).Name != c.want {
+				t.Errorf("installed on %+v, want %q", InstalledOn(c.platform, c.kept), c.want)
+			}
+		})
 	}
 }
 

@@ -52,14 +52,30 @@ func joined(all []configv1.PlatformType) string {
 // why is what keeps new content from being installed, "" if nothing does.
 func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 
-// Unplaced is what a set waits for that was installed, on a cluster that does not name its platform any more, or names one without support. That is nobody's
-// word about what runs: it stays as it is.
-type Unplaced struct{ Platform }
+// Unplaced is what a set waits for that was installed, on a cluster that does not name its platform any more, or names another one. That is nobody's word about
+// what runs: it stays as it is, and nothing of another platform comes beside it.
+type Unplaced struct{ Why string }
 
-func (u *Unplaced) Error() string { return u.why() + ": what is installed stays as it is" }
+func (u *Unplaced) Error() string {
+	return u.Why + ". What is installed stays as it is, and nothing new is applied"
+}
 
-// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for.
-func InstalledOn(all []corev1.ConfigMap) Platform {
+// Placed returns Unplaced if what became ready last is not for the platform.
+func Placed(platform Platform, kept []corev1.ConfigMap) error {
+	if platform.Name == "" {
+		return &Unplaced{platform.why()}
+	}
+	for i := range kept {
+		if of, err := providerOf(&kept[i]); err == nil && !forPlatform(&kept[i], platform.Name) {
+			return &Unplaced{fmt.Sprintf("Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, or remove the provider %[2]s",
+				platform.Name, of.Label(), strings.Join(of.Platforms, ", "))}
+		}
+	}
+	return nil
+}
+
+// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for. It is platform itself if there is no such one.
+func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 	var common []string
 	for i := range all {
 		of, err := providerOf(&all[i])
@@ -72,13 +88,16 @@ func InstalledOn(all []corev1.ConfigMap) Platform {
 		}
 	}
 	if len(common) == 0 {
-		return Platform{}
+		return Platform{Name: platform.Name}
 	}
 	return Platform{Name: common[0]}
 }
 
 // PlatformOf reads the Infrastructure, which is nil where there is none. enabled are Optional platforms that somebody asked for.
 func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
+	if infrastructure == nil {
+		return Platform{Waits: "Infrastructure cluster, which names the platform, is not there: restore it with its status"}
+	}
 	status := at(infrastructure, "status", "platformStatus")
 	name := configv1.PlatformType(text(status, "type"))
 	switch {

@@ -68,7 +68,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(pieces)) {
-		if pieces[label] == nil {
+		if s.Problems[label] != nil { // what else is missing follows from it, and would be waited for
 			continue
 		}
 		merged, err := bundle.Merge(pieces[label])

@@ -126,6 +126,9 @@ func (o Outcome) overdue(now time.Time) bool {
 	return o.Waits != "" && !o.Since.IsZero() && now.Sub(o.Since) > StageDeadline
 }
 
+// Lasts reports that failures are no passing ones any more.
+func (m Memory) Lasts(now time.Time) bool { return m.Failures >= Passes && now.Sub(m.First) >= Grace }
+
 // Remember counts a pass.
 func (m Memory) Remember(p Pass, now time.Time) Memory {
 	problems, final := p.problems(now)
@@ -148,7 +151,7 @@ func (m Memory) Remember(p Pass, now time.Time) Memory {
 func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
 	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" && now.Sub(p.WaitsSince) > StageDeadline
 	switch {
-	case overdue, m.Finals >= FinalPasses, m.Failures >= Passes && now.Sub(m.First) >= Grace:
+	case overdue, m.Finals >= FinalPasses, m.Lasts(now):
 		return true
 	case !was:
 		return false

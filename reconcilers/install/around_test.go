@@ -992,6 +992,47 @@ func TestAServerThatHangs(t *testing.T) {
 	c.quiet()
 }
 
+// A server, or a webhook before it, that goes on asking for patience is given it, and is shown all the same: the others go on, and the ClusterOperator has
+// what is in the way.
+func TestAServerThatStaysBusyIsShown(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return wire.Stores(r) && r.Name == "clusterapi-settings" }, Do: wire.TooManyRequests(0)})
+	c.release(provider(t, "cluster-api", "v1.1.0", replaced(":=quiet", ":=loud")))
+	c.edit("ConfigMap", "aws-settings", types.MergePatchType, `{"data": {"mine": "x"}}`)
+	before := len(c.wire.Writes())
+	c.passes(installation.Passes)
+	if after := c.wire.Writes()[before:]; len(after) > 1 { // the inventory of core
+		t.Errorf("a server that asks for patience is written to: %v", after)
+	}
+	c.expect(statuses{available: "True", degraded: "False"})
+	c.now = c.now.Add(installation.Grace)
+	c.passes(2)
+	c.expect(statuses{available: "True", progressing: "True", degraded: "True"})
+	if m := c.condition(progressing).Message; !strings.Contains(m, "cluster-api v1.1.0 is in stage 3 (accounts)") {
+		t.Errorf("Progressing: %q", m)
+	}
+	if m := c.condition(degraded).Message; !strings.Contains(m, "applying ConfigMap/clusterapi-settings") {
+		t.Errorf("Degraded: %q", m)
+	}
+	if _, drifted, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mine"); drifted {
+		t.Error("another provider is not kept as it is")
+	}
+	if out := c.shown(); !strings.Contains(out, "trouble: applying ConfigMap/clusterapi-settings") {
+		t.Errorf("a look shows\n%s", out)
+	}
+	before = len(c.wire.Writes())
+	c.passes(2)
+	if after := c.wire.Writes()[before:]; len(after) > 0 {
+		t.Errorf("it is written again: %v", after)
+	}
+	lift()
+	c.settled()
+	c.expect(well)
+	c.quiet()
+}
+
 // How long the installer waits after an error: as long as the API server asks for, a moment after a conflict, and ever longer after the others.
 func TestTheNextPassAfterAnError(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}

@@ -224,7 +224,7 @@ func (c *cluster) furnish(platform configv1.PlatformType) {
 		c.Fatal(err)
 	}
 	c.platform(platform)
-	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf("2"), "kubeadm": imageOf("3")})
+	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf("2"), "kubeadm": imageOf("3"), "gcp": imageOf("4")})
 	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}})
 }
 

@@ -86,7 +86,10 @@ func (r *reconciler) inputs(ctx context.Context) (*inputs, error) {
 	}
 	infrastructure := &unstructured.Unstructured{}
 	infrastructure.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
-	if err := r.client.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); client.IgnoreNotFound(err) != nil && !served.Missing(err) {
+	switch err := r.client.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); {
+	case apierrors.IsNotFound(err), served.Missing(err):
+		infrastructure.Object = nil
+	case err != nil:
 		return in, fmt.Errorf("reading the Infrastructure: %w", err)
 	}
 	in.platform = installation.PlatformOf(infrastructure.Object, r.Enabled)

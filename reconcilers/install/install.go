@@ -112,7 +112,9 @@ type reconciler struct {
 	// watched follows kinds that content brings along; nil in tests of single passes.
 	watched *watched
 	// memory counts failures.
-	memory   installation.Memory
+	memory installation.Memory
+	// lasting reports that passes have failed for so long that it is shown.
+	lasting  bool
 	rendered rendered
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
@@ -131,8 +133,10 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		log.FromContext(ctx).Info("Nothing is installed: OpenShift's own installer runs", "deployment", rival)
 		return reconcile.Result{RequeueAfter: afterRival}, nil
 	}
+	r.lasting = r.memory.Lasts(r.Now())
 	p := r.pass(ctx)
-	if apierrors.IsTooManyRequests(p.Err) {
+	if r.stops(p.Err) {
+		r.memory = r.memory.Remember(p.Pass, r.Now())
 		return r.after(p.Err)
 	}
 	r.announce(p)
@@ -149,6 +153,10 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	const part = 10                                                              // of the time between, so that installers do not ask all at once
 	return reconcile.Result{RequeueAfter: r.Resync + rand.N(r.Resync/part)}, nil //nolint:gosec // no secret depends on it
 }
+
+// stops reports that an error ends a pass at once, without another request: the server asks for patience. A webhook may ask for ever, or a server for one kind of
+// request. Once that lasts, it is an error as any other: it is shown, and keeps nothing else waiting.
+func (r *reconciler) stops(err error) bool { return apierrors.IsTooManyRequests(err) && !r.lasting }
 
 // after turns an error into the time of the next pass. A server that asks for patience gets it, and a conflict is news of its own.
 func (r *reconciler) after(err error) (reconcile.Result, error) {

@@ -622,34 +622,82 @@ func TestPlatformsAndRivals(t *testing.T) {
 	c.expect(well)
 }
 
-// That the Infrastructure names another platform, or none, is nobody's word about what is installed: it is kept as it is, serves, and the ClusterOperator shows what new
-// content waits for.
+// That the Infrastructure names another platform, or none, or is deleted, is nobody's word about what is installed: it is kept as it is, serves, and the
+// ClusterOperator shows what new content waits for. Nothing of another platform is installed beside it.
 func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
-	for platform, says := range map[configv1.PlatformType]string{
-		"":     "Infrastructure cluster has no status.platformStatus.type yet: what is installed stays as it is",
-		"None": "Cluster API is not yet implemented on this platform: None: what is installed stays as it is",
+	c.release(provider(t, "infrastructure-gcp", "v1.0.0"), provider(t, "infrastructure-aws", "v1.1.0", replaced("spec: {a: 1}", "spec: {a: 2}")))
+	const stays = ". What is installed stays as it is, and nothing new is applied"
+	for _, to := range []struct {
+		platform configv1.PlatformType
+		deleted  bool
+		says     string
+	}{
+		{platform: "", says: "Infrastructure cluster has no status.platformStatus.type yet" + stays},
+		{platform: "None", says: "Cluster API is not yet implemented on this platform: None" + stays},
+		{platform: "GCP", says: "Infrastructure cluster names platform GCP, and infrastructure-aws is installed for AWS: " +
+			"correct status.platformStatus.type of the Infrastructure, or remove the provider infrastructure-aws" + stays},
+		{deleted: true, says: "Infrastructure cluster, which names the platform, is not there: restore it with its status" + stays},
 	} {
-		c.platform(platform)
+		if to.deleted {
+			if err := c.Delete(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}); err != nil {
+				t.Fatal(err)
+			}
+			defer c.furnish("AWS")
+		} else {
+			c.platform(to.platform)
+		}
 		c.edit("ConfigMap", "aws-settings", types.MergePatchType, `{"data": {"mine": "x"}}`)
 		c.passes(2)
 		c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
-		if m := c.condition(progressing).Message; m != says {
-			t.Errorf("%q: Progressing is %q, want %q", platform, m, says)
+		if m := c.condition(progressing).Message; m != to.says {
+			t.Errorf("%q: Progressing is %q, want %q", to.platform, m, to.says)
 		}
 		if _, drifted, _ := unstructured.NestedString(c.find("ConfigMap", "aws-settings").Object, "data", "mine"); drifted {
-			t.Errorf("%q: what is installed is not kept as it is", platform)
+			t.Errorf("%q: what is installed is not kept as it is", to.platform)
+		}
+		if a, _, _ := unstructured.NestedInt64(c.must("awsThing", "aws-default").Object, "spec", "a"); a != 1 {
+			t.Errorf("%q: new content is applied", to.platform)
+		}
+		for kind, name := range map[string]string{"CustomResourceDefinition": "gcpthings.infrastructure.cluster.x-k8s.io", "Deployment": "gcp-manager", "ClusterRole": "gcp-manager"} {
+			if c.find(kind, name) != nil {
+				t.Errorf("%q: %s of another platform's provider is installed", to.platform, kind)
+			}
 		}
 		view, err := Look(t.Context(), c.wire.Config(), Options{})
-		if err != nil || len(view.Providers) != 2 || view.Waits != says {
-			t.Errorf("%q: a look shows %d providers, and what is waited for: %q (%v)", platform, len(view.Providers), view.Waits, err)
+		if err != nil || len(view.Providers) != 2 || view.Waits != to.says {
+			t.Errorf("%q: a look shows %d providers, and what is waited for: %q (%v)", to.platform, len(view.Providers), view.Waits, err)
 		}
-		c.platform("AWS")
-		c.settled()
-		c.expect(well)
 	}
+	c.furnish("AWS")
+	c.settled()
+	c.expect(well)
+	if a, _, _ := unstructured.NestedInt64(c.must("awsThing", "aws-default").Object, "spec", "a"); a != 2 {
+		t.Error("the new content is not applied")
+	}
+}
+
+// A person who removes a provider, as docs/providers.md describes, may install for another platform.
+func TestAPlatformChangesOnceItsProviderIsRemoved(t *testing.T) {
+	c := newCluster(t)
+	c.release(append(both(t), provider(t, "infrastructure-gcp", "v1.0.0"))...)
+	c.settled()
+	c.platform("GCP")
+	c.passes(2)
+	if c.find("Deployment", "gcp-manager") != nil {
+		t.Error("GCP's provider is installed beside AWS's")
+	}
+	for _, name := range []string{"poundlock-inventory-infrastructure-aws", "poundlock-last-good-infrastructure-aws"} {
+		if err := c.Delete(t.Context(), c.must("ConfigMap", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.settled()
+	c.expect(well)
+	c.must("Deployment", "gcp-manager")
+	c.must("Deployment", "aws-manager") // the installer forgot it, and removes nothing
 }
 
 // Run by a manager, as in a cluster: what changes brings a pass about, long before everything is compared again.

@@ -14,7 +14,6 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -87,9 +86,9 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 			wanted = append(wanted, in.lastGood[label]...)
 		}
 	}
-	if in.platform.Name == "" {
-		r.blocked(in, out, &installation.Unplaced{Platform: in.platform})
-		in.platform = installation.InstalledOn(kept)
+	if err := installation.Placed(in.platform, kept); err != nil {
+		r.blocked(in, out, err)
+		in.platform = installation.InstalledOn(in.platform, kept)
 		out.Platform = in.platform
 		return r.lastGood(in, kept)
 	}
@@ -300,7 +299,7 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 			core: c.Type == bundle.Core, corePassed: passed,
 		}
 		o := k.run(ctx)
-		if apierrors.IsTooManyRequests(o.Err) {
+		if r.stops(o.Err) {
 			return o.Err
 		}
 		if c.Type == bundle.Core && !k.finished {
@@ -354,7 +353,7 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 		Installed: installation.Content{Version: before.ReadyVersion, Hash: before.Ready},
 	}
 	o.Waits, o.Err = k.stages(ctx)
-	if apierrors.IsTooManyRequests(o.Err) {
+	if k.r.stops(o.Err) {
 		return o
 	}
 	if o.Waits != "" || o.Err != nil {
@@ -402,7 +401,7 @@ func (k *walk) readAll(ctx context.Context) error {
 	var problems []error
 	for _, o := range k.Objects {
 		live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
-		if err != nil && o.Stage == bundle.Rest && !apierrors.IsTooManyRequests(err) {
+		if err != nil && o.Stage == bundle.Rest && !k.r.stops(err) {
 			break
 		}
 		if err != nil {
@@ -467,7 +466,7 @@ func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b br
 			break
 		}
 		err := k.apply(ctx, o, b)
-		if apierrors.IsTooManyRequests(err) || ctx.Err() != nil {
+		if k.r.stops(err) || ctx.Err() != nil {
 			return err
 		}
 		problems = append(problems, err)

@@ -63,7 +63,7 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 			continue
 		}
 		done, err := k.rewrite(ctx, o, live)
-		if apierrors.IsTooManyRequests(err) {
+		if k.r.stops(err) {
 			return "", err
 		}
 		problems = append(problems, err)
@@ -90,7 +90,7 @@ func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstruc
 			continue
 		}
 		err = fmt.Errorf("rewriting %s/%s: %w", kind.Kind, list.Items[i].Name, err)
-		if apierrors.IsTooManyRequests(err) {
+		if k.r.stops(err) {
 			return false, err
 		}
 		if problems = append(problems, err); len(problems) == mostRefused {

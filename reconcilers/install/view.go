@@ -21,6 +21,8 @@ type View struct {
 	Problem error
 	Waits   string
 	Missing []string
+	// Lacks is a sentence if no provider creates machines on this platform.
+	Lacks string
 	// Rival is the Deployment of OpenShift's own installer, if it runs.
 	Rival     string
 	Providers []ProviderView
@@ -39,6 +41,8 @@ type ObjectView struct {
 	// Differences and Added are for a person: what others changed, and what they added. Owner is whose the object is, unless it is the installer's.
 	Differences, Added []string
 	Owner              string
+	// Unread is why the object in the cluster cannot be read: whether it differs is not known.
+	Unread error
 }
 
 // Look reads a cluster as the installer does.
@@ -71,6 +75,9 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 		}
 		v.Providers = append(v.Providers, p)
 	}
+	if out.Err == nil && out.Waits == "" {
+		v.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
+	}
 	v.Problem, v.Waits, v.Missing = out.Err, out.Waits, out.Missing
 	return v, nil
 }
@@ -81,7 +88,7 @@ func (w *world) view(ctx context.Context, rec *record, c content) (ProviderView,
 		view := ObjectView{Want: o.Unstructured}
 		live, err := w.get(ctx, o.GroupVersionKind(), o.Key())
 		if err != nil {
-			view.Differences = []string{"it cannot be read: " + err.Error()}
+			view.Unread = err
 			out.Objects = append(out.Objects, view)
 			continue
 		}

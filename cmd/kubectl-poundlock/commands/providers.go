@@ -4,6 +4,7 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,7 +24,13 @@ func providersCommand(p *plugin) *cobra.Command {
 		Short: "Show which providers of Cluster API are installed, and what the installer waits for",
 		Long: `Show which providers of Cluster API are installed: version, hash of the content, and the stage in which each one waits, and for what.
 
-It reads what the installer reads, and writes nothing. With --diff, exit code 3 means that something differs from what would be applied.`,
+It reads what the installer reads, and writes nothing.
+
+Exit codes of --diff, and of --render but for 3:
+  0  nothing differs from what the installer applies, and that is the release's content
+  1  an error: the question could not be answered, because an object could not be read for example
+  3  something differs; kubectl diff has 1 for that
+  5  something holds the release back: what is shown is the content that was installed last, or nothing`,
 		Example: `  kubectl poundlock providers
 
   # What somebody changed or added.
@@ -84,33 +91,49 @@ func render(out io.Writer, view *install.View) error {
 	return held(view)
 }
 
-// held is the error of content that would not be applied.
+// held is the error of a release that is not applied.
 func held(view *install.View) error {
 	switch {
 	case view.Rival != "":
-		return ended{codeNo, "the release is not applied: OpenShift's own installer runs, Deployment " + view.Rival}
+		return ended{codeHeld, "the release is not applied: OpenShift's own installer runs, Deployment " + view.Rival}
 	case view.Problem != nil:
-		return ended{codeNo, "the release is not applied: " + view.Problem.Error()}
+		return ended{codeHeld, "the release is not applied: " + view.Problem.Error()}
 	case view.Waits != "":
-		return ended{codeNo, "the release is not applied yet: " + view.Waits}
+		return ended{codeHeld, "the release is not applied yet: " + view.Waits}
+	case view.Platform.Waits != "":
+		return ended{codeHeld, "the release is not applied yet: " + view.Platform.Waits}
+	case view.Platform.Unsupported != "":
+		return ended{codeHeld, "the release is not applied: " + view.Platform.Unsupported}
+	case len(view.Missing) > 0:
+		return ended{codeHeld, "the ConfigMaps of " + strings.Join(view.Missing, ", ") + " are missing: the content that was installed last stays applied"}
 	}
 	return nil
 }
 
+// providersDiff prints what differs. Each end has a code of its own; what could not be read comes first, because then the others may be wrong.
 func (p *plugin) providersDiff(view *install.View) error {
 	differs := false
+	var unread []error
 	for _, provider := range view.Providers {
 		for _, o := range provider.Objects {
+			if o.Unread != nil {
+				unread = append(unread, fmt.Errorf("%s: %w", provider.Label(), o.Unread))
+			}
 			for _, line := range describe(o) {
 				differs = true
 				fmt.Fprintf(p.Out, "%s %s/%s: %s\n", provider.Label(), o.Want.GetKind(), o.Want.GetName(), line)
 			}
 		}
 	}
-	if err := held(view); err != nil || !differs {
+	switch err := held(view); {
+	case len(unread) > 0:
+		return errors.Join(unread...)
+	case err != nil:
 		return err
+	case differs:
+		return ended{codeNo, ""}
 	}
-	return ended{codeNo, ""}
+	return nil
 }
 
 func describe(o install.ObjectView) []string {
@@ -153,6 +176,9 @@ func (p *plugin) providersTable(view *install.View) {
 	if view.Waits != "" {
 		out.Linef("%s %s", out.Yellow("The release is not applied yet:"), view.Waits)
 	}
+	if view.Lacks != "" {
+		out.Linef("%s %s.", out.Red("No Machine can be created:"), view.Lacks)
+	}
 	if len(view.Missing) > 0 {
 		out.Linef("%s %s. The content that was installed last stays applied.", out.Yellow("Their ConfigMaps are missing:"), strings.Join(view.Missing, ", "))
 	}
@@ -165,12 +191,13 @@ func row(provider install.ProviderView) []string {
 		installed = "-"
 	}
 	switch {
-	case progress.Hash == "":
-		stage = "not begun"
+	case progress.Hash != provider.Hash:
+		stage, waits = "not begun", "" // what the installer noted is about earlier content
 	case progress.Stage > 0:
 		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
 	}
 	switch {
+	case progress.Hash != provider.Hash:
 	case progress.Problem != "":
 		waits = progress.Problem
 	case progress.Trouble != "":

@@ -11,22 +11,27 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
 
+const viewHash = "sha256:0123456789abcdef"
+
 func providerView(name string, kind bundle.Type, version string, p installation.Progress) install.ProviderView {
-	return install.ProviderView{Provider: installation.Provider{Provider: bundle.Provider{Name: name, Type: kind, Version: version}, Hash: "sha256:0123456789abcdef"}, Progress: p}
+	return install.ProviderView{Provider: installation.Provider{Provider: bundle.Provider{Name: name, Type: kind, Version: version}, Hash: viewHash}, Progress: p}
 }
 
 func TestProvidersTable(t *testing.T) {
-	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: "h", Ready: "h", ReadyVersion: "v1.13.6"})
-	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
-	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
+	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, Ready: "h", ReadyVersion: "v1.13.6"})
+	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
+	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
 	carrying := core
 	carrying.Dropped = []bundle.Entry{{Object: "Secret/a", What: "no credentials"}}
-	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
+	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
+	newer := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Problem: "the older content is refused"})
 	on := installation.Platform{Name: "AWS"}
 	for name, c := range map[string]struct {
 		view install.View
@@ -37,10 +42,12 @@ func TestProvidersTable(t *testing.T) {
 		"one fails":          {install.View{Platform: on, Providers: []install.ProviderView{failing}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 2 definitions it is refused"}},
 		"one is tried again": {install.View{Platform: on, Providers: []install.ProviderView{retrying}}, []string{"infrastructure-aws v2.13.0 0123456789ab - 7 workloads trying again: a webhook refuses it"}},
 		"not begun":          {install.View{Platform: on, Providers: []install.ProviderView{providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})}}, []string{"infrastructure-aws v2.13.0 0123456789ab - not begun"}},
+		"newer content":      {install.View{Platform: on, Providers: []install.ProviderView{newer}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 not begun"}},
 		"a Secret":           {install.View{Platform: on, Providers: []install.ProviderView{carrying}}, []string{"Not applied: Secret/a of cluster-api: no credentials."}},
 		"a problem":          {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
 		"a shard":            {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
 		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
+		"no infrastructure":  {install.View{Platform: on, Providers: []install.ProviderView{core}, Lacks: "apply it"}, []string{"No Machine can be created: apply it."}},
 		"a rival":            {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing: OpenShift's own one runs, Deployment openshift-cluster-api/cluster-capi-operator."}},
 		"elsewhere":          {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
 		"no answer":          {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
@@ -61,21 +68,50 @@ func TestProvidersTable(t *testing.T) {
 	}
 }
 
-// What is rendered or compared is not applied while something holds it back, and the error says what.
-func TestProvidersThatAreNotApplied(t *testing.T) {
-	for want, view := range map[string]install.View{
-		"": {},
-		"OpenShift's own installer runs, Deployment openshift-cluster-api/cluster-capi-operator": {Rival: "openshift-cluster-api/cluster-capi-operator"},
-		"not applied: two versions":            {Problem: errors.New("two versions")},
-		"not applied yet: number 2 is missing": {Waits: "number 2 is missing"},
+// Each end of --diff and --render has a code of its own, and an error says what holds the release back.
+func TestProvidersExitCodes(t *testing.T) {
+	on := installation.Platform{Name: "AWS"}
+	of := func(o install.ObjectView) []install.ProviderView {
+		o.Want = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}}
+		p := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})
+		p.Objects = []install.ObjectView{o}
+		return []install.ProviderView{p}
+	}
+	same, differs := of(install.ObjectView{}), of(install.ObjectView{Differences: []string{"data: absent, and would be {}"}})
+	unread := of(install.ObjectView{Unread: errors.New("no answer")})
+	for name, c := range map[string]struct {
+		view         install.View
+		diff, render int
+		want         string
+	}{
+		"nothing differs":                  {install.View{Platform: on, Providers: same}, codeDone, codeDone, ""},
+		"something differs":                {install.View{Platform: on, Providers: differs}, codeNo, codeDone, ""},
+		"somebody added something":         {install.View{Platform: on, Providers: of(install.ObjectView{Added: []string{".data.b (kubectl)"}})}, codeNo, codeDone, ""},
+		"somebody else's":                  {install.View{Platform: on, Providers: of(install.ObjectView{Owner: "clusterctl"})}, codeNo, codeDone, ""},
+		"an object cannot be read":         {install.View{Platform: on, Providers: unread}, codeError, codeDone, "no answer"},
+		"none can, and a shard is away":    {install.View{Platform: on, Waits: "number 2 is missing", Providers: unread}, codeError, codeHeld, ""},
+		"a rival":                          {install.View{Platform: on, Rival: "a/cluster-capi-operator"}, codeHeld, codeHeld, "OpenShift's own installer runs, Deployment a/cluster-capi-operator"},
+		"a problem":                        {install.View{Platform: on, Problem: errors.New("two versions"), Providers: same}, codeHeld, codeHeld, "not applied: two versions"},
+		"a problem, and something differs": {install.View{Platform: on, Problem: errors.New("two versions"), Providers: differs}, codeHeld, codeHeld, "two versions"},
+		"a shard":                          {install.View{Platform: on, Waits: "number 2 is missing"}, codeHeld, codeHeld, "not applied yet: number 2 is missing"},
+		"no platform yet":                  {install.View{Platform: installation.Platform{Waits: "no type yet"}}, codeHeld, codeHeld, "not applied yet: no type yet"},
+		"a platform without support":       {install.View{Platform: installation.Platform{Unsupported: "not here"}}, codeHeld, codeHeld, "not applied: not here"},
+		"deleted":                          {install.View{Platform: on, Missing: []string{"infrastructure-aws"}, Providers: same}, codeHeld, codeHeld, "infrastructure-aws are missing"},
 	} {
-		p := &plugin{}
-		p.Out = &bytes.Buffer{}
-		for name, err := range map[string]error{"render": render(p.Out, &view), "diff": p.providersDiff(&view)} {
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", name, err, want)
+		t.Run(name, func(t *testing.T) {
+			p := &plugin{}
+			p.Out = &bytes.Buffer{}
+			for _, mode := range []struct {
+				name string
+				err  error
+				code int
+			}{{"render", render(p.Out, &c.view), c.render}, {"diff", p.providersDiff(&c.view), c.diff}} {
+				code, text := Code(mode.err)
+				if code != mode.code || mode.err != nil && !strings.Contains(text, c.want) {
+					t.Errorf("--%s: %d, %q; want %d, %q", mode.name, code, text, mode.code, c.want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -99,8 +135,8 @@ func TestREADMEShowsProviders(t *testing.T) {
 	p.Out = &out
 	p.Env = func(string) string { return "" }
 	p.providersTable(&install.View{Platform: installation.Platform{Name: "AWS"}, Providers: []install.ProviderView{
-		providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: "h", ReadyVersion: "v1.13.6"}),
-		providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.13.0"}),
+		providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, ReadyVersion: "v1.13.6"}),
+		providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.13.0"}),
 	}})
 	readme := squeezed(string(text))
 	for line := range strings.Lines(squeezed(out.String())) {

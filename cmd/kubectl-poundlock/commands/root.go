@@ -29,6 +29,7 @@ const (
 	codeUsage       = 2
 	codeNo          = 3
 	codeTimeout     = 4
+	codeHeld        = 5
 	codeInterrupted = 130
 )
 
@@ -91,9 +92,10 @@ Exit codes:
   0    done; where a question was asked, the answer is yes
   1    an error: the question could not be answered, or the cluster refused
   2    the command line is wrong
-  3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff found a difference, migrate
-       stopped at a failure, cleanup refused, controlplane plan and activate met what has to be fixed first
+  3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff or providers --diff found a
+       difference, migrate stopped at a failure, cleanup refused, controlplane plan and activate met what has to be fixed first
   4    what was waited for did not happen in time
+  5    providers --diff and --render: something holds the release back, so that what they show is not the release's content
   130  interrupted`,
 		Example: `  # What could move to Cluster API today?
   kubectl poundlock check

@@ -1,0 +1,174 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Naming is which names the API server takes for objects of a kind.
+type Naming int
+
+// The namings. A kind that neither a row nor a definition among the documents names may be anyone's: only what no path may hold is refused.
+const (
+	Subdomain Naming = iota
+	DNSLabel
+	PathSegment
+)
+
+// mostAnnotations is how many bytes the API server takes as the annotations of an object.
+const mostAnnotations = 262_144
+
+var namings = map[Naming]struct {
+	check  func(string) []string
+	remedy string
+}{
+	Subdomain:   {validation.IsDNS1123Subdomain, "use at most 253 small letters, digits, - and ., and begin and end with a letter or digit"},
+	DNSLabel:    {validation.IsDNS1123Label, "use at most 63 small letters, digits and -, and begin and end with a letter or digit"},
+	PathSegment: {content.IsPathSegmentName, "use neither / nor %, and no name of dots alone"},
+}
+
+// namingOf returns the naming of a document's kind.
+func namingOf(d Document, all []Document) Naming {
+	if row := rowOf(d.GroupKind()); row.Scope != UnknownScope {
+		return row.naming
+	}
+	if slices.ContainsFunc(all, func(other Document) bool { return other.isDefinition() && definedKind(other) == d.GroupKind() }) {
+		return Subdomain
+	}
+	return PathSegment
+}
+
+// checkNames returns the names, labels, annotations and keys of a document that no API server takes. What has a variable in it is checked once it is evaluated.
+func checkNames(d Document, all []Document) []error {
+	c := nameCheck{id: d.ID()}
+	c.name("metadata.name", d.Name(), namingOf(d, all))
+	if d.isDefinition() {
+		spec := at(d.Object, "spec")
+		if want := text(at(spec, "names"), "plural") + "." + text(spec, "group"); d.Name() != want {
+			c.refuse("metadata.name", d.Name(), "is not the plural and the group of the definition: use "+want)
+		}
+	}
+	c.metadata("metadata", at(d.Object, "metadata"))
+	if d.IsWorkload() {
+		c.metadata("spec.template.metadata", at(d.Object, "spec", "template", "metadata"))
+		for _, list := range []string{"initContainers", "containers"} {
+			for i, container := range objects(at(d.Object, "spec", "template", "spec"), list) {
+				c.name(fmt.Sprintf("spec.template.spec.%s[%d].name", list, i), text(container, "name"), DNSLabel)
+			}
+		}
+	}
+	if d.is("", "ConfigMap") {
+		c.data(d.Object)
+	}
+	return c.problems
+}
+
+type nameCheck struct {
+	id       string
+	problems []error
+}
+
+func (c *nameCheck) refuse(field, value, why string) {
+	c.problems = append(c.problems, fmt.Errorf("%s: %s %q %s", c.id, field, value, why))
+}
+
+func (c *nameCheck) name(field, name string, naming Naming) {
+	rule := namings[naming]
+	if !open(name) && len(rule.check(name)) > 0 {
+		c.refuse(field, name, "is a name that no API server takes: "+rule.remedy)
+	}
+}
+
+func (c *nameCheck) metadata(field string, metadata map[string]any) {
+	same := func(key string) string { return key }
+	c.each(field+".labels", metadata["labels"], same, func(at, value string) {
+		if len(validation.IsValidLabelValue(value)) > 0 {
+			c.refuse(at, value, "is a label value that no API server takes: use at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")
+		}
+	})
+	size := 0
+	c.each(field+".annotations", metadata["annotations"], strings.ToLower, func(at, value string) { size += len(at) - len(field+".annotations[]") + len(value) })
+	if size > mostAnnotations {
+		c.problems = append(c.problems, fmt.Errorf("%s: %s.annotations has %d bytes, and an API server takes %d: shorten them", c.id, field, size, mostAnnotations))
+	}
+}
+
+// each visits the values of a map of labels or annotations, and refuses keys that are no qualified names and values that are no text. The API server lowers
+// the keys of annotations before it looks at them, and those of labels not.
+func (c *nameCheck) each(field string, value any, lowered func(string) string, visit func(at, value string)) {
+	values, isMap := value.(map[string]any)
+	if !isMap {
+		if value != nil {
+			c.problems = append(c.problems, fmt.Errorf("%s: %s is no map: write KEY: VALUE lines", c.id, field))
+		}
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !open(key) && len(validation.IsQualifiedName(lowered(key))) > 0 {
+			c.refuse(field, key, "is a key that no API server takes: use NAME or PREFIX/NAME, with letters, digits, -, _ and . in the name, at most 63, and a DNS name as the prefix")
+		}
+		at := field + "[" + key + "]"
+		if value, ok := c.asText(at, values[key]); ok {
+			visit(at, value)
+		}
+	}
+}
+
+// asText returns a value that is text and has no variable in it. It refuses what is neither text nor absent.
+func (c *nameCheck) asText(at string, value any) (string, bool) {
+	text, ok := asText(value)
+	if !ok && value != nil {
+		c.problems = append(c.problems, fmt.Errorf("%s: %s is %v, and an API server takes text alone: put quotes around it", c.id, at, value))
+	}
+	return text, ok && !open(text)
+}
+
+// data checks the content of a ConfigMap.
+func (c *nameCheck) data(o map[string]any) {
+	text, binary := at(o, "data"), at(o, "binaryData")
+	size := 0
+	for _, member := range []struct {
+		field  string
+		values map[string]any
+		read   func(string) ([]byte, error)
+	}{
+		{"data", text, func(value string) ([]byte, error) { return []byte(value), nil }},
+		{"binaryData", binary, base64.StdEncoding.DecodeString},
+	} {
+		for _, key := range slices.Sorted(maps.Keys(member.values)) {
+			if !open(key) && len(validation.IsConfigMapKey(key)) > 0 {
+				c.refuse(member.field, key, "is a key that no API server takes: use at most 253 letters, digits, -, _ and .")
+			}
+			at := member.field + "[" + key + "]"
+			value, ok := c.asText(at, member.values[key])
+			if !ok {
+				continue
+			}
+			content, err := member.read(value)
+			if err != nil {
+				c.problems = append(c.problems, fmt.Errorf("%s: %s is no base64: encode it, or move it to data", c.id, at))
+			}
+			size += len(content)
+		}
+	}
+	if size > MaxConfigMap {
+		c.problems = append(c.problems, fmt.Errorf("%s: data has %d bytes, and an API server takes %d: use several ConfigMaps", c.id, size, MaxConfigMap))
+	}
+	for _, key := range slices.Sorted(maps.Keys(binary)) {
+		if _, twice := text[key]; twice {
+			c.refuse("binaryData", key, "is a key of data, too: rename one of them")
+		}
+	}
+}
+
+// open reports whether a text has a variable: what it will be is not known yet.
+func open(text string) bool { return strings.Contains(text, "${") }
