@@ -34,7 +34,7 @@ const (
 type Subject struct {
 	Side Side
 	// Kind is the kind by its name in the rules: the object's own kind on the two APIs' sides
-	// ("Machine", "MachineSet"), InfraMachine or InfraMachineTemplate for a provider's.
+	// ("Machine", "MachineSet"), InfraMachine, InfraMachineTemplate or InfraInstance for a provider's.
 	Kind string
 	// Resource is the object's own, e.g. machines.machine.openshift.io.
 	Resource schema.GroupResource
