@@ -31,6 +31,9 @@ func (c *cluster) shown() string {
 			out += "trouble: " + p.Progress.Trouble + "\n"
 		}
 		for _, o := range p.Objects {
+			if o.Unread != nil {
+				out += fmt.Sprintf("%s/%s: it cannot be read: %v\n", o.Want.GetKind(), o.Want.GetName(), o.Unread)
+			}
 			for _, line := range append(o.Differences, o.Added...) {
 				out += fmt.Sprintf("%s/%s: %s\n", o.Want.GetKind(), o.Want.GetName(), line)
 			}
