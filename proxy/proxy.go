@@ -79,6 +79,9 @@ func New(o Options) (*Proxy, error) {
 func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, error) {
 	c := rest.CopyConfig(upstream)
 	c.DisableCompression, c.Timeout, c.NextProtos = true, 0, protocols
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // client-go shares a transport between all that dial as it does
+	}
 	t, err := rest.TransportFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("making a transport to the API server: %w", err)
@@ -90,7 +93,7 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 // ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
 const ahead = 128 << 10
 
-// bounded lets the API server send no more than that. The option is read for each connection, and copied when a transport is made anew for another CA.
+// bounded lets the API server send no more than that through a transport that nobody else has. The option is read for each connection, and copied when a transport is made anew for another CA.
 func bounded(t http.RoundTripper) {
 	for {
 		wrapped, is := t.(utilnet.RoundTripperWrapper)
@@ -99,7 +102,7 @@ func bounded(t http.RoundTripper) {
 		}
 		t = wrapped.WrappedRoundTripper()
 	}
-	if inner, is := t.(*http.Transport); is && t != http.DefaultTransport { // which everybody has, and is without TLS here
+	if inner, is := t.(*http.Transport); is {
 		inner.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: ahead}
 	}
 }
