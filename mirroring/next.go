@@ -6,12 +6,11 @@ package mirroring
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/feedback"
@@ -94,7 +93,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 	}
 	converted, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	if len(errs) > 0 {
-		return s.Fails(s.State, "FieldsNotConvertible", sentences(errs))
+		return s.Fails(s.State, "FieldsNotConvertible", conversion.Sentences(errs))
 	}
 	wantInfra := twin.Of(s.State).WantInfra(converted.Infra)
 	wantCore := twin.Of(s.State).WantCore(converted.Core, wantInfra)
@@ -158,7 +157,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	}
 	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	if len(errs) > 0 {
-		return s.failsFromClusterAPI("FieldsNotConvertible", sentences(errs))
+		return s.failsFromClusterAPI("FieldsNotConvertible", conversion.Sentences(errs))
 	}
 	want := twin.Of(s.State).WantMachineAPI(converted)
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
@@ -273,18 +272,4 @@ func (s steps) reattach() *pairs.Write {
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Reason: "Attached", Note: pairs.Describe(s.MachineAPI) + " has a MachineSet again",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
-}
-
-// sentences is what a person reads of fields that do not convert: every one, by path.
-func sentences(errs field.ErrorList) string {
-	var out []string
-	for _, e := range errs {
-		why := e.Detail
-		if why == "" {
-			why = e.ErrorBody()
-		}
-		out = append(out, e.Field+": "+why)
-	}
-	slices.Sort(out)
-	return strings.Join(slices.Compact(out), "; ")
 }

@@ -137,7 +137,7 @@ func (s *state) convert() error {
 	}
 	places, more := controlplane.Places(s.resolved.Set, about)
 	if errs = append(errs, more...); len(errs) > 0 {
-		s.refusal = problem{"FieldsNotConvertible", sentences(errs)}
+		s.refusal = problem{"FieldsNotConvertible", conversion.Sentences(errs)}
 		return nil
 	}
 	s.template, s.places = wanted, places

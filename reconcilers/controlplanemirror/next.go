@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -226,18 +225,4 @@ func clusterOwns(o *unstructured.Unstructured) []metav1.OwnerReference {
 
 func describe(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
-}
-
-// sentences is what a person reads of fields that do not convert: every one, by path.
-func sentences(errs field.ErrorList) string {
-	var out []string
-	for _, e := range errs {
-		why := e.Detail
-		if why == "" {
-			why = e.ErrorBody()
-		}
-		out = append(out, e.Field+": "+why)
-	}
-	slices.Sort(out)
-	return strings.Join(slices.Compact(out), "; ")
 }
