@@ -30,6 +30,9 @@ func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
 		return pairs.First(s.deletion.ReleaseUnserved, s.deletion.ReleaseInfraInstance, func() *pairs.Write { return s.Waits(s.State) })
 	}
+	if w := feedback.InstanceHook(s.State); w != nil {
+		return w
+	}
 	if w, does := s.reflect(); does {
 		return w
 	}

@@ -140,6 +140,11 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			Conditions: conditions("binds-an-instance", binds),
 		},
+		{
+			// The provider's own requests do not come here.
+			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
+			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
+		},
 		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances, Conditions: heldOrPaused},
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
@@ -292,13 +297,16 @@ func machinesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachine })
 }
 
+// instancesOf keeps what providers keep for instances.
+func instancesOf(infra []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraInstance })
+}
+
 // instanceKinds are the kinds of what providers keep for instances.
 func instanceKinds(infra []Subject) []string {
 	var out []string
-	for _, s := range infra {
-		if s.Kind == authority.InfraInstance {
-			out = append(out, s.ObjectKind)
-		}
+	for _, s := range instancesOf(infra) {
+		out = append(out, s.ObjectKind)
 	}
 	return out
 }

@@ -30,6 +30,8 @@ const (
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
 	ownDomain = "poundlock.openshift.io/"
+	// InstanceHookAnnotation is Poundlock's own hook, authority's of that name: only Cluster API's Machine has it.
+	InstanceHookAnnotation = preTerminate + "poundlock-until-provider-knows-instance"
 	// systemLabel marks Machines that do not run Red Hat's CoreOS.
 	systemLabel, windows = "machine.openshift.io/os-id", "Windows"
 
@@ -98,7 +100,7 @@ var operators = []string{
 // stays recognizes an annotation that never leaves its object: it is about the object and not about the machine.
 func stays(annotation string) bool {
 	switch annotation {
-	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation, clusterv1.TemplateClonedFromGroupKindAnnotation:
+	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation, clusterv1.TemplateClonedFromGroupKindAnnotation, InstanceHookAnnotation:
 		return true
 	}
 	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)

@@ -398,3 +398,15 @@ func TestAnEmptyRole(t *testing.T) {
 		t.Errorf("on the way back the labels are %v", again.Core.GetLabels())
 	}
 }
+
+// TestPoundlocksOwnHookStays: Machine API's Machine has no hook for it, while another one is carried there.
+func TestPoundlocksOwnHookStays(t *testing.T) {
+	twin, errs := core.ToClusterAPI("Machine", object(t, plainMachine), env())
+	diff(t, nil, errs.ToAggregate())
+	twin.Core = merged(t, twin.Core, `{"metadata": {"annotations": {"`+core.InstanceHookAnnotation+`": "poundlock", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/another": "owner"}}}`)
+	m, errs := core.ToMachineAPI("Machine", twin, env())
+	diff(t, nil, errs.ToAggregate())
+	hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preTerminate")
+	diff(t, []any{map[string]any{"name": "another", "owner": "owner"}}, hooks)
+	diff(t, map[string]string(nil), m.GetAnnotations())
+}

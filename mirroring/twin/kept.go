@@ -15,7 +15,7 @@ import (
 // Kept makes what the provider keeps for an instance that Machine API runs, paused, before the provider may look for that instance by its name. It is there
 // before Synchronized is True, and so before a move. And a Machine that is deleted right after its move has it: without it the provider leaves the instance behind.
 func (s Twin) Kept() *pairs.Write {
-	if s.InfraInstance != nil || s.InstancesUnserved || s.Source() != authority.MachineAPI || s.Env.Platform.InstanceSpec == nil || s.Kind.Infra != authority.InfraMachine {
+	if s.InfraInstance != nil || s.InstancesUnserved || s.Source() != authority.MachineAPI || s.Kind.Infra != authority.InfraMachine {
 		return nil
 	}
 	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core, s.Infra} {
@@ -23,11 +23,10 @@ func (s Twin) Kept() *pairs.Write {
 			return nil
 		}
 	}
-	if !s.IsMirror(s.Infra) || !pairs.IsPaused(s.Infra) || !authority.InfraInstanceNamedAlike(pairs.ObjectOf(s.Infra)) {
+	if !s.IsMirror(s.Infra) || !pairs.IsPaused(s.Infra) {
 		return nil
 	}
-	machine, _, _ := unstructured.NestedMap(s.Infra.Object, "spec")
-	spec := s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(s.Core, "spec", "failureDomain"))
+	spec := s.keptSpec(s.Core, s.Infra)
 	if spec == nil {
 		return nil
 	}
@@ -41,4 +40,23 @@ func (s Twin) Kept() *pairs.Write {
 		APIVersion: s.Infra.GetAPIVersion(), Kind: s.Infra.GetKind(), Name: s.Infra.GetName(), UID: s.Infra.GetUID(),
 	}})
 	return &pairs.Write{Verb: pairs.Create, Object: o, Reason: "MirrorCreated", Note: "created " + pairs.Describe(o) + " for the instance of " + pairs.Describe(s.MachineAPI)}
+}
+
+// keptSpec is the spec of what Kept makes; nil where it is left to the provider.
+func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
+	if s.Env.Platform.InstanceSpec == nil || !authority.InfraInstanceNamedAlike(pairs.ObjectOf(infra)) {
+		return nil
+	}
+	machine, _, _ := unstructured.NestedMap(infra.Object, "spec")
+	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
+}
+
+// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and has not yet
+// (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once there is one. Paused, nobody acts by it.
+func (s Twin) hold(want, infra *unstructured.Unstructured) {
+	if s.Env.Platform.InfraInstance.Empty() || s.InfraInstance != nil || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
+		s.Source() != authority.MachineAPI || pairs.Nested(want, "spec", "providerID") == "" || s.keptSpec(want, infra) != nil {
+		return
+	}
+	pairs.Put(want, authority.InstanceHookOwner, "metadata", "annotations", authority.InstanceHookAnnotation)
 }

@@ -68,6 +68,7 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 	want.SetName(s.Name)
 	if infra != nil {
 		pairs.Put(want, infra.GetName(), s.InfraRef()...)
+		s.hold(want, infra)
 	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})

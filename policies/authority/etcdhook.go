@@ -96,7 +96,7 @@ func (o Objects) hooksCarried(source API) bool {
 		}
 	}
 	for annotation := range theirs {
-		if _, has := ours[annotation]; !has && source == ClusterAPI && isHook(annotation) {
+		if _, has := ours[annotation]; !has && source == ClusterAPI && isHook(annotation) && annotation != InstanceHookAnnotation {
 			return false
 		}
 	}

@@ -29,6 +29,7 @@ func TestAMoveComparesTheHooks(t *testing.T) {
 		"one of the other kind added":               {`"preTerminate":[{"name":"wait","owner":"me"}]`, one(drain, "/wait", "me"), false, false},
 		"one added in Cluster API, without a name":  {``, one(drain, "", "me"), true, false},
 		"one has another owner":                     {`"preDrain":[` + etcds + `]`, one(drain, "/EtcdQuorumOperator", "else"), true, false},
+		"Poundlock's own":                           {``, one(terminate, "/poundlock-until-provider-knows-instance", "poundlock"), true, true},
 		"another annotation":                        {``, one("note", "", "x"), true, true},
 		"hooks that make no sense are compared too": {`"preDrain":"x"`, ``, false, false},
 	} {

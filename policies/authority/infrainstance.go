@@ -5,8 +5,11 @@ package authority
 
 import (
 	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -22,6 +25,13 @@ func InfraInstanceKind(infraMachine string) string {
 	}
 	return ""
 }
+
+// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API's whose instance the provider keeps no object for yet. A Machine that is deleted before
+// the provider has made that object would leave its instance behind: the provider looks for an instance by it alone. The value is the owner.
+const (
+	InstanceHookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/poundlock-until-provider-knows-instance"
+	InstanceHookOwner      = "poundlock"
+)
 
 // InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere makes up another one where the machine
 // asks for it, and for a Windows machine whose name is too long.
@@ -40,6 +50,21 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
 func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
+}
+
+// InfraInstanceStandsStill refuses what somebody makes in a provider's place for an instance that Machine API runs: the second controller would act on it at once.
+func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
+	if s := stand(c); !unpausedByOthers(c) || !s.locked() {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Required(field.NewPath("metadata", "annotations").Key(PausedAnnotation), fmt.Sprintf(
+		"Cluster API is not authoritative for %s, and the provider's controller would act on its instance by this %s: create it with the annotation %s, or move the Machine first, after which the provider makes it: %s",
+		there(c), kindOf(c), PausedAnnotation, moveTo(c, ClusterAPI))))
+}
+
+// unpausedByOthers reports whether somebody but the provider makes an object that is not paused.
+func unpausedByOthers(c policies.Change) bool {
+	return c.Actor != policies.Poundlock && c.Actor != policies.InfrastructureController && c.New != nil && !c.New.HasAnnotation(PausedAnnotation)
 }
 
 // withInfraInstance is the provider's party together with the object that it keeps for the instance. They are paused, awaited and released as one: while they

@@ -115,6 +115,12 @@ func Rules() policies.Set {
 			Needs:       always(policies.NeedTwin), Check: InfraLocked,
 		},
 		{
+			ID: "authority/infra-locked", Clause: authOf,
+			Description: "What a provider keeps for the instance of a Machine (a VSphereVM, an OpenStackServer) may be created by the provider alone, or paused, while Cluster API is not authoritative for that Machine: its controller acts on the instance by it.",
+			Remedy:      "Create it with the annotation cluster.x-k8s.io/paused, or leave it to the provider, which makes it after the move to Cluster API.",
+			On:          on(infra([]string{InfraInstance}, onCreate)), Needs: when(unpausedByOthers, policies.NeedTwin), Check: InfraInstanceStandsStill,
+		},
+		{
 			ID: "authority/scale-locked", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
 			Description: "The set that is not authoritative may not be scaled through its scale subresource, but by the autoscaler. While authority is moving, nobody may scale either set.",
 			Remedy:      "Scale the set of the authoritative API: the message has the command.",

@@ -60,6 +60,11 @@ func PausedInstance(kinds []string) string {
 	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`, quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
+// ActsAtOnce reports whether somebody but a provider creates an object that is not paused.
+func ActsAtOnce(identities policies.Identities) string {
+	return fmt.Sprintf(`!(%q in %s) && !(request.userInfo.username in %s)`, authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.InfrastructureController]))
+}
+
 // HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
 func HeldOrPaused() string {
 	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,10 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -93,10 +96,84 @@ func (p play) all(t *testing.T) {
 	p.move(t, alone, "MachineAPI")
 	p.same(t)
 	p.kept(t, "paused")
+	like := p.get(t, alone)
 	if err := p.Admin.Delete(t.Context(), alone.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
 	p.kept(t, "gone")
+	p.deletedTooEarly(t, like)
+}
+
+// deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless, once the
+// provider can. On vSphere there is one before the move.
+func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
+	t.Helper()
+	platform, _ := platforms.For(p.platform)
+	if platform.InfraInstance.Empty() {
+		return
+	}
+	const name = "early"
+	early := p.machineAPI("Machine", name)
+	early.SetLabels(like.GetLabels())
+	early.Object["spec"] = map[string]any{"providerSpec": like.Object["spec"].(map[string]any)["providerSpec"], "authoritativeAPI": "MachineAPI"}
+	if err := p.Admin.Create(t.Context(), early); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "Machine early runs, and is mirrored", func() string {
+		now := p.get(t, early)
+		phase, _, _ := unstructured.NestedString(now.Object, "status", "phase")
+		return phase + " " + condition(now, "Synchronized", "status")
+	}, "Running True")
+	lift := p.refuseInstances(t, platform.InfraInstance)
+	p.move(t, early, "ClusterAPI")
+	twin := p.clusterAPI("Machine", name)
+	if err := p.Admin.Delete(t.Context(), twin.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if platform.InstanceSpec == nil {
+		p.eventually(t, "Machine early waits for its provider", func() string { return condition(p.get(t, twin), "Deleting", "reason") }, "WaitingForPreTerminateHook")
+		if n := len(p.Cloud.InstancesOf(name)); n != 1 {
+			t.Errorf("%d instances of Machine early while it waits, want 1", n)
+		}
+	}
+	lift()
+	p.eventually(t, "Machine early and its instance are gone", func() string {
+		err := p.Admin.Get(t.Context(), client.ObjectKeyFromObject(twin), twin.DeepCopy())
+		left := slices.DeleteFunc(p.Cloud.InstancesOf(name), machinetest.Instance.Gone)
+		return fmt.Sprintf("%t, %d instances", apierrors.IsNotFound(err), len(left))
+	}, "true, 0 instances")
+}
+
+// refuseInstances has the API server refuse to create what the provider keeps for its instances, until lift is called.
+func (p play) refuseInstances(t *testing.T, kind conversion.Resource) (lift func()) {
+	t.Helper()
+	policy := named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "refuse-instances")
+	policy.Object["spec"] = map[string]any{
+		"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
+			"apiGroups": []any{kind.Group}, "apiVersions": []any{"*"}, "resources": []any{kind.Plural}, "operations": []any{"CREATE"},
+		}}},
+		"validations": []any{map[string]any{"expression": "false", "message": "refused for a while"}},
+	}
+	binding := named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "", "refuse-instances")
+	binding.Object["spec"] = map[string]any{"policyName": policy.GetName(), "validationActions": []any{"Deny"}}
+	for _, o := range []client.Object{policy, binding} {
+		if err := p.Admin.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	probe := named(kind.GroupVersion().String(), kind.Kind, p.Pairs[0].ClusterAPI, "probe")
+	p.eventually(t, "the policy refuses", func() string {
+		err := p.Admin.Create(t.Context(), probe.DeepCopy(), client.DryRunAll)
+		return fmt.Sprint(err != nil && strings.Contains(err.Error(), "refused for a while"))
+	}, "true")
+	return func() {
+		t.Helper()
+		for _, o := range []client.Object{binding, policy} {
+			if err := p.Admin.Delete(t.Context(), o); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // kept waits until what the provider keeps for the instance of the Machine that no set owns is as wanted, where the provider keeps something.

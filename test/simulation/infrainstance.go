@@ -148,7 +148,11 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	if !controllerutil.ContainsFinalizer(o, finalizer) {
 		return reconcile.Result{}, nil
 	}
-	if id := r.id(o); id != "" {
+	id, err := r.known(ctx, o)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if id != "" {
 		asker := machinetest.Machine{Namespace: o.GetNamespace(), Name: o.GetName(), UID: ownerUID(o)}
 		switch i, err := r.machines.cloud.Describe(ctx, asker, machinetest.Key{ID: id}); {
 		case machinetest.IsNotFound(err):
@@ -162,8 +166,21 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	}
 	before := o.DeepCopy()
 	controllerutil.RemoveFinalizer(o, finalizer)
-	_, err := patch(ctx, r, before, o)
+	_, err = patch(ctx, r, before, o)
 	return reconcile.Result{}, err
+}
+
+// known is the instance's ID, also where it was not written down before the object is deleted: the providers look for the machine's name then.
+func (r *infraInstance) known(ctx context.Context, o *unstructured.Unstructured) (string, error) {
+	if id := r.id(o); id != "" {
+		return id, nil
+	}
+	infra := r.machines.object()
+	err := r.Get(ctx, client.ObjectKeyFromObject(o), infra)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	return r.machines.named(infra), err
 }
 
 func ownerUID(o *unstructured.Unstructured) types.UID {

@@ -109,11 +109,11 @@ func ChangeOf(item inventory.Item) Change {
 	}
 }
 
-// marks leaves out that of the surroundings, which come off last, with those of other kinds.
+// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with those of other kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
-		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation {
+		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation || name == authority.InstanceHookAnnotation {
 			out = append(out, name)
 		}
 	}

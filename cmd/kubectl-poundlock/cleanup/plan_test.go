@@ -30,6 +30,7 @@ func TestChanges(t *testing.T) {
 		"the finalizer goes":          {`{"metadata":{"resourceVersion":"7","finalizers":["x","sync.machine.openshift.io/finalizer"]}}`, `{"metadata":{"finalizers":["x"],"resourceVersion":"7"}}`},
 		"and where it is the only":    {`{"metadata":{"resourceVersion":"7","finalizers":["sync.machine.openshift.io/finalizer"]}}`, `{"metadata":{"finalizers":[],"resourceVersion":"7"}}`},
 		"marks go, the pause stays":   {`{"metadata":{"resourceVersion":"7","annotations":{"poundlock.openshift.io/mirror-of":"Machine/a","cluster.x-k8s.io/paused":"true"}}}`, `{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"resourceVersion":"7"}}`},
+		"Poundlock's hook goes":       {`{"metadata":{"resourceVersion":"7","annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock","pre-terminate.delete.hook.machine.cluster.x-k8s.io/a":"b"}}}`, `{"metadata":{"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":null},"resourceVersion":"7"}}`},
 		"a mark leaves finalizers be": {`{"metadata":{"resourceVersion":"7","finalizers":["x"],"annotations":{"poundlock.openshift.io/derived":"a"}}}`, `{"metadata":{"annotations":{"poundlock.openshift.io/derived":null},"resourceVersion":"7"}}`},
 	} {
 		t.Run(sentence, func(t *testing.T) {

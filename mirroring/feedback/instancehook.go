@@ -1,0 +1,27 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feedback
+
+import (
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// InstanceHook removes Poundlock's hook from a Machine that Cluster API is authoritative for, once the provider has its object for the instance and will
+// terminate that with the Machine. It goes as well where nobody will make that object any more: the provider's machine is being deleted or is gone, or the
+// kind of the object is not served.
+func InstanceHook(s *pairs.State) *pairs.Write {
+	if s.Core == nil || s.Source() == authority.MachineAPI || s.Env.Platform.Name == "" {
+		return nil
+	}
+	if _, held := s.Core.GetAnnotations()[authority.InstanceHookAnnotation]; !held {
+		return nil
+	}
+	if s.InfraInstance == nil && !s.InstancesUnserved && pairs.PresenceOf(s.Infra) == authority.Present {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "InstanceHookRemoved",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.InstanceHookAnnotation: nil}}),
+		Note:  "removed the hook " + authority.InstanceHookAnnotation + " from " + pairs.Describe(s.Core) + ": its provider sees to the instance from now on"}
+}
