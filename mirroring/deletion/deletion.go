@@ -151,6 +151,26 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	return releasePaused(infra)
 }
 
+// Replace deletes the provider's machine of a mirror that the API server refuses to change: providers let nobody change most of it, and Machine API's own webhook may
+// give a Machine a default that came with a later release, which nobody can take back. Nothing acts by it while it is paused, and the mirror makes it again as it
+// should be. nil while anything else is in motion.
+func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
+	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
+		return nil
+	}
+	if shape := s.Shape(); shape.Current != authority.MachineAPI || shape.Requested != authority.MachineAPI || !s.idle(s.Infra) || !pairs.IsPaused(s.Infra) || !pairs.IsPaused(s.Core) {
+		return nil
+	}
+	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core, s.Infra} {
+		if pairs.PresenceOf(o) != authority.Present {
+			return nil
+		}
+	}
+	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to create it again: it may not be changed to equal "+s.DescribeSource())
+	w.Provided.Unchanged = true
+	return w
+}
+
 // releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.
 func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	if !pairs.IsPaused(infra) {

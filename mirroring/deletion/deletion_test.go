@@ -242,3 +242,45 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 		}
 	}
 }
+
+// The provider's machine of a mirror that may not be changed is replaced while Machine API is authoritative, nothing is in motion, and nobody acts by it.
+func TestWhatMayNotBeChangedIsReplaced(t *testing.T) {
+	const (
+		paused = `cluster.x-k8s.io/paused: "true"`
+		mirror = `poundlock.openshift.io/mirror-of: Machine/m`
+		going  = `, deletionTimestamp: "2026-11-26T00:00:00Z"`
+		here   = `spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}`
+	)
+	for _, c := range []struct {
+		about, shape, leaving, core, infra string
+		verb                               pairs.Verb
+		uid                                string
+		goes                               bool
+	}{
+		{"a mirror", here, ``, paused, paused + ", " + mirror, pairs.Apply, "u", true},
+		{"a patch of it", here, ``, paused, paused + ", " + mirror, pairs.Patch, "u", false},
+		{"another object", here, ``, paused, paused + ", " + mirror, pairs.Apply, "other", false},
+		{"what is not paused", here, ``, paused, mirror, pairs.Apply, "u", false},
+		{"that of a Machine that is not paused", here, ``, ``, paused + ", " + mirror, pairs.Apply, "u", false},
+		{"a stranger's", here, ``, paused, paused, pairs.Apply, "u", false},
+		{"while a move is asked for", `spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}`, ``, paused, paused + ", " + mirror, pairs.Apply, "u", false},
+		{"while authority moves", `spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating, synchronizedAPI: MachineAPI}`, ``, paused, paused + ", " + mirror, pairs.Apply, "u", false},
+		{"while Cluster API is authoritative", `spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: ClusterAPI}`, ``, paused, paused + ", " + mirror, pairs.Apply, "u", false},
+		{"while the Machine is deleted", here, going, paused, paused + ", " + mirror, pairs.Apply, "u", false},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("AWS")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m`+c.leaving+`}, `+c.shape+`}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.core+`}}}`)
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, uid: u, annotations: {`+c.infra+`}}}`)
+		refused := &pairs.Write{Verb: c.verb, Object: mirroringtest.Machine(t, `{metadata: {name: m, uid: `+c.uid+`}}`)}
+		w := Of(s).Replace(refused)
+		if (w != nil) != c.goes {
+			t.Errorf("%s: %v, want replaced: %t", c.about, w, c.goes)
+		}
+		if w != nil && (w.Verb != pairs.Remove || w.Object != s.Infra || !w.Provided.Unchanged) {
+			t.Errorf("%s: %+v", c.about, w)
+		}
+	}
+}

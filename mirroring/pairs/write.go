@@ -57,6 +57,8 @@ type Proviso struct {
 	Stays *unstructured.Unstructured
 	// Childless reports that no Machine may have come to belong to the set since its Machines were listed.
 	Childless bool
+	// Unchanged reports that what is deleted must be as it was read.
+	Unchanged bool
 }
 
 // Equals reports whether two writes send the same.

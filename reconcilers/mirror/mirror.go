@@ -89,6 +89,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(err)
 	}
+	if s.MachineAPI == nil {
+		r.refusals.forget(req.NamespacedName)
+	}
 	w := mirroring.Next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.show(req, s)

@@ -72,6 +72,7 @@ func TestMirror(t *testing.T) {
 	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
 	t.Run("a person's copy of a template is left to its maker", w.leavesCopies)
 	t.Run("what the API server refuses is told", w.refusedByServer)
+	t.Run("a provider's machine that may not be changed is created again", w.replaces)
 	t.Run("a MachineSet whose name is too long for a label is mirrored", w.mirrorsLongName)
 	t.Run("what was cleaned up is marked anew, its template too", w.marksAnew)
 	t.Run("what somebody else makes meanwhile is not written over", w.createsOnly)

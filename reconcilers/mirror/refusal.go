@@ -6,14 +6,18 @@ package mirror
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
@@ -34,6 +38,29 @@ func (r refused) Unwrap() error { return r.error }
 type refusals struct {
 	mu sync.Mutex
 	at map[key]refusal
+	// replaced is the content for which a pair's object was replaced last.
+	replaced map[key]any
+}
+
+// replace reports whether an object is to be replaced to have this content, once.
+func (r *refusals) replace(k key, content any) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, was := r.replaced[k]; was && reflect.DeepEqual(last, content) {
+		return false
+	}
+	if r.replaced == nil {
+		r.replaced = map[key]any{}
+	}
+	r.replaced[k] = content
+	return true
+}
+
+// forget has the next refusal of the pair ask again.
+func (r *refusals) forget(k key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.replaced, k)
 }
 
 type refusal struct {
@@ -80,6 +107,11 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 	if passing || w.Failure || isNetwork(err) {
 		return err
 	}
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		if replaced, err := r.replaced(ctx, p, w); replaced || err != nil {
+			return err
+		}
+	}
 	rest := r.refusals.note(key{Namespace: p.Pair.MachineAPI, Name: p.Name}, w, r.now())
 	if report := status.Refused(p.State, err.Error(), r.now()); report != nil {
 		if failed := r.perform(ctx, p, report); failed != nil {
@@ -87,6 +119,27 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 		}
 	}
 	return refused{err, rest}
+}
+
+// replaced deletes what the API server refuses to change, if it would create it as it is wanted; the deletion wakes the pair, which does. It is asked once for each
+// content: what is given another content at its creation would be refused again, and be replaced for ever.
+func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (bool, error) {
+	replacement, k := deletion.Of(p.State).Replace(w), key{Namespace: p.Pair.MachineAPI, Name: p.Name}
+	if replacement == nil || !r.refusals.replace(k, w.Object.Object["spec"]) {
+		return false, nil
+	}
+	created := w.Object.DeepCopy()
+	created.SetResourceVersion("")
+	created.SetUID("")
+	err := r.writer.Create(ctx, created, client.DryRunAll, client.FieldOwner(ownership.Manager))
+	switch {
+	case apierrors.IsAlreadyExists(err): // every other obstacle comes before that one
+		return true, r.perform(ctx, p, replacement)
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return false, nil
+	}
+	r.refusals.forget(k)
+	return false, err
 }
 
 // isNetwork reports whether no API server answered.

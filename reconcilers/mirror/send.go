@@ -65,7 +65,11 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 	case pairs.PatchStatus:
 		return versioned.PatchStatus(ctx, r.writer, o, w.Patch, client.FieldOwner(ownership.Manager))
 	}
-	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.Propagation())))
+	as := client.Preconditions{UID: uid(o)}
+	if version := o.GetResourceVersion(); w.Provided.Unchanged {
+		as.ResourceVersion = &version
+	}
+	return client.IgnoreNotFound(r.writer.Delete(ctx, o, as, client.PropagationPolicy(w.Propagation())))
 }
 
 // holds refuses a write, as a conflict, whose proviso is true no more.

@@ -98,6 +98,71 @@ func (w *world) refusedByServer(t *testing.T) {
 	w.eventually(t, "in sync again", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
 }
 
+// replaces: a provider lets nobody change most of its machine. The mirror is created again, and stays where it would not be created either.
+func (w *world) replaces(t *testing.T) {
+	policy, binding := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	for o, kind := range map[*unstructured.Unstructured]string{policy: "ValidatingAdmissionPolicy", binding: "ValidatingAdmissionPolicyBinding"} {
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
+		o.SetName("immutable")
+	}
+	policy.Object["spec"] = map[string]any{
+		"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
+			"apiGroups": []any{"infrastructure.cluster.x-k8s.io"}, "apiVersions": []any{"*"}, "resources": []any{"awsmachines"}, "operations": []any{"CREATE", "UPDATE"},
+		}}},
+		"validations": []any{map[string]any{
+			"expression": `request.operation == "UPDATE" ? object.spec.instanceType == oldObject.spec.instanceType : object.spec.instanceType != "m6i.8xlarge"`,
+			"message":    "the type stays as it is",
+		}},
+	}
+	binding.Object["spec"] = map[string]any{"policyName": "immutable", "validationActions": []any{"Deny"}}
+	for _, o := range []*unstructured.Unstructured{policy, binding} {
+		if err := w.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := w.Delete(t.Context(), o); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	name := w.machines(t, machineAPIMachine, mapi, "worker-a")[0]
+	before := w.get(t, awsMachine, capi, name)
+	w.eventually(t, "the policy refuses", func() string {
+		probe := before.DeepCopy()
+		_ = unstructured.SetNestedField(probe.Object, "m6i.metal", "spec", "instanceType")
+		if err := w.Update(t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "stays as it is") {
+			return fmt.Sprint(err)
+		}
+		return ""
+	})
+	edit := func(value string) {
+		t.Helper()
+		w.patch(t, w.get(t, machineAPIMachine, mapi, name), "", fmt.Sprintf(`{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}`, value))
+	}
+	edit("m6i.2xlarge")
+	w.eventually(t, "another AWSMachine, with the other type", func() string {
+		o := w.get(t, awsMachine, capi, name)
+		if o == nil || o.GetUID() == before.GetUID() || text(o, "spec", "instanceType") != "m6i.2xlarge" || o.GetAnnotations()[authority.PausedAnnotation] == "" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPIMachine, name)
+	})
+	second := w.get(t, awsMachine, capi, name)
+	edit("m6i.8xlarge")
+	w.eventually(t, "told why", func() string {
+		c := condition(w.get(t, machineAPIMachine, mapi, name), "Synchronized")
+		if message, _ := c["message"].(string); c["reason"] != "MirrorRefused" || !strings.Contains(message, "stays as it is") {
+			return fmt.Sprint(c)
+		}
+		return ""
+	})
+	if o := w.get(t, awsMachine, capi, name); o.GetUID() != second.GetUID() {
+		t.Error("it was deleted, though it would not be created again")
+	}
+	edit(text(before, "spec", "instanceType"))
+	w.eventually(t, "as it was", func() string { return w.unsynced(t, machineAPIMachine, name) })
+}
+
 func (w *world) mirrorsLongName(t *testing.T) {
 	name := strings.Repeat("long-", 50) + "253"
 	w.createSet(t, name, func(o *unstructured.Unstructured) {
