@@ -75,7 +75,8 @@ func TestMain(m *testing.M) {
 	for _, crd := range all {
 		provider := strings.HasPrefix(crd.Spec.Group, "infrastructure.")
 		needed := slices.Contains([]string{"awsclusters", "awsmachines", "awsmachinetemplates"}, crd.Spec.Names.Plural)
-		if strings.HasSuffix(crd.Spec.Group, translation.Standard) && (!provider || needed) {
+		large := crd.Spec.Names.Plural == "clusterclasses" // the largest schema, and no test has an object of it
+		if strings.HasSuffix(crd.Spec.Group, translation.Standard) && (!provider || needed) && !large {
 			names[crd.Name] = 1
 			private := crd.DeepCopy()
 			private.Name, private.Spec.Group = translation.ToPrivate.Definition(crd.Name), translation.ToPrivate.Group(crd.Spec.Group)
