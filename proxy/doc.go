@@ -10,8 +10,8 @@
 //	client ──HTTP──▶ Host filter ──▶ request ──TLS──▶ API server
 //	       ◀──────────────────────── response ◀──────
 //
-// An answer that cannot be translated ends in a broken connection. It never ends in a shorter answer that looks
-// complete. The proxy does not ask for compressed, protobuf and CBOR answers. It refuses a request that cannot be
+// An answer that cannot be translated becomes an error with a Status, or ends in a broken connection if its beginning
+// has been sent. It never ends in a shorter answer that looks complete. The proxy does not ask for compressed, protobuf and CBOR answers. It refuses a request that cannot be
 // translated, with a Status.
 //
 // Non-goals:

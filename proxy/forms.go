@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -45,12 +44,11 @@ var written = &form{"application/yaml", yaml.JSONToYAML, 1 << 20}
 func wanted(r *http.Request, e *exchange) *form {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	first, _, _ := strings.Cut(accept, ",")
-	media, _, _ := mime.ParseMediaType(first)
 	switch {
 	case r.Method != http.MethodGet || e.Opaque || e.watch: // what a write has done is not refused afterwards, since its answer is too long
 	case r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
 		return binary
-	case media == written.media:
+	case mediaType(first) == written.media:
 		return written
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func TestNames(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", r.URL.Query().Get("answer"))
-		_, _ = io.WriteString(w, `{"kind":`)
+		_, _ = io.WriteString(w, `{"kind":"`+strings.Repeat("x", 2*lead))
 	}))
 	t.Cleanup(upstream.Close)
 	p, err := New(Options{Upstream: &rest.Config{Host: upstream.URL}, Registerer: registry, Log: slog.New(slog.NewJSONHandler(&log, nil))})

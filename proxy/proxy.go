@@ -69,7 +69,7 @@ func New(o Options) (*Proxy, error) {
 		}
 	}
 	p.reverse = httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.response, ErrorHandler: p.failed, FlushInterval: -1, BufferPool: &buffers{},
+		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.response, ErrorHandler: p.failed, BufferPool: &buffers{},
 		ErrorLog: slog.NewLogLogger(unpassed{o.Log.Handler()}, slog.LevelWarn),
 	}
 	return p, nil
@@ -115,6 +115,7 @@ type exchange struct {
 	upgrade  string       // the protocol that the connection shall go over to
 	resource string       // as the metrics have it
 	warning  string       // about the request, for its answer
+	left     int          // how much of a whole answer has not been written yet
 	waited   atomic.Int64 // nanoseconds for the API server and the client; headers may be flushed while the body is waited for
 }
 
@@ -131,7 +132,7 @@ func exchangeOf(ctx context.Context) *exchange {
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{Endpoint: translation.EndpointOf(r.URL.Path), upgrade: r.Header.Get("Upgrade")}
-	e.watch = e.Resource != "" && (e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query()))
+	e.watch = e.Resource != "" && (e.Watch || e.Name == "" && r.Method == http.MethodGet && r.URL.RawQuery != "" && watched(r.URL.Query()))
 	if !e.streams() {
 		e.upgrade = "" // an offer that an API server does not take up, such as h2c
 		r.Header.Del("Upgrade")
@@ -145,11 +146,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.write(recorded, refusal)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), exchangeKey{}, e))
-	defer cancel()
+	ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 	if e.watch || e.upgrade != "" {
-		stop := context.AfterFunc(p.drained, cancel)
-		defer stop()
+		lasting, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(p.drained, cancel)()
+		ctx = lasting
 	}
 	r = r.WithContext(ctx)
 	if err := p.request(r, e); err != nil {
@@ -213,7 +215,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if !e.Opaque {
 		out.Header.Del("Range") // of what it would be untranslated
 	}
-	if accept := out.Header.Values("Accept"); len(accept) > 0 && !e.Opaque {
+	if accept := out.Header["Accept"]; len(accept) > 0 && !e.Opaque && (len(accept) > 1 || accept[0] != usual) {
 		out.Header.Set("Accept", accepted(accept))
 	}
 }
@@ -224,7 +226,7 @@ func accepted(accept []string) string {
 	for a := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		media, parameters, has := strings.Cut(strings.TrimSpace(a), ";")
 		if slices.ContainsFunc([]string{"protobuf", "cbor", "yaml"}, func(s string) bool { return strings.Contains(media, s) }) {
-			media = "application/json"
+			media = usual
 		}
 		if has {
 			media += ";" + parameters
@@ -305,9 +307,16 @@ type recorder struct {
 	code     int
 }
 
+// Write also flushes the end of a whole answer: the client need not wait until the request is cleared away.
 func (r *recorder) Write(b []byte) (int, error) {
 	defer r.exchange.waits(time.Now())
-	return r.ResponseWriter.Write(b)
+	n, err := r.ResponseWriter.Write(b)
+	if r.exchange.left > 0 && err == nil {
+		if r.exchange.left -= n; r.exchange.left == 0 {
+			_ = http.NewResponseController(r.ResponseWriter).Flush() // what cannot be written now cannot be written later
+		}
+	}
+	return n, err
 }
 
 // FlushError is for http.ResponseController.

@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -323,6 +324,14 @@ func TestWhatIsAnswered(t *testing.T) {
 	z := gzip.NewWriter(compressed)
 	_, _ = io.WriteString(z, storedObject)
 	z.Close()
+	items := strings.Repeat("{},", 30_000) // more than is awaited, and than what is read at a time
+	breaking := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			respond("application/json", body)(w, r)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
 	for _, c := range []struct {
 		why, path string
 		api       http.HandlerFunc
@@ -364,15 +373,17 @@ func TestWhatIsAnswered(t *testing.T) {
 			respond("application/json", compressed.String())(w, r)
 		}, 502, "cannot be translated", false},
 		{"protobuf", machinesPath, respond("application/vnd.kubernetes.protobuf", "k8s\x00"), 502, "cannot be translated", false},
-		{"truncated JSON", machinesPath, respond("application/json", storedObject[:20]), 200, "", true},
-		{"truncated in a list", machinesPath, respond("application/json", `{"items":[{},{}`), 200, "", true},
-		{"malformed JSON", machinesPath, respond("application/json", `{"items":[{},]}`), 200, "", true},
-		{"something after it", machinesPath, respond("application/json", `{}{}`), 200, "", true},
-		{"a broken connection", machinesPath, func(w http.ResponseWriter, r *http.Request) {
-			respond("application/json", `{"items":[{},{}]`)(w, r)
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}, 200, "", true},
+		{"truncated JSON", machinesPath, respond("application/json", storedObject[:20]), 502, "cannot be translated", false},
+		{"truncated in a list", machinesPath, respond("application/json", `{"items":[{},{}`), 502, "cannot be translated", false},
+		{"malformed JSON", machinesPath, respond("application/json", `{"items":[{},]}`), 502, "cannot be translated", false},
+		{"something after it", machinesPath, respond("application/json", `{}{}`), 502, "cannot be translated", false},
+		{"a broken connection", machinesPath, breaking(`{"items":[{},{}]`), 502, "cannot be translated", false},
+		{"a broken connection behind a document", machinesPath, breaking(`{"items":[{},{}]}`), 502, "reading its answer", false},
+		{"a long answer, truncated", machinesPath, respond("application/json", `{"items":[`+items+`{},{}`), 200, "", true},
+		{"a long answer, malformed", machinesPath, respond("application/json", `{"items":[`+items+`{},]}`), 200, "", true},
+		{"something after a long one", machinesPath, respond("application/json", `{"items":[`+items+`{}]}{}`), 200, "", true},
+		{"a broken connection in a long answer", machinesPath, breaking(`{"items":[` + items + `{}`), 200, "", true},
+		{"a long answer", machinesPath, respond("application/json", `{"items":[`+items+`{}]}`), 200, `{"items":[` + items + `{}]}`, false},
 		{"a truncated frame", machinesPath + "?watch=true", respond("application/json", `{"type":"ADDED","object":{}}`+"\n"+`{"type":"ADDED"`), 200, "", true},
 		{"frames", machinesPath + "?watch=1", respond("application/json", `{"type":"ADDED","object":`+storedObject+"}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n"), 200,
 			`{"type":"ADDED","object":` + readObject + "}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n", false},
@@ -403,11 +414,63 @@ func TestWhatIsAnswered(t *testing.T) {
 			}
 		})
 	}
-	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 6 {
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 10 {
 		t.Errorf("%v errors counted", n)
 	}
 	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(unsupportedResource)); n != 3 {
 		t.Errorf("%v answers counted that were not asked for", n)
+	}
+}
+
+// A short answer goes out in one piece, with its length. A long one, and what is not translated, does not wait for its end.
+func TestPiecesOfAnswers(t *testing.T) {
+	var beginning, rest string
+	read := make(chan struct{})
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Has("length") {
+			w.Header().Set("Content-Length", strconv.Itoa(len(beginning)+len(rest)))
+		}
+		_, _ = io.WriteString(w, beginning)
+		_ = http.NewResponseController(w).Flush()
+		if r.URL.Query().Has("waits") {
+			<-read
+		}
+		_, _ = io.WriteString(w, rest)
+	})
+	beginning, rest = storedObject[:5], storedObject[5:]
+	for _, path := range []string{machinesPath + "/m", machinesPath + "/m?length", machinesPath, machinesPath + "?length"} {
+		answer, body, err := ask(t, "GET", url+path, "")
+		if err != nil || body != readObject || answer.ContentLength != int64(len(readObject)) {
+			t.Errorf("%s: %+v %q %v", path, answer, body, err)
+		}
+	}
+	long := strings.Repeat("x", 2*lead)
+	for path, of := range map[string][2]string{
+		machinesPath + "?waits":                               {`{"items":["` + long, `"]}`},
+		machinesPath + "?waits&length":                        {`{"items":["` + long, `"]}`},
+		machinesPath + "?watch=1&waits":                       {`{"type":"BOOKMARK"}` + "\n", `{"type":"BOOKMARK"}` + "\n"},
+		"/api/v1/namespaces/n/pods/p/log?waits":               {"a line\n", "another"},
+		"/api/v1/namespaces/n/services/s/proxy/?waits&length": {"a piece", "another"},
+	} {
+		beginning, rest = of[0], of[1]
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 7)
+		if _, err := io.ReadFull(answer.Body, first); err != nil {
+			t.Error(path, err)
+		}
+		read <- struct{}{}
+		others, err := io.ReadAll(answer.Body)
+		if got := string(first) + string(others); err != nil || got != beginning+rest {
+			t.Errorf("%s: %.100q of %d bytes, %v", path, got, len(got), err)
+		}
+		if known := answer.ContentLength >= 0; known != (strings.HasSuffix(path, "length") && strings.Contains(path, "proxy")) {
+			t.Errorf("%s has the length %d", path, answer.ContentLength)
+		}
+		answer.Body.Close()
 	}
 }
 

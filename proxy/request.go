@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("a body with the encoding %q cannot be translated: send it plain", encoding)}
 	}
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media := mediaType(r.Header.Get("Content-Type"))
 	switch media {
 	case "application/cbor", "application/apply-patch+cbor":
 		return &refusal{http.StatusUnsupportedMediaType, "CBOR cannot be translated: send JSON"}
@@ -44,10 +43,10 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 		return replace(r, e, func(body []byte) ([]byte, error) { return translation.ToPrivate.Protobuf(e.Document, body) })
 	case "application/yaml", "application/apply-patch+yaml":
 		if media == "application/yaml" {
-			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Content-Type", usual)
 		}
 		return replace(r, e, func(body []byte) ([]byte, error) { return fromYAML(r, e, body) })
-	case "", "application/json", "application/merge-patch+json", "application/strategic-merge-patch+json":
+	case "", usual, "application/merge-patch+json", "application/strategic-merge-patch+json":
 		if r.ContentLength > 0 && r.ContentLength <= small {
 			return replace(r, e, func(body []byte) ([]byte, error) { return scanned(e.Document, body) })
 		}

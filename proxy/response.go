@@ -44,16 +44,21 @@ func (p *Proxy) response(r *http.Response) error {
 		r.Header.Del("Content-Length") // as for Range in a request
 		return nil
 	}
-	if r.StatusCode == http.StatusSwitchingProtocols || e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+	if r.StatusCode == http.StatusSwitchingProtocols || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+		return nil
+	}
+	length := r.ContentLength
+	r.ContentLength = -1 // to httputil.ReverseProxy: pass each piece on as it comes, whether or not the header has a length
+	if e.Opaque {
 		return nil
 	}
 	r.Body = received{r.Body, e}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fmt.Errorf("%w: it is compressed (%s), which was not asked for", errAnswer, encoding)
 	}
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media := mediaType(r.Header.Get("Content-Type"))
 	switch {
-	case media == "application/json":
+	case media == usual:
 	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index is JSON, and called text
 	case (media == "text/plain" || media == "text/html") && r.StatusCode >= http.StatusMultipleChoices:
 		return sentence(r)
@@ -62,10 +67,10 @@ func (p *Proxy) response(r *http.Response) error {
 	default:
 		return nil
 	}
-	scanner := translation.NewScanner
+	scanner, frames := translation.NewScanner, false
 	switch method := r.Request.Method; {
 	case e.watch && r.StatusCode == http.StatusOK:
-		scanner = translation.NewFrameScanner
+		scanner, frames = translation.NewFrameScanner, true
 	case e.Name == "" && (method == http.MethodGet || method == http.MethodDelete): // deleting a collection is answered with what was deleted
 		scanner = translation.NewListScanner
 	}
@@ -73,10 +78,43 @@ func (p *Proxy) response(r *http.Response) error {
 	if e.form != nil && r.StatusCode == http.StatusOK {
 		return p.whole(r, translated, e.form)
 	}
-	r.Body = &body{proxy: p, request: r.Request, reader: translated}
-	r.ContentLength = -1
 	r.Header.Del("Content-Length")
+	r.Body = &body{proxy: p, request: r.Request, reader: translated}
+	if frames || length > lead {
+		return nil
+	}
+	return leading(r, e, translated)
+}
+
+// lead is how much of a document is awaited before the client gets any of it: nobody can use a part. A shorter one goes out in one piece and with its length, which
+// costs client and proxy less than pieces do, and one that cannot be translated is an error instead of an answer that breaks off.
+const lead = 16 << 10
+
+func leading(r *http.Response, e *exchange, translated *translation.Reader) error {
+	length, whole, err := translated.Lead(lead)
+	if err != nil {
+		if err = within(translated, err); translation.Malformed(err) {
+			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+		return fmt.Errorf("reading its answer: %w", err)
+	}
+	if whole {
+		setLength(r, length)
+		e.left = length
+	}
 	return nil
+}
+
+// usual is the media type of nearly all bodies.
+const usual = "application/json"
+
+// mediaType is a media type without its parameters.
+func mediaType(whole string) string {
+	if whole == usual {
+		return usual
+	}
+	media, _, _ := mime.ParseMediaType(whole)
+	return media
 }
 
 // longest is how long an error in plain text may be: an API server's is a sentence.
@@ -96,8 +134,13 @@ func sentence(r *http.Response) error {
 }
 
 func setBody(r *http.Response, content []byte) {
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(content)), int64(len(content))
-	r.Header.Set("Content-Length", strconv.Itoa(len(content)))
+	r.Body = io.NopCloser(bytes.NewReader(content))
+	setLength(r, len(content))
+}
+
+func setLength(r *http.Response, length int) {
+	r.ContentLength = int64(length)
+	r.Header.Set("Content-Length", strconv.Itoa(length))
 }
 
 // body is an answer's. An error that comes from it breaks the connection to the client.

@@ -31,18 +31,24 @@ const definitions = "customresourcedefinitions"
 // are looked at in definitions alone.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Path: path}
-	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	whole := strings.Split(path, "/")
+	segments := whole
+	if strings.HasPrefix(path, "/") {
+		segments = whole[1:]
+	}
 	switch {
 	case segments[0] == "api":
 		e.resource(segments, 2)
 	case segments[0] == "apis":
-		e.group(segments)
+		if len(segments) > 1 {
+			e.Group = segments[1]
+			e.request(whole, &segments[1], Group)
+		}
 		e.resource(segments, 3)
 	case segments[0] == "openapi" && len(segments) > 1 && (segments[1] == "v3" || segments[1] == "v2"):
 		e.Document = OpenAPI
 		if len(segments) > 3 && segments[1] == "v3" && segments[2] == "apis" {
-			segments[3] = requested(segments[3], Group)
-			e.Path = join(path, segments)
+			e.request(whole, &segments[3], Group)
 		}
 	case path == "/" || path == "":
 		e.Document = Roots
@@ -50,27 +56,17 @@ func EndpointOf(path string) Endpoint {
 		e.Opaque = true
 	}
 	if e.Resource == definitions && e.Group == "apiextensions.k8s.io" && e.Name != "" {
-		at := slices.Index(segments, definitions) + 1
-		segments[at] = requested(segments[at], DefinitionName)
-		e.Path = join(path, segments)
+		e.request(whole, &segments[slices.Index(segments, definitions)+1], DefinitionName)
 	}
 	return e
 }
 
-func join(path string, segments []string) string {
-	if strings.HasPrefix(path, "/") {
-		return "/" + strings.Join(segments, "/")
+// request translates one of the segments of a path.
+func (e *Endpoint) request(path []string, segment *string, v Value) {
+	if becomes := requested(*segment, v); becomes != *segment {
+		*segment = becomes
+		e.Path = strings.Join(path, "/")
 	}
-	return strings.Join(segments, "/")
-}
-
-// group translates the segment behind `apis`.
-func (e *Endpoint) group(segments []string) {
-	if len(segments) < 2 {
-		return
-	}
-	e.Group, segments[1] = segments[1], requested(segments[1], Group)
-	e.Path = join(e.Path, segments)
 }
 
 // resource reads what stands behind the version.

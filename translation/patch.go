@@ -20,7 +20,7 @@ func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	if err := json.Unmarshal(patch, &operations); err != nil {
 		return nil, fmt.Errorf("%w: a JSON patch is a list of operations: %w", ErrMalformed, err)
 	}
-	s := &Scanner{direction: d, automaton: doc.automaton(operation)}
+	s := newScanner(d, doc, operation)
 	begin := bytes.IndexByte(patch, '[') + 1 // 0 for null, which has no operations either
 	out := append(make([]byte, 0, len(patch)+len(patch)/4), patch[:begin]...)
 	patch = patch[begin:]

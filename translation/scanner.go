@@ -51,27 +51,33 @@ type Scanner struct {
 	dst, src []byte
 	from     int // what is before it in src has been written or left out
 	text     int // where the held text begins in src
+
+	room struct { // where stack and spare begin: most documents need no more
+		stack [16]frame
+		spare [128]byte
+	}
+}
+
+func newScanner(direction Direction, doc Document, arranged shape) *Scanner {
+	s := &Scanner{direction: direction, automaton: doc.automaton(arranged), frames: arranged == framed}
+	s.stack, s.spare = s.room.stack[:0], s.room.spare[:0]
+	s.Reset()
+	return s
 }
 
 // NewScanner translates one document, which is no list: what a client sends, and the answer about one object.
 func NewScanner(direction Direction, doc Document) *Scanner {
-	s := &Scanner{direction: direction, automaton: doc.automaton(single)}
-	s.Reset()
-	return s
+	return newScanner(direction, doc, single)
 }
 
 // NewListScanner translates one document, which may be a list.
 func NewListScanner(direction Direction, doc Document) *Scanner {
-	s := &Scanner{direction: direction, automaton: doc.automaton(listed)}
-	s.Reset()
-	return s
+	return newScanner(direction, doc, listed)
 }
 
 // NewFrameScanner translates the frames of a watch: documents one after the other.
 func NewFrameScanner(direction Direction, doc Document) *Scanner {
-	s := &Scanner{direction: direction, automaton: doc.automaton(framed), frames: true}
-	s.Reset()
-	return s
+	return newScanner(direction, doc, framed)
 }
 
 // Reset makes the Scanner ready for another body of the same kind.

@@ -12,22 +12,30 @@ import (
 // size of the piece that a Reader takes at a time.
 const size = 32 << 10
 
-var pieces = sync.Pool{New: func() any { return new([size]byte) }}
+// window is the memory of a Reader.
+type window struct {
+	piece [size]byte
+	out   []byte // translated and not yet read
+}
+
+// largest is how much translated memory a window keeps for the next Reader. More is seldom needed: it was held until it was known whether something is hidden.
+const largest = 4 * size
+
+var windows = sync.Pool{New: func() any { return &window{} }}
 
 // Reader reads what a Scanner makes of another reader's bytes. It returns what it has as soon as it has some, and does not wait for more.
 type Reader struct {
 	mu      sync.Mutex // held by Read: an HTTP client may close the body of a request while it reads it
 	scanner *Scanner
 	source  io.Reader
-	piece   *[size]byte
-	out     []byte // translated and not yet read
-	rest    []byte // of out
+	window  *window
+	rest    []byte // of the window's out
 	err     error
 }
 
 // NewReader translates what source has. Close gives its memory back, and closes source if that can be closed.
 func NewReader(source io.Reader, scanner *Scanner) *Reader {
-	return &Reader{scanner: scanner, source: source, piece: pieces.Get().(*[size]byte)}
+	return &Reader{scanner: scanner, source: source, window: windows.Get().(*window)}
 }
 
 // Read implements io.Reader. At the end of a source whose document is not complete it returns an error that wraps ErrMalformed, and never io.EOF.
@@ -41,27 +49,43 @@ func (r *Reader) Read(p []byte) (int, error) {
 		if len(p) == 0 {
 			return 0, nil
 		}
-		r.fill()
+		r.fill(0)
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
 }
 
-func (r *Reader) fill() {
-	if r.piece == nil {
+// Lead reads until more than limit bytes are translated or the source has ended, which makes whole true. It returns how many bytes the first calls of Read will
+// have without waiting. It is for before the first Read.
+func (r *Reader) Lead(limit int) (length int, whole bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.err == nil && len(r.rest) <= limit {
+		r.fill(len(r.rest))
+	}
+	if whole = errors.Is(r.err, io.EOF); !whole {
+		err = r.err
+	}
+	return len(r.rest), whole, err
+}
+
+// fill translates the next piece, and puts it behind what is kept.
+func (r *Reader) fill(kept int) {
+	if r.window == nil {
 		r.err = io.ErrClosedPipe
 		return
 	}
-	n, err := r.source.Read(r.piece[:])
-	out, bad := r.scanner.Append(r.out[:0], r.piece[:n])
+	piece := r.window.piece[:]
+	n, err := r.source.Read(piece)
+	out, bad := r.scanner.Append(r.window.out[:kept], piece[:n])
 	if errors.Is(err, io.EOF) && bad == nil {
 		out, bad = r.scanner.Finish(out)
 	}
 	if bad != nil {
 		err = bad
 	}
-	r.out, r.rest, r.err = out, out, err
+	r.window.out, r.rest, r.err = out, out, err
 }
 
 // Whole returns an error that wraps ErrMalformed if the source has ended or broken off within a document. It is for after the last Read.
@@ -75,9 +99,11 @@ func (r *Reader) Whole() error {
 // Close implements io.Closer. It does not wait for a Read: that keeps its memory, which then is nobody else's.
 func (r *Reader) Close() error {
 	if r.mu.TryLock() {
-		if r.piece != nil {
-			pieces.Put(r.piece)
-			r.piece = nil
+		if r.window != nil {
+			if cap(r.window.out) <= largest {
+				windows.Put(r.window)
+			}
+			r.window, r.rest, r.err = nil, nil, io.ErrClosedPipe
 		}
 		r.mu.Unlock()
 	}

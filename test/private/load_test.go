@@ -16,7 +16,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -32,7 +31,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/translation"
 )
@@ -99,17 +97,11 @@ type process struct {
 
 func proxyBefore(t *testing.T, server *httptest.Server) *process {
 	t.Helper()
-	root, err := build.Root()
+	bin, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "poundlock-private")
-	compile := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./cmd/poundlock-private")
-	compile.Dir, compile.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
 	c := clientcmdapi.NewConfig()
 	c.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	c.AuthInfos["c"], c.Contexts["c"], c.CurrentContext = &clientcmdapi.AuthInfo{Token: "t"}, &clientcmdapi.Context{Cluster: "c", AuthInfo: "c"}, "c"
@@ -121,7 +113,7 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, address: "http://" + local(ports[0]), health: "http://" + local(ports[1])}
-	p.cmd = exec.CommandContext(t.Context(), binary, "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]), "--health-listen="+local(ports[1]))
+	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, ours), "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]), "--health-listen="+local(ports[1]))
 	p.cmd.Stderr = &p.said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

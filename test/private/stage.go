@@ -45,6 +45,8 @@ const client = "cluster-api"
 type Options struct {
 	// Dir keeps everything; "" is a temporary folder.
 	Dir string
+	// Bin has poundlock-private and the plugin, as Build leaves them; "" has them built.
+	Bin string
 	// Port is the API server's; 0 is a free one.
 	Port int
 	// Out receives a line for each step. It may be nil.
@@ -166,11 +168,20 @@ func (s *Stage) path(name ...string) string {
 }
 
 func (s *Stage) build(ctx context.Context) error {
+	if s.options.Bin != "" {
+		return nil
+	}
+	s.options.Bin = s.path("bin")
+	return Build(ctx, s.options.Bin)
+}
+
+// Build leaves poundlock-private and the plugin in a folder.
+func Build(ctx context.Context, dir string) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.path("bin")+string(filepath.Separator), "./cmd/poundlock-private", "./cmd/kubectl-poundlock")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/poundlock-private", "./cmd/kubectl-poundlock")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
 	if said, err := cmd.CombinedOutput(); err != nil {
@@ -181,7 +192,7 @@ func (s *Stage) build(ctx context.Context) error {
 
 // Plugin runs the plugin as a person would, and returns what it prints.
 func (s *Stage) Plugin(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, s.path("bin", "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(s.options.Bin, "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		return string(said), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, said)
@@ -279,7 +290,7 @@ func (s *Stage) startOurs(ctx context.Context) error {
 
 // StartProxy starts the proxy, for the first time or after it was stopped, and waits until it is ready.
 func (s *Stage) StartProxy(ctx context.Context) error {
-	err := s.Plane.Attach(Proxy, s.path("bin", ours), "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health))
+	err := s.Plane.Attach(Proxy, filepath.Join(s.options.Bin, ours), "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health))
 	if err != nil {
 		return err
 	}
@@ -303,7 +314,7 @@ func (s *Stage) startShim() error {
 	for _, m := range s.managers {
 		shim = append(shim, "--upstream="+converter(m.Groups, m.webhooks))
 	}
-	return s.Plane.Attach(Shim, s.path("bin", ours), shim...)
+	return s.Plane.Attach(Shim, filepath.Join(s.options.Bin, ours), shim...)
 }
 
 // startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.

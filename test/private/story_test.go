@@ -9,8 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +34,28 @@ import (
 )
 
 var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14 and real providers, which are built at the first time, and load the proxy for five minutes")
+
+// built has what is built once for all tests, since each link takes seconds.
+var built = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(root, "bin")
+	return dir, Build(context.Background(), dir)
+})
+
+// root is a folder for all tests.
+var root string
+
+func TestMain(m *testing.M) {
+	var err error
+	if root, err = os.MkdirTemp("", "poundlock-private-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
 
 // The real core manager, unmodified and with the rights of a ServiceAccount, makes a MachineDeployment's Machines, scales, replaces and
 // deletes them, on an API server that has its kinds under private names and the platform's under the standard ones. No private name is in its
@@ -58,6 +82,11 @@ type story struct {
 func begin(t *testing.T, o Options) *story {
 	t.Helper()
 	o.Out = os.Stderr
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Bin = bin
 	stage, err := Set(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ import (
 )
 
 var (
-	objects = flag.Int("objects", 25, "how many objects of each kind are drawn")
+	objects = flag.Int("objects", 12, "how many objects of each kind are drawn")
 	seed    = flag.Int64("seed", 0, "what the objects are drawn from; 0 means the time")
 )
 

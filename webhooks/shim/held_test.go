@@ -72,7 +72,7 @@ func TestManyLargeReviews(t *testing.T) {
 // Of large reviews that come together and do not fit, at least one is answered: otherwise they would come together again.
 func TestLargeReviewsAtOnce(t *testing.T) {
 	shim := small(t, &converter{})
-	for range 10 {
+	for range 3 { // each takes the seconds for which a review waits for memory
 		var answered [8]int
 		var all sync.WaitGroup
 		for i := range answered {

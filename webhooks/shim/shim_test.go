@@ -593,7 +593,7 @@ func TestServe(t *testing.T) {
 	upstream := httptest.NewUnstartedServer(c)
 	upstream.StartTLS()
 	defer upstream.Close()
-	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)}, Backoff: time.Millisecond, Delay: 5 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)}, Backoff: time.Millisecond, Delay: 2 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestShim(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	cmd := Shim()
 	cmd.SetArgs([]string{
-		"--upstream=cluster.x-k8s.io=https://127.0.0.1:1/convert", "--webhook-cert-dir=" + dir,
+		"--upstream=cluster.x-k8s.io=https://127.0.0.1:1/convert", "--webhook-cert-dir=" + dir, "--shutdown-delay=100ms",
 		fmt.Sprintf("--listen=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-listen=127.0.0.1:%d", ports[1]),
 	})
 	ended := make(chan error)
