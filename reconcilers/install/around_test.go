@@ -595,6 +595,57 @@ func TestTheNamespaceIsLost(t *testing.T) {
 	c.quiet()
 }
 
+// The namespace is being deleted: its ConfigMaps are gone, and then the installer's role in it. What is shown names the cause.
+func TestTheNamespaceIsBeingDeleted(t *testing.T) {
+	long(t, "a namespace that is being deleted")
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	const hold = "example.org/hold"
+	namespace := &corev1.Namespace{}
+	change := func(finalizers ...string) error {
+		if err := c.Get(t.Context(), client.ObjectKey{Name: bundle.Namespace}, namespace); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		namespace.Finalizers = finalizers
+		return c.Update(t.Context(), namespace)
+	}
+	shown := func(what string) {
+		t.Helper()
+		c.restart()
+		c.passes(2)
+		_, err := c.once()
+		if said := fmt.Sprint(err, c.condition(progressing).Message); !strings.Contains(said, "namespace "+bundle.Namespace+what) {
+			t.Errorf("%q is not in %q", what, said)
+		}
+	}
+	c.eventually("the namespace is held", func() error { return change(hold) })
+	defer func() {
+		c.eventually("the namespace is gone", func() error {
+			if err := change(); err != nil {
+				return err
+			}
+			if err := c.Get(t.Context(), client.ObjectKey{Name: bundle.Namespace}, namespace); apierrors.IsNotFound(err) {
+				return nil
+			}
+			namespace.Spec.Finalizers = nil
+			return errors.Join(errWaits, c.SubResource("finalize").Update(t.Context(), namespace))
+		})
+		shown(" is not there: create it")
+		c.furnish("AWS")
+		c.release(both(t)...)
+		c.settled()
+		c.expect(well)
+	}()
+	if err := c.Delete(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(bundle.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	shown(" is being deleted, and its status.conditions show what that waits for")
+}
+
 // Somebody deletes a definition, and with it all objects of its kind.
 func TestADefinitionIsDeleted(t *testing.T) {
 	long(t, "a definition that somebody deletes")
