@@ -337,8 +337,9 @@ func TestProviderComplete(t *testing.T) {
 		"the longest name":            {in: Provider{Name: strings.Repeat("a", 48), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, label: "infrastructure-" + strings.Repeat("a", 48)},
 		"a name with a dot":           {in: Provider{Name: "a.b", Type: Bootstrap, Version: "v1.0.0"}, err: "use small letters, digits and -"},
 		"a dash at a version's end":   {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0-a-"}, err: "end with a letter or digit"},
-		"no version":                  {in: Provider{Name: "aws", Type: Infrastructure, Version: "main"}, err: "version"},
-		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: "leave out what follows a +"},
+		"no version":                  {in: Provider{Name: "aws", Type: Infrastructure, Version: "main"}, err: `version "main" is no version`},
+		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: `version "v2.13.0+a" is no label that an API server takes: leave out what follows a +`},
+		"that one without a v":        {in: Provider{Name: "aws", Type: Infrastructure, Version: "2.13.0+a"}, err: `version "2.13.0+a" is no label`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.in.Complete()

@@ -111,12 +111,13 @@ func (p Provider) Complete() (Provider, error) {
 	if p.Type == Core && p.Name != coreName {
 		problems = append(problems, fmt.Errorf("name %q is not the core provider's: use %s", p.Name, coreName))
 	}
-	p.Version = "v" + strings.TrimPrefix(p.Version, "v")
+	named := p.Version // problems are about what was typed
+	p.Version = "v" + strings.TrimPrefix(named, "v")
 	if _, err := version.ParseSemantic(p.Version); err != nil {
-		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", p.Version))
+		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", named))
 	} else if len(validation.IsValidLabelValue(p.Version)) > 0 {
 		problems = append(problems, fmt.Errorf("version %q is no label that an API server takes: leave out what follows a +, use at most %d characters, and end with a letter or digit",
-			p.Version, validation.LabelValueMaxLength))
+			named, validation.LabelValueMaxLength))
 	}
 	if len(p.Platforms) == 0 && p.Type == Infrastructure {
 		p.Platforms = platformsOf[p.Name]

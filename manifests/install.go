@@ -93,6 +93,8 @@ func installerClusterRules() []rbacv1.PolicyRule {
 		rule("config.openshift.io", read, "infrastructures"),
 		rule("config.openshift.io", append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
 		named(rule("config.openshift.io", amend, "clusteroperators/status"), installation.OperatorName),
+		// Whether the namespace is being deleted. A role in it would go with it.
+		named(rule("", []string{"get"}, "namespaces"), ClusterAPINamespace),
 		// Whether OpenShift's own installer runs, in either of its namespaces.
 		named(rule("apps", []string{"get"}, "deployments"), rivals...),
 		rbacv1.PolicyRule{APIGroups: ProviderGroups, Resources: []string{"*"}, Verbs: own},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -45,6 +46,13 @@ type installOptions struct {
 	verbosity      int
 }
 
+// errInstallMisused is the error of a command that was typed wrongly, or has settings that are. The exit code is 2.
+var errInstallMisused = errors.New("see poundlock install --help")
+
+func installMisused(err error) error {
+	return fmt.Errorf("%w: %w", err, errInstallMisused)
+}
+
 func installCommand() *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
@@ -53,8 +61,14 @@ func installCommand() *cobra.Command {
 		Long: `Install the providers of Cluster API that a release carries, and keep them as the release has them.
 
 It reads the ConfigMaps that poundlock bundle wrote, in namespace openshift-cluster-api, and applies their objects in stages. Where OpenShift's own
-cluster-capi-operator runs, it writes nothing. docs/providers.md describes what it does, and who may write such a ConfigMap.`,
-		Args: cobra.NoArgs,
+cluster-capi-operator runs, it writes nothing. docs/providers.md describes what it does, and who may write such a ConfigMap.
+Exit code 0: it was asked to end. 1: it cannot go on. 2: misused.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return installMisused(fmt.Errorf("argument %q is not expected", args[0]))
+			}
+			return nil
+		},
 		Example: `  # In a cluster.
   poundlock install --leader-elect
 
@@ -62,11 +76,12 @@ cluster-capi-operator runs, it writes nothing. docs/providers.md describes what 
   poundlock install --enable-platform=Nutanix`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := resolveSettings(cmd.Flags(), o.config, os.LookupEnv); err != nil {
-				return err
+				return installMisused(err)
 			}
 			return o.run(cmd.Context())
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return installMisused(err) })
 	o.bind(cmd.Flags())
 	return cmd
 }
@@ -88,10 +103,13 @@ func (o *installOptions) bind(f *pflag.FlagSet) {
 // run wires and starts; it returns when ctx is done or a part cannot go on.
 func (o *installOptions) run(ctx context.Context) error {
 	if err := installation.CheckEnabled(o.platforms); err != nil {
-		return fmt.Errorf("--enable-platform: %w", err)
+		return installMisused(fmt.Errorf("--enable-platform: %w", err))
 	}
 	if o.resync <= 0 {
-		return errors.New("--resync must be longer than nothing: give a time such as 10m")
+		return installMisused(errors.New("--resync must be longer than nothing: give a time such as 10m"))
+	}
+	if err := canListen(ctx, o.metricsAddress); err != nil {
+		return fmt.Errorf("--metrics-bind-address: %w. Free the address, or give another one", err)
 	}
 	ctrl.SetLogger(logger(o.verbosity))
 	cfg, err := restConfig(o.kubeconfig)
@@ -103,6 +121,18 @@ func (o *installOptions) run(ctx context.Context) error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// canListen finds out at once what a manager finds out once its caches have begun.
+func canListen(ctx context.Context, address string) error {
+	if address == "0" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 func (o *installOptions) wire(cfg *rest.Config) (manager.Manager, error) {

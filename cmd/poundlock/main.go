@@ -24,7 +24,7 @@ func main() {
 
 // exitCode distinguishes a command that was typed wrongly from one that did not succeed.
 func exitCode(err error) int {
-	if errors.Is(err, bundling.ErrMisused) {
+	if errors.Is(err, bundling.ErrMisused) || errors.Is(err, errInstallMisused) {
 		return 2
 	}
 	return 1

@@ -30,6 +30,7 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/standin"
 )
 
 // These are stories of what people do around an installer: they delete, edit and forbid what it depends on.
@@ -192,6 +193,7 @@ func TestAReleaseThatComesInPartsWaits(t *testing.T) {
 // The shards of a release come one after the other, beside the ConfigMaps of the release before. A shard that is deleted later is missed as a whole
 // ConfigMap is.
 func TestShardsComeAndGo(t *testing.T) {
+	long(t, "shards that come and go")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -259,6 +261,7 @@ func TestShardsComeAndGo(t *testing.T) {
 
 // The mark counts by itself: neither images nor manifests need to differ.
 func TestAnotherMarkAloneWaits(t *testing.T) {
+	long(t, "a release whose marks differ and nothing else")
 	c := newCluster(t)
 	c.release(append(marked("4.20", both(t)...), imagesOf("4.20", "2"))...)
 	c.settled()
@@ -309,6 +312,7 @@ func TestKeptContentComesBack(t *testing.T) {
 
 // The server of a conversion is gone, and with it each read of the objects that it converts. The installer brings it back.
 func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
+	long(t, "a conversion whose server is gone")
 	c := newCluster(t)
 	webhook := &converter{}
 	webhook.knowsBoth.Store(true)
@@ -388,6 +392,7 @@ func TestAKindThatTheInstallerMayNotRead(t *testing.T) {
 
 // What a pass depends on cannot be read: the status says so, and keeps what it said of the providers.
 func TestWhatCannotBeReadIsShown(t *testing.T) {
+	long(t, "what the status shows when nothing can be read")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -436,6 +441,7 @@ func TestStoredVersionsHoldTheSet(t *testing.T) {
 
 // A webhook keeps its name and moves to another path. While servers change, no request is refused because the wrong one was asked.
 func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
+	long(t, "a webhook with another path")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -474,7 +480,7 @@ func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
 
 // The process dies after each of its writes of an upgrade in which everything happens at once.
 func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
-	for name, effect := range map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()} {
+	for name, effect := range drawn(t, map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()}) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			webhook := &converter{}
@@ -563,6 +569,7 @@ func TestTwoInstallers(t *testing.T) {
 
 // Everything in the namespace is lost, the installer's records included, as if the namespace had been deleted. The release's ConfigMaps come again.
 func TestTheNamespaceIsLost(t *testing.T) {
+	long(t, "a namespace that loses everything")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -588,8 +595,60 @@ func TestTheNamespaceIsLost(t *testing.T) {
 	c.quiet()
 }
 
+// The namespace is being deleted: its ConfigMaps are gone, and then the installer's role in it. What is shown names the cause.
+func TestTheNamespaceIsBeingDeleted(t *testing.T) {
+	long(t, "a namespace that is being deleted")
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	const hold = "example.org/hold"
+	namespace := &corev1.Namespace{}
+	change := func(finalizers ...string) error {
+		if err := c.Get(t.Context(), client.ObjectKey{Name: bundle.Namespace}, namespace); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		namespace.Finalizers = finalizers
+		return c.Update(t.Context(), namespace)
+	}
+	shown := func(what string) {
+		t.Helper()
+		c.restart()
+		c.passes(2)
+		_, err := c.once()
+		if said := fmt.Sprint(err, c.condition(progressing).Message); !strings.Contains(said, "namespace "+bundle.Namespace+what) {
+			t.Errorf("%q is not in %q", what, said)
+		}
+	}
+	c.eventually("the namespace is held", func() error { return change(hold) })
+	defer func() {
+		c.eventually("the namespace is gone", func() error {
+			if err := change(); err != nil {
+				return err
+			}
+			if err := c.Get(t.Context(), client.ObjectKey{Name: bundle.Namespace}, namespace); apierrors.IsNotFound(err) {
+				return nil
+			}
+			namespace.Spec.Finalizers = nil
+			return errors.Join(errWaits, c.SubResource("finalize").Update(t.Context(), namespace))
+		})
+		shown(" is not there: create it")
+		c.furnish("AWS")
+		c.release(both(t)...)
+		c.settled()
+		c.expect(well)
+	}()
+	if err := c.Delete(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(bundle.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	shown(" is being deleted, and its status.conditions show what that waits for")
+}
+
 // Somebody deletes a definition, and with it all objects of its kind.
 func TestADefinitionIsDeleted(t *testing.T) {
+	long(t, "a definition that somebody deletes")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -605,6 +664,7 @@ func TestADefinitionIsDeleted(t *testing.T) {
 
 // Another webhook refuses what the installer writes. It is an error that passes, shown after a while, with the webhook's name.
 func TestAWebhookRefuses(t *testing.T) {
+	long(t, "somebody's webhook that refuses")
 	c := newCluster(t)
 	all := refusing("deployments", "apps", admissionregistrationv1.OperationAll)
 	if err := c.Create(t.Context(), all); err != nil {
@@ -638,6 +698,7 @@ func TestAWebhookRefuses(t *testing.T) {
 // Admission refuses the objects of one kind, which stay stored in the older version. No other kind waits for that, and the status says that the
 // cluster is not to be upgraded.
 func TestRefusedObjectsKeepNoOtherKindWaiting(t *testing.T) {
+	long(t, "objects that are refused, beside other kinds")
 	c := newCluster(t)
 	v1 := "---\n" + strings.NewReplacer("awsthing", "awszone", "awsThing", "awsZone").Replace(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -704,6 +765,7 @@ func refusing(resource, group string, operation admissionregistrationv1.Operatio
 
 // A missing shard and no content at all have conditions of their own.
 func TestWhatIsMissingIsTold(t *testing.T) {
+	long(t, "a shard that never comes")
 	c := newCluster(t)
 	half := provider(t, "infrastructure-aws", "v1.0.0")
 	half.Annotations[bundle.ShardAnnotation] = "1/2"
@@ -729,6 +791,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 
 // cert-manager served a provider before. The CA that the service CA injects does not verify that certificate, so nothing is served with it.
 func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
+	long(t, "a certificate of another writer")
 	c := newCluster(t)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-cert", Annotations: map[string]string{"cert-manager.io/certificate-name": "aws-serving"}},
@@ -786,6 +849,7 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 // New content names its workload and its pods anew. Until the new pods are ready, the Service goes on having the old ones behind it: the webhooks in force
 // fail closed. What became ready last serves, so Available is True.
 func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
+	long(t, "a workload with another name")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -812,9 +876,9 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 		}
 		return err
 	})
-	if err := c.standin.Beat(t.Context()); err != nil { // the endpoints follow the Service
-		t.Fatal(err)
-	}
+	direct := &standin.Standin{Client: c.Client, Namespace: bundle.Namespace, CA: plane.Admin().CAData} // one that has seen what is there now
+	direct.Crash("aws-controller", true)
+	c.eventually("the endpoints follow the Service", func() error { return direct.Beat(t.Context()) })
 	c.passes(1)
 	if !endpoints() || selected() != "aws" {
 		t.Errorf("webhooks fail closed, and nothing serves: the Service selects %s", selected())
@@ -842,6 +906,7 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 
 // What cannot be read does not prove that nothing serves.
 func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
+	long(t, "Available while reads fail")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -871,6 +936,7 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 
 // A provider that comes to a set that serves takes nothing from it. Before that set can create a machine, Available stays False.
 func TestOneMoreProviderLeavesAvailable(t *testing.T) {
+	long(t, "Available while a provider is added")
 	c := newCluster(t)
 	waits := func(label string) {
 		t.Helper()
@@ -907,6 +973,7 @@ func TestOneMoreProviderLeavesAvailable(t *testing.T) {
 
 // A workload keeps its name and selects other pods, which an API server never allows. The message names the object, the field and the remedy.
 func TestAnImmutableFieldHasARemedy(t *testing.T) {
+	long(t, "fields that may not change")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -995,6 +1062,7 @@ func TestAServerThatHangs(t *testing.T) {
 // A server, or a webhook before it, that goes on asking for patience is given it, and is shown all the same: the others go on, and the ClusterOperator has
 // what is in the way.
 func TestAServerThatStaysBusyIsShown(t *testing.T) {
+	long(t, "a server that answers 429 for ever")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()

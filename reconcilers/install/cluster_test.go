@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,9 @@ import (
 
 	"github.com/go-logr/logr"
 	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apihelpers "k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +28,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -43,6 +47,8 @@ import (
 var (
 	plane    *embedded.Plane
 	auditLog string
+	// followed is what the stand-in reads. It looks many times a second, and half of all requests would be its own.
+	followed cache.Cache
 )
 
 func TestMain(m *testing.M) {
@@ -78,8 +84,18 @@ func run(m *testing.M) int {
 	o := embedded.Options{CRDs: crds, APIServerArgs: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog, "--audit-log-mode=blocking"}}
 	return embedded.Main(m, o, func(p *embedded.Plane) error {
 		plane = p
-		return nil
+		return follow()
 	})
+}
+
+func follow() error {
+	var err error
+	followed, err = cache.New(plane.Admin(), cache.Options{Scheme: scheme(), DefaultNamespaces: map[string]cache.Config{bundle.Namespace: {}}})
+	if err != nil {
+		return err
+	}
+	go func() { _ = followed.Start(context.Background()) }() // as long as the control plane runs
+	return nil
 }
 
 // errWaits is the error of a story that looks again.
@@ -125,13 +141,36 @@ func newCluster(t testing.TB) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.wire.Close() })
-	c.standin = &standin.Standin{Client: admin, Namespace: bundle.Namespace, CA: plane.Admin().CAData}
+	c.standin = c.newStandin()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); c.standin.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-stopped })
+	read := make(chan struct{})
+	go func() { defer close(read); c.readers(ctx) }()
+	t.Cleanup(func() { cancel(); <-stopped; <-read })
 	c.restart()
 	return c
+}
+
+// newStandin plays in this story, and has seen that the one before is over.
+func (c *cluster) newStandin() *standin.Standin {
+	c.Helper()
+	following, err := client.New(plane.Admin(), client.Options{Scheme: scheme(), Cache: &client.CacheOptions{Reader: followed}})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.eventually("the stand-in sees an empty cluster", func() error {
+		services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
+		if err := errors.Join(following.List(c.Context(), services), following.List(c.Context(), deployments)); err != nil {
+			return err
+		}
+		if left := len(services.Items) + len(deployments.Items); left > 0 {
+			return fmt.Errorf("%d Services and Deployments are left", left)
+		}
+		return nil
+	})
+	const beat = 20 * time.Millisecond
+	return &standin.Standin{Client: following, Namespace: bundle.Namespace, CA: plane.Admin().CAData, Every: beat}
 }
 
 // restart has another process begin, with nothing in its memory.
@@ -147,6 +186,44 @@ func (c *cluster) restart() {
 	cfg.Timeout = c.timeout
 	if c.r, err = newReconciler(cfg, o, events.NewFakeRecorder(1000), counted); err != nil {
 		c.Fatal(err)
+	}
+}
+
+// readers are other clients, who list the objects of a small provider's definition once it is established. The API server fills its cache of them when they are first read, and
+// answers until then that the client may come again in a second: the installer would wait for that second in each story. Of real providers most definitions are never read.
+func (c *cluster) readers(ctx context.Context) {
+	known := scheme()
+	if err := apiextensionsv1.AddToScheme(known); err != nil {
+		c.Error(err)
+		return
+	}
+	definitions, err := client.NewWithWatch(plane.Admin(), client.Options{Scheme: known})
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	objects, err := dynamic.NewForConfig(plane.Admin())
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	for ctx.Err() == nil {
+		news, err := definitions.Watch(ctx, &apiextensionsv1.CustomResourceDefinitionList{})
+		if err != nil {
+			return // nothing depends on it
+		}
+		for event := range news.ResultChan() {
+			crd, is := event.Object.(*apiextensionsv1.CustomResourceDefinition)
+			if !is || event.Type == watch.Deleted || !strings.HasSuffix(crd.Spec.Names.Kind, "Thing") || !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+				continue
+			}
+			for _, version := range crd.Spec.Versions {
+				if version.Served {
+					resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: version.Name, Resource: crd.Spec.Names.Plural}
+					go func() { _, _ = objects.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1}) }()
+				}
+			}
+		}
 	}
 }
 
@@ -214,11 +291,7 @@ func (c *cluster) furnish(platform configv1.PlatformType) {
 	if err := c.Create(c.Context(), ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		c.Fatal(err)
 	}
-	roles := exec.CommandContext(c.Context(), plane.Kubectl(), "--kubeconfig", plane.KubeconfigPath(), "apply", "-f", "../../manifests/components/install/roles.yaml",
-		"-f", "../../manifests/components/install/serviceaccount.yaml")
-	if out, err := roles.CombinedOutput(); err != nil {
-		c.Fatalf("%v: %s", err, out)
-	}
+	c.roles()
 	infrastructure := &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}
 	if err := c.Create(c.Context(), infrastructure); err != nil && !apierrors.IsAlreadyExists(err) {
 		c.Fatal(err)
@@ -226,6 +299,27 @@ func (c *cluster) furnish(platform configv1.PlatformType) {
 	c.platform(platform)
 	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf("2"), "kubeadm": imageOf("3"), "gcp": imageOf("4")})
 	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}})
+}
+
+// roles has the installer's role and account be what is shipped.
+func (c *cluster) roles() {
+	c.Helper()
+	for _, file := range []string{"roles.yaml", "serviceaccount.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../../manifests/components/install", file))
+		if err != nil {
+			c.Fatal(err)
+		}
+		documents, err := bundle.Decode(text)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, d := range documents {
+			o := &unstructured.Unstructured{Object: d.Object}
+			if err := c.Apply(c.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("kubectl"), client.ForceOwnership); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
 }
 
 func (c *cluster) platform(platform configv1.PlatformType) {

@@ -138,9 +138,7 @@ func (c *cluster) realCore() (url string, start func()) {
 // The new manager does not start before
 // the API server serves v1beta2, which until then nobody could read; from the moment in which the manager converts no read in v1beta2 fails either.
 func TestUpgradeOfRealCore(t *testing.T) {
-	if !*complete {
-		t.Skip("needs -complete")
-	}
+	long(t, "the upgrade of Cluster API's real core")
 	c := newCluster(t)
 	root, err := build.FormerClusterAPI(t.Context())
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // accepted once a release that has both versions has moved them back. What the API server goes by is the list of stored versions, which it
 // keeps without a single object, too.
 func TestDowngrade(t *testing.T) {
+	long(t, "older content over newer content")
 	const v1 = oneVersion
 	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")
 	unstored := func(version string) string { return strings.ReplaceAll(version, "storage: true", "storage: false") }

@@ -99,7 +99,7 @@ func (r *reconciler) inputs(ctx context.Context) (*inputs, error) {
 func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 	transports, records := &corev1.ConfigMapList{}, &corev1.ConfigMapList{}
 	if err := r.client.List(ctx, transports, client.InNamespace(bundle.Namespace), client.HasLabels{bundle.ProviderLabel}); err != nil {
-		return fmt.Errorf("listing the providers' ConfigMaps: %w", err)
+		return fmt.Errorf("listing the providers' ConfigMaps: %w", r.emptied(ctx, err))
 	}
 	in.transports = slices.DeleteFunc(transports.Items, func(cm corev1.ConfigMap) bool { return !installation.Carries(&cm) })
 	if err := r.client.List(ctx, records, client.InNamespace(bundle.Namespace), client.HasLabels{installation.RecordLabel}); err != nil {
@@ -111,6 +111,18 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 		}
 	}
 	return r.needs(ctx, in)
+}
+
+// emptied puts the namespace's own state before an error that follows from it: while a namespace is being deleted, its ConfigMaps and the installer's role in it go one after the other.
+func (r *reconciler) emptied(ctx context.Context, err error) error {
+	namespace := &corev1.Namespace{}
+	switch asked := r.client.Get(ctx, client.ObjectKey{Name: bundle.Namespace}, namespace); {
+	case apierrors.IsNotFound(asked):
+		return fmt.Errorf("namespace %s is not there: create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w", bundle.Namespace, err)
+	case asked != nil || namespace.DeletionTimestamp == nil:
+		return err
+	}
+	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w", bundle.Namespace, err)
 }
 
 // needs reads images and variables. Nobody needs to set variables.

@@ -156,7 +156,7 @@ func hooksOf(o *unstructured.Unstructured) []map[string]any {
 
 // The process dies after each of its writes, or its request gets lost; the next one goes on.
 func TestDiesAtEachWrite(t *testing.T) {
-	for name, effect := range map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()} {
+	for name, effect := range drawn(t, map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()}) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.release(both(t)...)
@@ -190,9 +190,9 @@ func TestDiesAtEachWrite(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	for name, effect := range map[string]wire.Effect{
+	for name, effect := range drawn(t, map[string]wire.Effect{
 		"409": wire.Conflict(), "429": wire.TooManyRequests(time.Second), "500": wire.InternalError(), "503": wire.Unavailable(), "504": wire.TimedOut(),
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.release(both(t)...)
@@ -542,6 +542,7 @@ func TestStorageVersionMoves(t *testing.T) {
 
 // Two releases later, neither the version in which a resource was written nor the resource is in the content. It is removed in a version that is served.
 func TestPrunesWhatWasWrittenInAVersionThatWent(t *testing.T) {
+	long(t, "pruning in a version that is served")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -566,6 +567,7 @@ func TestPrunesWhatWasWrittenInAVersionThatWent(t *testing.T) {
 
 // While no version of a resource is served, it can neither be read nor removed. It stays in the inventory until it can.
 func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
+	long(t, "pruning what no version serves")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -625,6 +627,7 @@ func TestPlatformsAndRivals(t *testing.T) {
 // That the Infrastructure names another platform, or none, or is deleted, is nobody's word about what is installed: it is kept as it is, serves, and the
 // ClusterOperator shows what new content waits for. Nothing of another platform is installed beside it.
 func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
+	long(t, "another platform, or none")
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
@@ -681,6 +684,7 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 
 // A person who removes a provider, as docs/providers.md describes, may install for another platform.
 func TestAPlatformChangesOnceItsProviderIsRemoved(t *testing.T) {
+	long(t, "another platform after the first provider is removed")
 	c := newCluster(t)
 	c.release(append(both(t), provider(t, "infrastructure-gcp", "v1.0.0"))...)
 	c.settled()

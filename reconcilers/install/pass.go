@@ -108,6 +108,9 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 	if passes(err) {
 		return nil, err
 	}
+	if errors.Is(err, bundle.ErrNoCore) {
+		err = r.emptied(ctx, err)
+	}
 	r.blocked(in, out, err)
 	return r.lastGood(in, kept)
 }

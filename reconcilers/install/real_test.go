@@ -6,6 +6,7 @@ package install
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,7 +27,36 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-var complete = flag.Bool("complete", false, "install every provider's real manifests, and not AWS's alone")
+var (
+	complete = flag.Bool("complete", false, "play every story, with every fault and every provider's real manifests, and not only those that `make test` has time for")
+	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
+)
+
+// long leaves a story out of `make test`, which has 90 seconds for the whole installer. What it is about is the name of the subtest that is skipped.
+func long(t *testing.T, about string) {
+	t.Helper()
+	if *complete {
+		return
+	}
+	t.Run("left to make proof WHAT=providers: "+about, func(t *testing.T) { t.Skip("needs -complete") })
+	t.SkipNow()
+}
+
+// drawn are all cases with -complete, and else one of them.
+func drawn[T any](t *testing.T, cases map[string]T) map[string]T {
+	t.Helper()
+	if *complete {
+		return cases
+	}
+	n := *seed
+	if n == 0 {
+		n = rand.Uint64() //nolint:gosec // a draw that can be repeated
+	}
+	names := slices.Sorted(maps.Keys(cases))
+	name := names[n%uint64(len(names))]
+	t.Logf("-seed=%d draws %q of %q; -complete plays all", n, name, names)
+	return map[string]T{name: cases[name]}
+}
 
 const (
 	coreModule = "sigs.k8s.io/cluster-api"
@@ -95,9 +125,7 @@ func TestRealProviders(t *testing.T) {
 	var core []corev1.ConfigMap
 	for platform, infrastructure := range infrastructures {
 		t.Run(infrastructure.name, func(t *testing.T) {
-			if platform != configv1.AWSPlatformType && !*complete {
-				t.Skip("needs -complete")
-			}
+			long(t, "its real manifests")
 			c := newCluster(t)
 			c.platform(platform)
 			c.options.Enabled = []string{string(platform)}

@@ -93,6 +93,7 @@ func (c *cluster) until(since, want int) {
 
 // No process lives longer than a pass, and one dies within a page. Each object is rewritten once, but for those of that page.
 func TestARewriteGoesOnInAnotherProcess(t *testing.T) {
+	long(t, "a rewrite by installers that die")
 	c := moving(t)
 	since := len(c.wire.Writes())
 	dies := c.wire.Lay(wire.Rule{When: wire.Nth(2*inPage+3, func(r wire.Request) bool { return r.Verb == "patch" && r.Resource == "awsthings" }), Do: wire.LoseAnswer()})
@@ -132,6 +133,7 @@ func TestARewriteGoesOnInAnotherProcess(t *testing.T) {
 
 // The storage version moves back and forth while nobody installs: what was rewritten before may be stored in the older version again.
 func TestARewriteBeginsAnewForAnotherStorageVersion(t *testing.T) {
+	long(t, "a rewrite while the storage version moves to and fro")
 	c := moving(t)
 	c.until(len(c.wire.Writes()), 2*inPage)
 	for _, stores := range []string{"0", "1"} {
@@ -163,6 +165,7 @@ func TestARewriteBeginsAnewForAnotherStorageVersion(t *testing.T) {
 // An installer is away for longer than the API server remembers a place in a list. The next one goes on at that place in the newest list. One that the API
 // server does not know at all is the first.
 func TestARewriteOutlivesItsPlaceInTheList(t *testing.T) {
+	long(t, "a rewrite whose place in the list is forgotten")
 	c := moving(t)
 	for _, s := range []struct {
 		stored string

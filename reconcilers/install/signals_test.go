@@ -160,6 +160,7 @@ func TestEventsAndGauges(t *testing.T) {
 
 // A set that waits for its rest has one event that says so.
 func TestASetThatWaitsHasAnEvent(t *testing.T) {
+	long(t, "the event of a set that waits")
 	c := newCluster(t)
 	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
 	c.passes(3)
@@ -170,6 +171,7 @@ func TestASetThatWaitsHasAnEvent(t *testing.T) {
 
 // A role and a policy are refused: their bindings wait for them.
 func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
+	long(t, "the order of bindings, all in one stage")
 	c := newCluster(t)
 	for _, resource := range []string{"clusterroles", "validatingadmissionpolicies"} {
 		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Stores() && r.Resource == resource }, Do: wire.InternalError()})
@@ -197,6 +199,7 @@ func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
 
 // A Secret in a ConfigMap that nobody's command made is left out, and that is said once.
 func TestWhatIsDroppedHasAnEvent(t *testing.T) {
+	long(t, "the event about what is dropped")
 	c := newCluster(t)
 	secret := func(all string) string {
 		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n"
@@ -242,6 +245,7 @@ func TestTheGuideListsEvents(t *testing.T) {
 
 // The recorder of a manager counts events that differ in their text alone as one. So one event names all objects of a pass.
 func TestOneEventNamesAllObjects(t *testing.T) {
+	long(t, "one event for all objects")
 	c := newCluster(t)
 	more := func(all string) string {
 		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n" +
@@ -279,6 +283,7 @@ func (c *cluster) counted(stage bundle.Stage, result string) float64 {
 
 // Each write is counted once, and what writes nothing is not counted.
 func TestCountersCountOnce(t *testing.T) {
+	long(t, "counters")
 	c := newCluster(t)
 	c.r.meters.objects.Reset()
 	c.release(both(t)...)

@@ -138,6 +138,7 @@ func isNoMatch(err error) bool { return strings.Contains(err.Error(), "no matche
 
 // A storage version moves whose conversion only the new server knows: no read fails in either version, and all objects end in the new one.
 func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
+	long(t, "an upgrade with a conversion, read throughout")
 	c := newCluster(t)
 	webhook := &converter{}
 	url := webhook.serve(t)

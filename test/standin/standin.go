@@ -4,6 +4,7 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type Standin struct {
 	Issue func(names ...string) (certificate, key []byte, err error)
 	// Controllers reports that the control plane runs the real controllers of workloads and endpoints, so that the service CA alone is played.
 	Controllers bool
+	// Every is how long it rests between two beats; 0 is 100 ms.
+	Every time.Duration
 	// RolledOut is called when a workload's newest content runs for the first time.
 	RolledOut func(name string)
 
@@ -66,7 +69,7 @@ func (s *Standin) TakeAway(away bool) {
 // Run plays until ctx is done.
 func (s *Standin) Run(ctx context.Context) {
 	const beat = 100 * time.Millisecond
-	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = s.Beat(ctx) }, beat)
+	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = s.Beat(ctx) }, cmp.Or(s.Every, beat))
 }
 
 // Beat does once what there is to do.

@@ -6,12 +6,15 @@ package bundling
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,20 +32,47 @@ type onPlane struct {
 	plane *embedded.Plane
 }
 
-func startPlane(t *testing.T) onPlane {
-	crds, err := embedded.CRDs(t.Context())
+// plane is shared by the tests that ask an API server, and started by the first of them.
+var plane = sync.OnceValues(func() (*embedded.Plane, error) {
+	crds, err := embedded.CRDs(context.Background())
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return crd.Name != "infrastructures.config.openshift.io"
 	})
-	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
-	admin, err := client.New(plane.Admin(), client.Options{})
+	p, err := embedded.Start(context.Background(), embedded.Options{CRDs: crds, Out: os.Stderr})
+	if err == nil {
+		stopPlane = p.Stop
+	}
+	return p, err
+})
+
+var stopPlane = func() error { return nil }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := stopPlane(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func startPlane(t *testing.T) onPlane {
+	t.Helper()
+	shared, err := plane()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := onPlane{t, admin, plane}
+	admin, err := client.New(shared.Admin(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := onPlane{t, admin, shared}
+	if err := p.Get(t.Context(), client.ObjectKey{Name: bundle.Namespace}, &corev1.Namespace{}); err == nil {
+		return p
+	}
 	p.create("v1", "Namespace", "", bundle.Namespace, nil)
 	infrastructure := p.create("config.openshift.io/v1", "Infrastructure", "", "cluster", map[string]any{"platformSpec": map[string]any{"type": "AWS"}})
 	infrastructure.Object["status"] = map[string]any{
