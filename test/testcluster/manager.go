@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,24 +29,11 @@ const Poundlock = "poundlock"
 
 type managerPorts struct{ webhooks, health, metrics int }
 
-// binary is where the manager is built: in the stage's own folder, so that two checkouts do not meet.
+// binary is where the manager is: in the stage's own folder, so that nobody else's build changes it.
 func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
 
 func (s *Stage) buildManager(ctx context.Context) error {
-	root, err := build.Root()
-	if err != nil {
-		return err
-	}
-	args := []string{"build", "-o", s.binary()}
-	if RaceDetector {
-		args = append(args, "-race")
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/poundlock")...)
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
-	}
-	return nil
+	return build.Own(ctx, "./cmd/poundlock", s.binary(), RaceDetector)
 }
 
 func (s *Stage) choosePorts() error {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -132,20 +131,7 @@ func (s *Stage) startSimulation(ctx context.Context) error {
 func (s *Stage) simulationBinary() string { return filepath.Join(s.Plane.Dir(), "bin", "simulation") }
 
 func (s *Stage) buildSimulation(ctx context.Context) error {
-	root, err := build.Root()
-	if err != nil {
-		return err
-	}
-	args := []string{"build", "-o", s.simulationBinary()}
-	if RaceDetector {
-		args = append(args, "-race")
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./test/simulation/cmd/simulation")...)
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the simulation: %w:\n%s", err, said)
-	}
-	return nil
+	return build.Own(ctx, "./test/simulation/cmd/simulation", s.simulationBinary(), RaceDetector)
 }
 
 // attach starts a part of the simulation.
