@@ -55,7 +55,7 @@ func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
 
 // StartManager starts the manager again after StopManager, and returns when it answers. The flags are for this time alone.
 func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
-	if err := s.Plane.Attach(Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
+	if err := s.Plane.AttachWith([]string{embedded.Collecting}, Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
 		return err
 	}
 	if err := s.waitForManager(ctx); err != nil {

@@ -136,7 +136,7 @@ func (s *Stage) buildSimulation(ctx context.Context) error {
 
 // attach starts a part of the simulation.
 func (s *Stage) attach(name string, args ...string) error {
-	return s.Plane.Attach(name, s.simulationBinary(), append([]string{
+	return s.Plane.AttachWith([]string{embedded.Collecting}, name, s.simulationBinary(), append([]string{
 		name, "--platform=" + s.kit.Platform.Name, "--kubeconfig=" + s.Plane.KubeconfigPath(), fmt.Sprintf("--parent=%d", os.Getpid()),
 	}, args...)...)
 }
