@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -137,10 +138,11 @@ func passed(t *testing.T) (n float64) {
 // passesAfter waits for one pass more than there were.
 func passesAfter(t *testing.T, before float64) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); passed(t) <= before; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no pass in 30 s")
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return passed(t) > before, nil
+	})
+	if err != nil {
+		t.Fatalf("no pass: %v", err)
 	}
 }
 
