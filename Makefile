@@ -10,8 +10,10 @@ SHELL := /usr/bin/env bash
 # Tools have a module file of their own, so that their dependencies never move the product's.
 TOOL := go tool -modfile=tools/go.mod
 
-# Test binaries without DWARF: a hundred are linked, and no debugger looks at them.
-TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -ldflags=-w
+# Test binaries without DWARF: a hundred are linked, and no debugger looks at them. And by Go's own linker: what can load kustomize's plugins is otherwise linked once more, by
+# the C compiler's, which takes as long again.
+LINKED := -ldflags='-w$(if $(filter Linux,$(shell uname)), -linkmode=internal)'
+TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(LINKED)
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
 NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundling|installation|translation|docs|manifests|$\
@@ -21,18 +23,13 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundlin
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
-# What takes longest under the race detector, and so begins first: the last to end would otherwise run alone.
-LONGEST := /(reconcilers/(mirror|handoff)|webhooks)$$
+# What takes longest begins first: the last to end would otherwise run alone.
+LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
 
-# Tests that play a story as often as it has writes. With the race detector each takes five times as long, and finds what it finds in the story itself: the package that has them
-# runs twice, with the detector but for these, and without (proof WHAT=races has them with it).
-REPEATED := ^(TestARolloutIsCutOffAtEachOfItsWrites|TestARemoval)$$
-REPEATING := /reconcilers/rollout$$
-
-# The installer works in one goroutine, on megabytes of YAML, which the race detector reads five times as slowly. Only what has a manager, two installers or readers beside it
-# runs with it (proof WHAT=races has all).
-INSTALLER := /reconcilers/install$$
-INSTALLERS := ^(TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges)$$
+# Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. They run without it, and
+# once more with it where they have a manager, two installers or readers beside them (proof WHAT=races has all).
+ALONE := /reconcilers/(handoff|install|rollout)$$
+TOGETHER := ^(TestManager|TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges|TestInAManager|TestTwoOperatorsMakeNoMoreThanOne)$$
 
 # Packages that are tested at once. Some start a control plane of 1 GB, and wait more than they work.
 P ?= 3
@@ -60,15 +57,15 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
 	go vet $(PKG)
-	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(INSTALLER)' <<<"$$all" || true); \
-	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)|$(INSTALLER)|$(REPEATING)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
-	raced=$$(grep -E '$(LONGEST)' <<<"$$raced" || true; grep -vE '$(LONGEST)' <<<"$$raced" || true); \
-	installer=$$(grep -E '$(INSTALLER)' <<<"$$all" || true); \
+	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
+	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
+	others=$$(grep -E '$(NOUNS)|$(STORIES)|$(ALONE)' <<<"$$all" || true); \
+	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
 	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
 	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
-	if [ -n "$$installer" ]; then $(TESTSUM) -race -timeout 40m -run '$(INSTALLERS)' $(ARGS) $$installer || failed=1; fi; \
-	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -skip '$(REPEATED)' $(ARGS) $$raced || failed=1; fi; \
+	if [ -n "$$alone" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -run '$(TOGETHER)' $(ARGS) $$alone || failed=1; fi; \
+	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
@@ -122,10 +119,10 @@ proof-private: plane
 proof-restarts: plane
 	go test -count=1 -timeout 1h -v ./test/installed $(or $(ARGS),-complete)
 
-# The stories with the race detector in the binaries that they play, and what is repeated.
+# The stories with the race detector in the binaries that they play, and what works in one goroutine.
 proof-races: plane
-	go test -count=1 -race -p 1 -timeout 1h -run '$(REPEATED)' $$(go list ./... | grep -E '$(REPEATING)') $(ARGS)
-	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' $$(go list ./... | grep -E '$(INSTALLER)') $(or $(ARGS),-complete)
+	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(ALONE)' | grep -v "/install$$") $(ARGS)
+	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' ./reconcilers/install $(or $(ARGS),-complete)
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)
 
 # Each fuzz target for a time: ARGS=-fuzztime=10m.

@@ -6,8 +6,9 @@
 // the rule authority/surroundings refuses their deletion.
 //
 // In go the mirrored Machine API objects of all pairs, from the cache. Out come the annotations, whose value counts
-// those objects. It reads every object from the API server before it patches it, with its resourceVersion. It removes
-// the marks once nothing is mirrored. A pass over right marks writes nothing.
+// those objects. It reads every object from the API server before it patches it, with its resourceVersion. It sets the
+// marks when the first object is mirrored, and removes them when none is. It corrects their numbers once a minute. A pass
+// over right marks writes nothing.
 //
 // Non-goals:
 //   - what a deletion may do: see policies/authority

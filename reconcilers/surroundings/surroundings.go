@@ -39,12 +39,15 @@ import (
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
 }
 
 const (
 	// fieldManager owns the marks.
 	fieldManager = "poundlock-surroundings"
-	// again is after which time marks are compared with what they should be.
+	// again is after which time all marks are compared with what they should be, and numbers that have changed are written. Each patch of a CRD has the
+	// API server, and everyone who watches CRDs, read its whole schema, and a fleet that is scaled changes the numbers every second.
 	again = time.Minute
 	// together is how long news are collected: a set that is scaled costs one pass.
 	together = 2 * time.Second
@@ -59,7 +62,11 @@ var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 
 // SetupWithManager adds the controller to the manager.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
-	r := &reconciler{pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient()}
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	r := &reconciler{pairs: o.Pairs, now: now, marked: map[place]bool{}, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient()}
 	c, err := controller.New("surroundings", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
 	if err != nil {
 		return fmt.Errorf("starting the marks of the surroundings: %w", err)
@@ -94,28 +101,44 @@ func mirrored(o client.Object) bool {
 
 type reconciler struct {
 	pairs  authority.Pairs
+	now    func() time.Time
 	cache  cache.Cache
 	live   client.Reader
 	writer client.Writer
+	// marked is whether an object had a mark at the end of the last pass that read it. compared is when all were read. There is one worker.
+	marked   map[place]bool
+	compared time.Time
+}
+
+// place is an object that mirrors live in.
+type place struct {
+	gvk             schema.GroupVersionKind
+	namespace, name string
 }
 
 // target is an object to be marked, and with what; "" is no mark.
 type target struct {
-	gvk             schema.GroupVersionKind
-	namespace, name string
-	mark            string
+	place
+	mark string
 }
 
-// Reconcile compares all marks with what they should be.
+// Reconcile gives each object a mark, or takes it, at once. What is marked already, and with which number, it compares once a minute.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	targets, err := r.targets(ctx)
+	began := r.now()
+	due := !began.Before(r.compared.Add(again))
 	for _, t := range targets {
-		err = errors.Join(err, r.mark(ctx, t))
+		if marked, known := r.marked[t.place]; due || !known || marked != (t.mark != "") {
+			err = errors.Join(err, r.mark(ctx, t))
+		}
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: again}, nil
+	if due {
+		r.compared = began
+	}
+	return reconcile.Result{RequeueAfter: r.compared.Add(again).Sub(began)}, nil
 }
 
 // targets lists what is to be marked: a namespace, its Cluster and that one's infrastructure cluster for its pair, a CRD for all pairs.
@@ -139,12 +162,12 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 			total[kind] += n
 		}
 		mark := summary(counts)
-		out = append(out, target{facts.NamespaceKind, "", pair.MachineAPI, mark}, target{facts.NamespaceKind, "", pair.ClusterAPI, mark})
+		out = append(out, target{place{facts.NamespaceKind, "", pair.MachineAPI}, mark}, target{place{facts.NamespaceKind, "", pair.ClusterAPI}, mark})
 		if cluster != "" {
-			out = append(out, target{facts.ClusterKind, pair.ClusterAPI, cluster, mark})
+			out = append(out, target{place{facts.ClusterKind, pair.ClusterAPI, cluster}, mark})
 		}
 		if cluster != "" && known {
-			out = append(out, target{p.InfraCluster.GroupVersionKind, pair.ClusterAPI, cluster, mark})
+			out = append(out, target{place{p.InfraCluster.GroupVersionKind, pair.ClusterAPI, cluster}, mark})
 		}
 	}
 	definitions := authority.Definitions()
@@ -152,7 +175,7 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 		definitions = append(definitions, p.Definitions()...)
 	}
 	for _, name := range definitions {
-		out = append(out, target{facts.DefinitionKind, "", name, summary(total)})
+		out = append(out, target{place{facts.DefinitionKind, "", name}, summary(total)})
 	}
 	return out, nil
 }
@@ -192,6 +215,7 @@ func summary(counts map[string]int) string {
 
 // mark patches the annotation of one object, if it is there and stays.
 func (r *reconciler) mark(ctx context.Context, t target) error {
+	delete(r.marked, t.place)
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(t.gvk)
 	err := r.live.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: t.name}, o)
@@ -201,7 +225,11 @@ func (r *reconciler) mark(ctx context.Context, t target) error {
 	if err != nil {
 		return fmt.Errorf("reading %s %s: %w", t.gvk.Kind, t.name, err)
 	}
-	if o.GetAnnotations()[authority.HoldsMirrorsAnnotation] == t.mark || o.GetDeletionTimestamp() != nil {
+	if o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if o.GetAnnotations()[authority.HoldsMirrorsAnnotation] == t.mark {
+		r.marked[t.place] = t.mark != ""
 		return nil
 	}
 	var value any
@@ -212,6 +240,7 @@ func (r *reconciler) mark(ctx context.Context, t target) error {
 	if err := versioned.Patch(ctx, r.writer, o, patch, client.FieldOwner(fieldManager)); err != nil {
 		return fmt.Errorf("marking %s %s: %w", t.gvk.Kind, t.name, err)
 	}
+	r.marked[t.place] = t.mark != ""
 	log.FromContext(ctx).Info("Surroundings marked", "kind", t.gvk.Kind, "name", t.name, "holds", t.mark)
 	return nil
 }

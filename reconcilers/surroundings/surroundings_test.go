@@ -15,9 +15,11 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
@@ -48,8 +50,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Everything that mirrors live in is marked with their number while there are any, a pass over right marks writes nothing, and the marks go
-// with the last mirror.
+// Everything that mirrors live in is marked with their number while there are any, a pass over right marks writes nothing, numbers are corrected once a
+// minute and no sooner, and the marks go with the last mirror.
 func TestMarks(t *testing.T) {
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
@@ -82,12 +84,27 @@ func TestMarks(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	})
-	start(t, config)
+	var later atomic.Int64 // minutes
+	began := time.Now()
+	start(t, config, func() time.Time { return began.Add(time.Duration(later.Load()) * time.Minute) })
 
 	eventually(t, "all are marked", admin, "2 Machines")
-	before := writes.Load()
+	passesAfter(t, 0) // the one that marked them
+	before, passes := writes.Load(), passed(t)
 	patch(t, admin, made["alone"], `{"metadata":{"annotations":{"a":"b"}}}`)
 	patch(t, admin, made["one"], `{"metadata":{"finalizers":null}}`)
+	passesAfter(t, passes)
+	if n := writes.Load() - before; n != 0 {
+		t.Errorf("%d writes within a minute, in which nothing but a number has changed", n)
+	}
+	later.Add(1)
+	third := made["two"].DeepCopy()
+	third.SetName("three")
+	third.SetResourceVersion("")
+	third.SetFinalizers(nil)
+	if err := admin.Create(t.Context(), third); err != nil { // news, which is no mirror
+		t.Fatal(err)
+	}
 	eventually(t, "one is no longer mirrored", admin, "1 Machine")
 	if n := writes.Load() - before; n != int64(len(marked())) {
 		t.Errorf("%d writes, want one for each of %d marks", n, len(marked()))
@@ -96,13 +113,46 @@ func TestMarks(t *testing.T) {
 	eventually(t, "none is mirrored", admin, "")
 }
 
-func start(t *testing.T, config *rest.Config) {
+// passed is how many passes have ended, as the metric has it.
+func passed(t *testing.T) (n float64) {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetValue() == "surroundings" {
+					n += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return n
+}
+
+// passesAfter waits for one pass more than there were.
+func passesAfter(t *testing.T, before float64) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return passed(t) > before, nil
+	})
+	if err != nil {
+		t.Fatalf("no pass: %v", err)
+	}
+}
+
+func start(t *testing.T, config *rest.Config, now func() time.Time) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Logger: logr.Discard()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}}); err != nil {
+	if err := surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

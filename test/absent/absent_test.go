@@ -84,7 +84,7 @@ func (w world) reconcilersAreReady() {
 	ports, err := embedded.FreePorts(1)
 	w.must(err)
 	health := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	w.must(w.Plane.Attach("reconcilers", filepath.Join(w.Plane.Dir(), "bin", testcluster.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
+	w.must(w.Plane.AttachWith([]string{embedded.Collecting}, "reconcilers", filepath.Join(w.Plane.Dir(), "bin", testcluster.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
 		"--health-bind-address="+health, "--kubeconfig="+filepath.Join(w.Plane.Dir(), "poundlock.kubeconfig")))
 	w.eventually("a process without webhooks to be ready", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)

@@ -7,6 +7,9 @@
 //
 // In go pinned modules. Out come paths of binaries and folders.
 //
+// It also builds the checkout's own programs for the stages (Own), in .cache/programs. There the go tool links a program
+// once, and each stage takes a copy.
+//
 // The cache is os.UserCacheDir()/poundlock, or $POUNDLOCK_CACHE. An entry is named after everything that went into it.
 // That is the sources and pinned modules of test/plane or test/clusterapi, the Go version and the platform. It is built
 // in a folder beside its place, and renamed into place when it is whole. Its SHA-256 is checked at each use. Processes

@@ -55,7 +55,7 @@ func Start(ctx context.Context, plane *embedded.Plane, o Options) (*Manager, err
 
 // Run starts the manager again after Kill, at the same address, and returns when its webhooks answer.
 func (m *Manager) Run(ctx context.Context) error {
-	if err := m.plane.Attach(Name, m.binary, m.args()...); err != nil {
+	if err := m.plane.AttachWith([]string{embedded.Collecting}, Name, m.binary, m.args()...); err != nil {
 		return err
 	}
 	if err := m.ready(ctx); err != nil {

@@ -107,8 +107,9 @@ func (p *Plane) furnish() error {
 	return err
 }
 
-// collecting has the parts collect garbage less often than Go's default: a fifth of what the API server computes otherwise is that. It takes up to 1 GB for it.
-const collecting = "GOGC=500"
+// Collecting has the parts collect garbage less often than Go's default: a fifth of what the API server computes otherwise is that. It takes up to 1 GB for it.
+// What is attached has it where nobody measures its memory (AttachWith).
+const Collecting = "GOGC=500"
 
 // start runs the parts, on other ports if somebody was faster to take the free ones.
 func (p *Plane) start(ctx context.Context) error {
@@ -219,7 +220,7 @@ func (p *Plane) run(part string) error {
 	if p.running[part] != nil {
 		return fmt.Errorf("starting %s: it runs already, pid %d", part, p.running[part].cmd.Process.Pid)
 	}
-	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), []string{collecting}, p.died)
+	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), []string{Collecting}, p.died)
 	if err != nil {
 		return err
 	}

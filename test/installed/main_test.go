@@ -45,10 +45,10 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(p.dir, "bin")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./cmd/poundlock", "./cmd/kubectl-poundlock")
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v:\n%s", err, said)
+	for _, program := range []string{"poundlock", "kubectl-poundlock"} {
+		if err := build.Own(t.Context(), "./cmd/"+program, filepath.Join(bin, program), false); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// The image has a test of its own (tools/image). Here a pod of it runs the binary.
 	const making = "#!/bin/sh\ntest \"$1\" = image\n"

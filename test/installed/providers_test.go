@@ -6,7 +6,6 @@ package installed
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -91,15 +90,10 @@ func installedPlace(t *testing.T) *place {
 	if testing.Short() {
 		t.Skip("a control plane is not short")
 	}
-	root, err := build.Root()
+	p := &place{dir: t.TempDir()}
+	err := build.Own(t.Context(), "./cmd/kubectl-poundlock", filepath.Join(p.dir, "bin", "kubectl-poundlock"), false)
 	if err != nil {
 		t.Fatal(err)
-	}
-	p := &place{dir: t.TempDir()}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(p.dir, "bin", "kubectl-poundlock"), "./cmd/kubectl-poundlock")
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v:\n%s", err, said)
 	}
 	if p.stage, err = testcluster.Set(t.Context(), testcluster.Options{Install: true, Out: os.Stderr}); err != nil {
 		t.Fatal(err)

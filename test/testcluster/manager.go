@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,24 +29,11 @@ const Poundlock = "poundlock"
 
 type managerPorts struct{ webhooks, health, metrics int }
 
-// binary is where the manager is built: in the stage's own folder, so that two checkouts do not meet.
+// binary is where the manager is: in the stage's own folder, so that nobody else's build changes it.
 func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
 
 func (s *Stage) buildManager(ctx context.Context) error {
-	root, err := build.Root()
-	if err != nil {
-		return err
-	}
-	args := []string{"build", "-o", s.binary()}
-	if RaceDetector {
-		args = append(args, "-race")
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/poundlock")...)
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
-	}
-	return nil
+	return build.Own(ctx, "./cmd/poundlock", s.binary(), RaceDetector)
 }
 
 func (s *Stage) choosePorts() error {
@@ -69,7 +55,7 @@ func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
 
 // StartManager starts the manager again after StopManager, and returns when it answers. The flags are for this time alone.
 func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
-	if err := s.Plane.Attach(Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
+	if err := s.Plane.AttachWith([]string{embedded.Collecting}, Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
 		return err
 	}
 	if err := s.waitForManager(ctx); err != nil {

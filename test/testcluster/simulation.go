@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -132,25 +131,12 @@ func (s *Stage) startSimulation(ctx context.Context) error {
 func (s *Stage) simulationBinary() string { return filepath.Join(s.Plane.Dir(), "bin", "simulation") }
 
 func (s *Stage) buildSimulation(ctx context.Context) error {
-	root, err := build.Root()
-	if err != nil {
-		return err
-	}
-	args := []string{"build", "-o", s.simulationBinary()}
-	if RaceDetector {
-		args = append(args, "-race")
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./test/simulation/cmd/simulation")...)
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the simulation: %w:\n%s", err, said)
-	}
-	return nil
+	return build.Own(ctx, "./test/simulation/cmd/simulation", s.simulationBinary(), RaceDetector)
 }
 
 // attach starts a part of the simulation.
 func (s *Stage) attach(name string, args ...string) error {
-	return s.Plane.Attach(name, s.simulationBinary(), append([]string{
+	return s.Plane.AttachWith([]string{embedded.Collecting}, name, s.simulationBinary(), append([]string{
 		name, "--platform=" + s.kit.Platform.Name, "--kubeconfig=" + s.Plane.KubeconfigPath(), fmt.Sprintf("--parent=%d", os.Getpid()),
 	}, args...)...)
 }

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -60,10 +59,8 @@ func install() (err error) {
 		return err
 	}
 	plugin = filepath.Join(stage.Plane.Dir(), "plugin")
-	cmd := exec.Command("go", "build", "-o", filepath.Join(plugin, "kubectl-poundlock"), "./cmd/kubectl-poundlock")
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the plugin: %w:\n%s", err, said)
+	if err := build.Own(context.Background(), "./cmd/kubectl-poundlock", filepath.Join(plugin, "kubectl-poundlock"), false); err != nil {
+		return err
 	}
 	return os.Symlink("kubectl-poundlock", filepath.Join(plugin, "kubectl_complete-poundlock"))
 }
