@@ -107,6 +107,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a category twice":                    {patch: `{"categories": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}`, want: []string{"categories[1].key: FieldValueNotSupported"}},
 		"half a category":                     {patch: `{"categories": [{"key": "a"}, {"value": "2"}]}`, want: []string{"categories[0].value: FieldValueInvalid", "categories[1].key: FieldValueInvalid"}},
 		"a GPU of each kind":                  {patch: `{"gpus": [{"type": "Name", "name": "x"}, {"type": "DeviceID", "deviceID": 7}]}`},
+		"a GPU with the other name empty":     {patch: `{"gpus": [{"type": "DeviceID", "deviceID": 7, "name": ""}]}`},
 		"a GPU by the other":                  {patch: `{"gpus": [{"type": "Name", "name": "x", "deviceID": 7}, {"type": "DeviceID"}, {"type": "name"}]}`, want: []string{"gpus[0].deviceID: FieldValueInvalid", "gpus[1].deviceID: FieldValueRequired", "gpus[2].type: FieldValueInvalid"}},
 		"a small data disk":                   {patch: disk(`"diskSize": "1M"`), want: []string{"dataDisks[1].diskSize: FieldValueNotSupported"}},
 		"a CDRom on IDE":                      {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"deviceType": "CDRom", "adapterType": "IDE", "deviceIndex": 1}`)},

@@ -73,7 +73,7 @@ func checkCategory(p *pass, key, value string, seen map[string]bool) {
 
 func gpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, g := range m.GPUs {
-		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), GPU{Name: g.Name}
+		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), GPU{Name: notEmpty(g.Name)}
 		if g.DeviceID != nil {
 			id := int64(*g.DeviceID)
 			out.DeviceID = &id
