@@ -171,9 +171,10 @@ func domainPath(p *pass) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// domains is a list of failure domains.
+// domains is a list of failure domains, to be read and not to be changed.
 func domains(of map[string]any, path ...string) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(of, path...)
+	said, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+	list, _ := said.([]any)
 	var out []map[string]any
 	for _, d := range list {
 		if content, ok := d.(map[string]any); ok {
