@@ -188,7 +188,7 @@ var diskTypes = []string{"pd-standard", "pd-ssd", "pd-balanced", "hyperdisk-bala
 func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
-		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image: leave it out, or keep the machine with Machine API")
+		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without one Cluster API would choose it by itself")
