@@ -136,6 +136,26 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
+// TestACommandIsWhole: a message is cut where it is long, and the command at its end with it. A cluster may have 32 failure domains.
+func TestACommandIsWhole(t *testing.T) {
+	env := nutanixtest.Kit().Env()
+	var domains []any
+	for _, name := range indexed("domain-%d", 32) {
+		domains = append(domains, map[string]any{
+			"name": name, "cluster": map[string]any{"type": "UUID", "uuid": nutanixtest.Element}, "subnets": []any{map[string]any{"type": "UUID", "uuid": nutanixtest.Subnet}},
+		})
+	}
+	if err := unstructured.SetNestedSlice(env.Infrastructure, domains, "spec", "platformSpec", "nutanix", "failureDomains"); err != nil {
+		t.Fatal(err)
+	}
+	p := conversion.NewPass(&env, &conversion.Core{Template: true}, "")
+	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"failureDomain": {"name": "domain-7"}}`))
+	conversiontest.Same(t, []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}, p.Errors())
+	if detail := p.Errors()[0].Detail; !strings.HasSuffix(detail, `}}'`) {
+		t.Errorf("the command is cut: %s", detail[len(detail)-100:])
+	}
+}
+
 func indexed(format string, n int) []string {
 	var out []string
 	for i := range n {

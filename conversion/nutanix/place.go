@@ -49,6 +49,9 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	unlisted(p, c)
 }
 
+// longestPatch, in bytes, leaves room in a message for the words before it.
+const longestPatch = 3072
+
 // unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's
 // controller would fail the machine for good. Where the cluster's failure domains lie in objects of their own, this one may be one of them.
 func unlisted(p *pass, c *infraSpec) {
@@ -60,7 +63,7 @@ func unlisted(p *pass, c *infraSpec) {
 	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
 	all = append(all, unlistedDomains(p, c)...)
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": all}})
-	if err != nil || strings.Contains(string(patch), "'") {
+	if err != nil || strings.Contains(string(patch), "'") || len(patch) > longestPatch {
 		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
 	}
 	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch))
