@@ -126,6 +126,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a second disk from an image":      {patch: `{"disks": [` + root + `}, {"autoDelete": true, "sizeGb": 20, "image": "x"}]}`, want: []string{"disks[1].image: FieldValueNotSupported"}},
 		"a second disk of no size":         {patch: `{"disks": [` + root + `}, {"autoDelete": true}]}`, want: []string{"disks[1].sizeGb: FieldValueRequired"}},
 		"a disk smaller than nothing":      {patch: `{"disks": [{"autoDelete": true, "boot": true, "image": "x", "sizeGb": -1}]}`, want: []string{"disks[0].sizeGb: FieldValueInvalid"}},
+		"a type that would not come back":  {patch: `{"disks": [` + root + `}, {"autoDelete": true, "sizeGb": 500, "type": "pd-extreme"}]}`, want: []string{"disks[1].type: FieldValueNotSupported"}},
 		"a scratch disk":                   {patch: `{"disks": [` + root + `}, {"autoDelete": true, "sizeGb": 375, "type": "local-ssd"}]}`, want: []string{"disks[1].type: FieldValueNotSupported"}},
 		"a key":                            {patch: `{"disks": [` + root + `, ` + key(`}}`) + `}]}`},
 		"a key in no key ring":             {patch: `{"disks": [` + root + `, "encryptionKey": {"kmsKey": {"name": "k", "location": "us"}}}]}`, want: []string{"disks[0].encryptionKey.kmsKey.keyRing: FieldValueRequired"}},

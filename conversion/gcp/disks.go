@@ -146,6 +146,8 @@ func typeTo(p *pass, d *disk, v volume) {
 		word = gcpv1.PdStandardDiskType
 	case gcpv1.LocalSsdDiskType:
 		p.Unsupported("type", d.Type, noScratch)
+	default:
+		checkType(p, "type", d.Type)
 	}
 	*v.deviceType() = &word
 }
@@ -167,10 +169,16 @@ func typeFrom(p *pass, v volume, d *disk) {
 		p.Required(path, reason)
 	case *word == gcpv1.LocalSsdDiskType:
 		p.Unsupported(path, string(*word), noScratch)
-	case !slices.Contains(diskTypes, string(*word)):
-		p.Unsupported(path, string(*word), "Machine API takes "+strings.Join(diskTypes, ", "))
 	default:
+		checkType(p, path, string(*word))
 		d.Type = string(*word)
+	}
+}
+
+// checkType: a providerSpec may have another one, written past the webhook or before it, and would not come back.
+func checkType(p *pass, path, word string) {
+	if !slices.Contains(diskTypes, word) {
+		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", "))
 	}
 }
 
@@ -180,7 +188,7 @@ var diskTypes = []string{"pd-standard", "pd-ssd", "pd-balanced", "hyperdisk-bala
 func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
-		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image: leave it out, or keep the machine with Machine API")
+		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without one Cluster API would choose it by itself")

@@ -104,7 +104,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"The one disk that boots is the root disk, the others are additionalDisks, in their order.", bootTo, bootFrom),
 	onDisks(at("disks[].autoDelete"), nil, "Must be true: Cluster API deletes every disk with its instance.", deletionTo, deletionFrom),
 	onDisks(at("disks[].image"), at("image"),
-		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. Any other disk must have none: Cluster API makes those empty.", imageTo, imageFrom),
+		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. Any other disk must have none: Cluster API makes those empty. Machine API's webhook writes one into each disk of a Machine or MachineSet that is created without: remove it there.", imageTo, imageFrom),
 	of.OnlyCAPI("imageFamily", "Machine API has one field for both: say projects/PROJECT/global/images/family/FAMILY in image"),
 	onDisks(at("disks[].sizeGb"), at("rootDeviceSize", "additionalDisks[].size"),
 		"Absent for the root disk is the image's size. Required for any other. Machine API's webhook takes 16 to 65536.", sizeTo, sizeFrom),

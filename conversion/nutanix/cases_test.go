@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -38,6 +39,18 @@ func inCluster(patch string) func(*conversion.Env) {
 		merged, err := jsonpatch.MergePatch(raw, []byte(patch))
 		if err != nil || json.Unmarshal(merged, &e.InfraCluster) != nil {
 			panic(patch) // a test's own constant
+		}
+	}
+}
+
+// inInfrastructure makes the failure domain a of the Infrastructure, in this subnet of that cluster.
+func inInfrastructure(element, subnet string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		err := unstructured.SetNestedSlice(e.Infrastructure, []any{map[string]any{
+			"name": "a", "cluster": map[string]any{"type": "UUID", "uuid": element}, "subnets": []any{map[string]any{"type": "Name", "name": subnet}},
+		}}, "spec", "platformSpec", "nutanix", "failureDomains")
+		if err != nil {
+			panic(err) // a test's own constant
 		}
 	}
 }
@@ -89,9 +102,12 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"memory that is no number":            {patch: `{"memorySize": "much"}`, want: []string{"memorySize: FieldValueInvalid"}},
 		"a system disk of 19Gi":               {patch: `{"systemDiskSize": "19Gi"}`, want: []string{"systemDiskSize: FieldValueNotSupported"}},
 		"two categories":                      {patch: `{"categories": [{"key": "a", "value": "1"}, {"key": "b", "value": "1"}]}`},
+		"the cluster's category":              {patch: `{"categories": [{"key": "kubernetes-io-cluster-lock-7x2k9", "value": "owned"}]}`},
+		"another value of it":                 {patch: `{"categories": [{"key": "kubernetes-io-cluster-lock-7x2k9", "value": "shared"}]}`, want: []string{"categories[0].value: FieldValueNotSupported"}},
 		"a category twice":                    {patch: `{"categories": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}`, want: []string{"categories[1].key: FieldValueNotSupported"}},
 		"half a category":                     {patch: `{"categories": [{"key": "a"}, {"value": "2"}]}`, want: []string{"categories[0].value: FieldValueInvalid", "categories[1].key: FieldValueInvalid"}},
 		"a GPU of each kind":                  {patch: `{"gpus": [{"type": "Name", "name": "x"}, {"type": "DeviceID", "deviceID": 7}]}`},
+		"a GPU with the other name empty":     {patch: `{"gpus": [{"type": "DeviceID", "deviceID": 7, "name": ""}]}`},
 		"a GPU by the other":                  {patch: `{"gpus": [{"type": "Name", "name": "x", "deviceID": 7}, {"type": "DeviceID"}, {"type": "name"}]}`, want: []string{"gpus[0].deviceID: FieldValueInvalid", "gpus[1].deviceID: FieldValueRequired", "gpus[2].type: FieldValueInvalid"}},
 		"a small data disk":                   {patch: disk(`"diskSize": "1M"`), want: []string{"dataDisks[1].diskSize: FieldValueNotSupported"}},
 		"a CDRom on IDE":                      {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"deviceType": "CDRom", "adapterType": "IDE", "deviceIndex": 1}`)},
@@ -117,6 +133,26 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
 		})
+	}
+}
+
+// TestACommandIsWhole: a message is cut where it is long, and the command at its end with it. A cluster may have 32 failure domains.
+func TestACommandIsWhole(t *testing.T) {
+	env := nutanixtest.Kit().Env()
+	var domains []any
+	for _, name := range indexed("domain-%d", 32) {
+		domains = append(domains, map[string]any{
+			"name": name, "cluster": map[string]any{"type": "UUID", "uuid": nutanixtest.Element}, "subnets": []any{map[string]any{"type": "UUID", "uuid": nutanixtest.Subnet}},
+		})
+	}
+	if err := unstructured.SetNestedSlice(env.Infrastructure, domains, "spec", "platformSpec", "nutanix", "failureDomains"); err != nil {
+		t.Fatal(err)
+	}
+	p := conversion.NewPass(&env, &conversion.Core{Template: true}, "")
+	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"failureDomain": {"name": "domain-7"}}`))
+	conversiontest.Same(t, []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}, p.Errors())
+	if detail := p.Errors()[0].Detail; !strings.HasSuffix(detail, `}}'`) {
+		t.Errorf("the command is cut: %s", detail[len(detail)-100:])
 	}
 }
 
@@ -149,6 +185,10 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"where the failure domain is":  {patch: `{"cluster": null, "subnet": null}`, failureDomain: "a", env: inCluster(legacyDomain)},
 		"elsewhere":                    {patch: `{"subnet": [{"type": "name", "name": "x"}]}`, failureDomain: "a", env: inCluster(legacyDomain), want: []string{"subnet: FieldValueNotSupported"}},
 		"another Prism Central":        {patch: `{}`, env: inCluster(`{"spec": {"prismCentral": {"address": "elsewhere"}}}`), want: []string{"cluster: FieldValueNotSupported"}},
+		"a failure domain of both":     {patch: `{}`, template: true, failureDomain: "a", env: inInfrastructure(nutanixtest.Element, "net")},
+		"one of Cluster API alone":     {patch: `{}`, template: true, failureDomain: "a", env: inCluster(legacyDomain), want: []string{"spec.template.spec.failureDomain: FieldValueNotSupported"}},
+		"one that differs in both":     {patch: `{}`, failureDomain: "a", env: inInfrastructure("0005b6f1-8f43-a0f2-02b7-3cecef193713", "other"), want: []string{"cluster: FieldValueNotSupported", "subnet: FieldValueNotSupported"}},
+		"a value of the cluster's own": {patch: `{"additionalCategories": [{"key": "kubernetes-io-cluster-lock-7x2k9", "value": "shared"}]}`, want: []string{"additionalCategories[0].value: FieldValueNotSupported"}},
 		"a category of two values":     {patch: `{"additionalCategories": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}`, want: []string{"additionalCategories[1].key: FieldValueNotSupported"}},
 		"a GPU beyond 32 bits":         {patch: `{"gpus": [{"type": "deviceID", "deviceID": 4294967296}]}`, want: []string{"gpus[0].deviceID: FieldValueNotSupported"}},
 		"a container by name":          {patch: `{"dataDisks": [{"diskSize": "1Gi", "storageConfig": {"storageContainer": {"type": "name", "name": "x"}}}]}`, want: []string{"dataDisks[0].storageConfig.storageContainer.name: FieldValueNotSupported"}},
@@ -185,6 +225,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 func TestAPlaceIsFilledIn(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	inCluster(legacyDomain)(&env)
+	inInfrastructure(nutanixtest.Element, "net")(&env)
 	p := conversion.NewPass(&env, &conversion.Core{FailureDomain: "a"}, "")
 	spec := conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, `{"cluster": null, "subnet": null}`)).(*providerSpec)
 	if len(p.Errors()) > 0 || *spec.Cluster.UUID != nutanixtest.Element || len(spec.Subnets) != 1 || *spec.Subnets[0].Name != "net" || spec.FailureDomain.Name != "a" {

@@ -28,11 +28,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	}
 	var domains []any
 	for _, d := range platform.FailureDomains {
-		subnets := []any{}
-		for _, s := range d.Subnets {
-			subnets = append(subnets, written(s))
-		}
-		domains = append(domains, map[string]any{"name": d.Name, "cluster": written(d.Cluster), "subnets": subnets, "controlPlane": true})
+		domains = append(domains, legacy(d))
 	}
 	spec = map[string]any{
 		"controlPlaneEndpoint": map[string]any{"host": vip, "port": int64(6443)},
@@ -45,6 +41,15 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		spec["failureDomains"] = domains
 	}
 	return spec, "OpenShift makes none. Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then make it"
+}
+
+// legacy is a failure domain of the Infrastructure as a NutanixCluster lists it.
+func legacy(d configv1.NutanixFailureDomain) map[string]any {
+	subnets := []any{}
+	for _, s := range d.Subnets {
+		subnets = append(subnets, written(s))
+	}
+	return map[string]any{"name": d.Name, "cluster": written(d.Cluster), "subnets": subnets, "controlPlane": true}
 }
 
 func written(id configv1.NutanixResourceIdentifier) map[string]any {

@@ -41,7 +41,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// Where it runs.
 	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
 		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"), cluster("spec.prismCentral.address"))...),
-		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. Both sides must speak to the same Prism Central.",
+		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. On the way back they must be those that the Infrastructure gives the domain, and it must list the domain for machines that are yet to be created. Both sides must speak to the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.", providerIDTo, providerIDFrom),
 
@@ -82,7 +82,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "UEFI", ClusterAPI: "uefi"}),
 	of.Iso(identifier("project"), identifier("project"), byEither+" One without a type is none.", projectTo, projectFrom),
 	of.Iso(at("categories[].key", "categories[].value"), at("additionalCategories[].key", "additionalCategories[].value"),
-		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another.", categoriesTo, categoriesFrom),
+		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another. Its value is owned on both sides.", categoriesTo, categoriesFrom),
 	of.Iso(at("gpus[].type", "gpus[].name", "gpus[].deviceID"), at("gpus[].type", "gpus[].name", "gpus[].deviceID"), "Name is name, DeviceID is deviceID.", gpusTo, gpusFrom),
 
 	// The data disks.

@@ -58,20 +58,22 @@ func ownCategory(p *pass) CategoryIdentifier {
 
 func checkCategory(p *pass, key, value string, seen map[string]bool) {
 	const most = 64
-	switch {
+	switch own := ownCategory(p); {
 	case key == "" || len(key) > most:
 		p.Invalid("key", key, "must have 1 to 64 characters")
 	case seen[key]:
 		p.Unsupported("key", key, "Machine API takes a category once: the key is given twice")
 	case value == "" || len(value) > most:
 		p.Invalid("value", value, "must have 1 to 64 characters")
+	case key == own.Key && value != own.Value:
+		p.Differs("value", value, "what Machine API gives every virtual machine", own.Value)
 	}
 	seen[key] = true
 }
 
 func gpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, g := range m.GPUs {
-		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), GPU{Name: g.Name}
+		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), GPU{Name: notEmpty(g.Name)}
 		if g.DeviceID != nil {
 			id := int64(*g.DeviceID)
 			out.DeviceID = &id

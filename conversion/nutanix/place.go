@@ -49,6 +49,9 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	unlisted(p, c)
 }
 
+// longestPatch, in bytes, leaves room in a message for the words before it.
+const longestPatch = 3072
+
 // unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's
 // controller would fail the machine for good. Where the cluster's failure domains lie in objects of their own, this one may be one of them.
 func unlisted(p *pass, c *infraSpec) {
@@ -58,13 +61,29 @@ func unlisted(p *pass, c *infraSpec) {
 		return
 	}
 	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": append(all, map[string]any{
-		"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true,
-	})}})
-	if err != nil || strings.Contains(string(patch), "'") {
+	all = append(all, unlistedDomains(p, c)...)
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": all}})
+	if err != nil || strings.Contains(string(patch), "'") || len(patch) > longestPatch {
 		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
 	}
 	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch))
+}
+
+// unlistedDomains are what the NutanixCluster does not list: all that the Infrastructure has, and the Machine's. A merge patch replaces the list, so
+// that the messages of several failure domains must say the same one: the last patch applied would undo the others.
+func unlistedDomains(p *pass, c *infraSpec) []any {
+	var out []any
+	for _, d := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
+		name, _ := d["name"].(string)
+		_, has := named(p.Env.InfraCluster, name)
+		if there, known := installed(p, name); known && !has {
+			out = append(out, legacy(there))
+		}
+	}
+	if _, known := installed(p, p.Core.FailureDomain); !known {
+		out = append(out, map[string]any{"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true})
+	}
+	return out
 }
 
 func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
@@ -72,6 +91,7 @@ func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if domain := p.Core.FailureDomain; domain != "" {
 		m.FailureDomain = &machinev1.NutanixFailureDomainReference{Name: domain}
 		here = agree(p, "subnet", here)
+		asInstalled(p, here)
 	}
 	speakToOne(p)
 	if here.Cluster == nil {
@@ -123,11 +143,56 @@ func agree(p *pass, subnets string, here place) place {
 	return here
 }
 
+// asInstalled holds a machine that comes back to the failure domain of the Infrastructure: Machine API's controllers put what that says in
+// the place of the machine's own, and create nothing in a failure domain that they do not find there.
+func asInstalled(p *pass, here place) {
+	name := p.Core.FailureDomain
+	there, known := installed(p, name)
+	if !known {
+		if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); said && (p.Core.Template || p.Core.ProviderID == "") {
+			domainPath(p).Unsupported("", name, "Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
+		}
+		return
+	}
+	cluster, subnets := identified(there.Cluster), []ResourceIdentifier{}
+	for _, s := range there.Subnets {
+		subnets = append(subnets, identified(s))
+	}
+	if here.Cluster != nil && !same(*here.Cluster, cluster) {
+		p.Differs("cluster", here.Cluster.String(), "that of the Infrastructure's failure domain "+name, cluster.String())
+	}
+	if len(here.Subnets) > 0 && !slices.EqualFunc(here.Subnets, subnets, same) {
+		p.Differs("subnet", fmt.Sprint(here.Subnets), "those of the Infrastructure's failure domain "+name, fmt.Sprint(subnets))
+	}
+}
+
+// domainPath is where Cluster API has the name of a failure domain.
+func domainPath(p *pass) *pass {
+	if p.Core.Template {
+		return p.Under("spec.template.spec.failureDomain")
+	}
+	return p.Under("spec.failureDomain")
+}
+
+// domains is a list of failure domains, to be read and not to be changed.
+func domains(of map[string]any, path ...string) []map[string]any {
+	said, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+	list, _ := said.([]any)
+	var out []map[string]any
+	for _, d := range list {
+		if content, ok := d.(map[string]any); ok {
+			out = append(out, content)
+		}
+	}
+	return out
+}
+
 // listed finds the Machine's failure domain in the NutanixCluster. Those that lie in objects of their own are not seen.
-func listed(p *pass) (out place, known bool) {
-	domains, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
-	for _, d := range domains {
-		if content, ok := d.(map[string]any); ok && content["name"] == p.Core.FailureDomain {
+func listed(p *pass) (out place, known bool) { return named(p.Env.InfraCluster, p.Core.FailureDomain) }
+
+func named(infraCluster map[string]any, name string) (out place, known bool) {
+	for _, content := range domains(infraCluster, "spec", "failureDomains") {
+		if content["name"] == name {
 			err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out)
 			return out, err == nil
 		}
@@ -137,16 +202,19 @@ func listed(p *pass) (out place, known bool) {
 
 // installed finds a failure domain in the Infrastructure: Machine API's controllers put what that says in the place of the machine's own cluster and subnets.
 func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known bool) {
-	domains, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains")
-	for _, d := range domains {
-		content, ok := d.(map[string]any)
-		if !ok || content["name"] != name || name == "" {
-			continue
+	for _, content := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
+		if content["name"] == name && name != "" {
+			err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out)
+			return out, err == nil
 		}
-		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out)
-		return out, err == nil
 	}
 	return out, false
+}
+
+// identified is an identifier of the Infrastructure in Cluster API's words.
+func identified(id configv1.NutanixResourceIdentifier) ResourceIdentifier {
+	said := ofInfrastructure(id)
+	return ResourceIdentifier{Type: string(said.Type), UUID: said.UUID, Name: said.Name}
 }
 
 // ofInfrastructure is an identifier in the words of a providerSpec.
