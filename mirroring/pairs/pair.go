@@ -295,6 +295,13 @@ func (s *State) InstanceLeft() bool {
 	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
 }
 
+// InstanceHeld reports whether the provider holds what it keeps for the instance: with its finalizer there, the deletion of the object terminates the instance.
+// OpenStack's adds it only when it has looked up all that the server refers to. Without it the object is gone at once, and the instance stays.
+func (s *State) InstanceHeld() bool {
+	o := s.InfraInstance
+	return o != nil && slices.Contains(o.GetFinalizers(), authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind()))
+}
+
 // Marked reports whether an object has the finalizer or the mark of the mirror.
 func (s *State) Marked(o *unstructured.Unstructured) bool {
 	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
