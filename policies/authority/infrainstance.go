@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,8 +34,8 @@ const (
 	InstanceHookOwner      = "poundlock"
 )
 
-// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere makes up another one where the machine
-// asks for it, and for a Windows machine whose name is too long.
+// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere gives it the Machine's, which may refer to a
+// machine of another name, and makes up another one where the machine asks for it, and for a Windows machine whose name is too long.
 func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	var spec struct {
 		NamingStrategy *struct{}
@@ -44,7 +45,26 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 		return true
 	}
 	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
+	if infraMachine.Kind == "VSphereMachine" && slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
+		return false
+	}
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
+}
+
+// KeptForAnother reports whether an object for an instance is not that of this machine of the provider's, by its owner references. Of two Machines that refer to
+// machines of other names, the one's object may have the name of the other's machine.
+func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine string) bool {
+	others := 0
+	for _, ref := range owners {
+		switch {
+		case !OwnsInfraInstance(kind, ref):
+		case ref.Name == infraMachine:
+			return false
+		default:
+			others++
+		}
+	}
+	return others > 0
 }
 
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.

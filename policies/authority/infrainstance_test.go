@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -60,6 +62,48 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 	if got := (Objects{InfraInstance: object("VSphereVM", acts)}).withInfraInstance(Party{}, MachineAPI); got != (Party{}) {
 		t.Errorf("without its machine: %+v", got)
+	}
+}
+
+// vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
+// OpenStackServer that of the OpenStackMachine.
+func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
+	for _, c := range []struct {
+		kind, group, owner string
+		want               bool
+	}{
+		{"VSphereMachine", "cluster.x-k8s.io/v1beta2", "m", true},
+		{"VSphereMachine", "cluster.x-k8s.io/v1beta2", "other", false},
+		{"VSphereMachine", "example.com/v1", "other", true},
+		{"OpenStackMachine", "cluster.x-k8s.io/v1beta2", "other", true},
+	} {
+		o := &policies.Object{TypeMeta: metav1.TypeMeta{Kind: c.kind}, Spec: []byte(`{}`)}
+		o.Metadata.Name = "m"
+		o.Metadata.OwnerReferences = []metav1.OwnerReference{{APIVersion: c.group, Kind: "Machine", Name: c.owner}}
+		if got := InfraInstanceNamedAlike(o); got != c.want {
+			t.Errorf("%s of %s: %t", c.kind, c.owner, got)
+		}
+	}
+}
+
+// Of two objects for instances the one that has the machine's name may be another machine's.
+func TestAnInstancesObjectMayBeAnotherMachines(t *testing.T) {
+	vsphere := func(names ...string) (out []metav1.OwnerReference) {
+		for _, name := range names {
+			out = append(out, metav1.OwnerReference{Kind: "VSphereMachine", Name: name})
+		}
+		return out
+	}
+	for about, c := range map[string]struct {
+		owners []metav1.OwnerReference
+		want   bool
+	}{
+		"no owner yet": {nil, false}, "its machine's": {vsphere("m"), false}, "another machine's": {vsphere("other"), true}, "both machines'": {vsphere("other", "m"), false},
+		"an owner of another kind": {[]metav1.OwnerReference{{Kind: "ConfigMap", Name: "other"}}, false},
+	} {
+		if got := KeptForAnother("VSphereVM", c.owners, "m"); got != c.want {
+			t.Errorf("%s: %t", about, got)
+		}
 	}
 }
 
