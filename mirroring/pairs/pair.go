@@ -44,7 +44,7 @@ type State struct {
 	MachineAPI, Core, Infra *unstructured.Unstructured
 	// InfraInstance is what the provider keeps for the instance beside Infra.
 	InfraInstance *unstructured.Unstructured
-	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance.
+	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance, and has no definition of it.
 	InstancesUnserved bool
 	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; Used has the names
 	// of those templates, of all, that something refers to. Used is nil where no template needs the question.
@@ -355,6 +355,14 @@ func (s *State) MirrorSide() policies.Side {
 func (s *State) Lacks(kind schema.GroupVersionKind) {
 	if s.Unserved.Empty() && kind != InfrastructureKind {
 		s.Unserved = kind
+	}
+}
+
+// LacksInstances notes that the API server does not serve the kind of InfraInstance. Where its definition exists, the objects may exist in another version, and the
+// pair waits: nothing follows from their absence. Otherwise the provider has no such kind.
+func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
+	if s.InstancesUnserved = !defined; defined {
+		s.Lacks(kind)
 	}
 }
 
