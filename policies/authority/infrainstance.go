@@ -112,3 +112,12 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 	}
 	return both
 }
+
+// leftForInstance is the provider's party where its machine is gone and what it kept for the instance is left: that one acts on, and the mirror makes another machine
+// of the name that owns it. The collector deletes it, which is nothing to wait for: once it is paused it terminates nothing, and the mirror lets it go.
+func (o Objects) leftForInstance() Party {
+	left := party(o.InfraInstance, Condition{}, "")
+	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
+	left.Deleting = false
+	return left
+}

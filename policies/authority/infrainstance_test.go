@@ -65,6 +65,44 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 }
 
+// A move to Machine API may begin where somebody has deleted the provider's machine. What it kept for the instance may be left, and acts on: it is paused first, also
+// where it is being deleted, as the collector does.
+func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
+	read := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	machine, _ := KindNamed("Machine")
+	const told, stands = `"annotations": {"cluster.x-k8s.io/paused": "true"}`, `"status": {"conditions": [{"type": "Paused", "status": "True"}]}`
+	for _, c := range []struct {
+		about, metadata, status string
+		want                    Action
+		on                      Who
+		reason                  string
+	}{
+		{"there is none", "none", ``, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+		{"it acts", `"labels": {}`, `"status": {}`, Pause, WhoInfra, ReasonPausing},
+		{"it acts, and is being deleted", `"deletionTimestamp": "2026-11-26T00:00:00Z"`, `"status": {}`, Pause, WhoInfra, ReasonPausing},
+		{"it has not acknowledged its pause", told, `"status": {}`, Wait, WhoInfra, ReasonNotPaused},
+		{"it stands still", told, stands, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+		{"the same, while it is being deleted", told + `, "deletionTimestamp": "2026-11-26T00:00:00Z"`, stands, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+	} {
+		o := Objects{Kind: machine, Enabled: true,
+			MachineAPI: read(`{"metadata": {"name": "m", "generation": 1}, "spec": {"authoritativeAPI": "MachineAPI", "providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating",
+				"synchronizedAPI": "ClusterAPI", "synchronizedGeneration": 1, "conditions": [{"type": "Synchronized", "status": "True"}]}}`),
+			ClusterAPI: read(`{"metadata": {"name": "m", "generation": 1, "finalizers": ["machine.cluster.x-k8s.io"], ` + told + `}, "spec": {"providerID": "vsphere://1"}, ` + stands + `}`)}
+		if c.metadata != "none" {
+			o.InfraInstance = read(`{"kind": "VSphereVM", "metadata": {"name": "m", ` + c.metadata + `}, ` + c.status + `}`)
+		}
+		if got := Next(o.State()); got.Action != c.want || got.On != c.on || got.Reason != c.reason {
+			t.Errorf("%s: %s on %b (%s), want %s on %b (%s): %s", c.about, got.Action, got.On, got.Reason, c.want, c.on, c.reason, got.Message)
+		}
+	}
+}
+
 // vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
 // OpenStackServer that of the OpenStackMachine.
 func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
