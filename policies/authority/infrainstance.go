@@ -121,3 +121,23 @@ func (o Objects) leftForInstance() Party {
 	left.Deleting = false
 	return left
 }
+
+// keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's
+// says it in its spec, where a person or a backup may have it from.
+func (o Objects) keptForOtherInstance(id string) bool {
+	var spec struct {
+		BiosUUID string `json:"biosUUID"`
+	}
+	if o.InfraInstance == nil {
+		return false
+	}
+	_ = json.Unmarshal(orNull(o.InfraInstance.Spec), &spec) // what cannot be read names none
+	return spec.BiosUUID != "" && InstanceKey("vsphere://"+spec.BiosUUID) != InstanceKey(id)
+}
+
+// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine cannot move.
+// It is paused, so its deletion terminates nothing.
+func keepsOther(c policies.Change) bool {
+	id := providerID(c.Facts.Twin)
+	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
+}

@@ -103,6 +103,32 @@ func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 	}
 }
 
+// vSphere's provider acts on the virtual machine that a VSphereVM names. One that a person made, or that was restored from a backup of an earlier Machine of the name,
+// may name another than the Machine's.
+func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
+	machine, _ := KindNamed("Machine")
+	object := func(spec, status string) *policies.Object {
+		return &policies.Object{Spec: []byte(spec), Status: []byte(status)}
+	}
+	for _, c := range []struct {
+		kept string
+		want Instance
+	}{
+		{``, InstanceKnown}, {`{}`, InstanceKnown}, {`{"biosUUID": "4210-A"}`, InstanceKnown}, {`{"biosUUID": "4210-b"}`, InstanceUnknown},
+	} {
+		o := Objects{Kind: machine, MachineAPI: object(`{"providerID": "vsphere://4210-a"}`, `{}`), ClusterAPI: object(`{"providerID": "vsphere://4210-a"}`, `{}`),
+			Infra: object(`{"providerID": "vsphere://4210-a"}`, `{"ready": true}`)}
+		if c.kept != "" {
+			o.InfraInstance = object(c.kept, `{}`)
+		}
+		for _, source := range []API{MachineAPI, ClusterAPI} {
+			if got := o.instance(source, Shape{Phase: "Running"}); got != c.want {
+				t.Errorf("%s, from %s: %d, want %d", c.kept, source, got, c.want)
+			}
+		}
+	}
+}
+
 // vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
 // OpenStackServer that of the OpenStackMachine.
 func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
