@@ -20,18 +20,19 @@ import (
 )
 
 // InfraInstance reads what a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. Only where it need not have the
-// machine's name are all of its kind looked at.
+// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at.
 func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, infraMachine *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
 	err := from.Get(ctx, client.ObjectKeyFromObject(infraMachine), o)
-	if err == nil {
+	alike := namedAlike(infraMachine)
+	if err == nil && (alike || !authority.KeptForAnother(kind.Kind, o.GetOwnerReferences(), infraMachine.GetName())) {
 		return o, nil
 	}
 	if served.Missing(err) || client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, infraMachine.GetName(), err)
 	}
-	if namedAlike(infraMachine) {
+	if alike {
 		return nil, nil
 	}
 	all := &unstructured.UnstructuredList{}
@@ -50,5 +51,7 @@ func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVer
 
 func namedAlike(infraMachine *unstructured.Unstructured) bool {
 	spec, err := json.Marshal(infraMachine.Object["spec"])
-	return err != nil || authority.InfraInstanceNamedAlike(&policies.Object{Spec: spec})
+	o := &policies.Object{TypeMeta: metav1.TypeMeta{Kind: infraMachine.GetKind()}, Spec: spec}
+	o.Metadata.Name, o.Metadata.OwnerReferences = infraMachine.GetName(), infraMachine.GetOwnerReferences()
+	return err != nil || authority.InfraInstanceNamedAlike(o)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -82,6 +84,28 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		s.MachineAPI = s.MachineAPI.DeepCopy()
 		if again := Next(s, now); again != nil {
 			t.Errorf("%s: says it again", c.sentence)
+		}
+	}
+}
+
+// That what a provider keeps for instances is not served in the version that Poundlock reads proves that there is none only where its definition does not exist. In
+// another version there may be one for each instance, as after an upgrade of the provider, or the provider is about to make it.
+func TestInstancesThatAreNotServed(t *testing.T) {
+	for defined, want := range map[bool]string{true: "patchStatus Machine ProviderNotInstalled", false: "patch Machine InstanceHookRemoved"} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("OpenStack")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}}
+		s.LacksInstances(platform.InfraInstance.GroupVersionKind, defined)
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: ClusterAPI}}`)
+		s.MachineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+authority.InstanceHookAnnotation+`: poundlock}}}`)
+		s.Infra = mirroringtest.Object(t, `{metadata: {name: m}}`)
+		got := ""
+		if w := Next(s, time.Unix(0, 0)); w != nil {
+			got = string(w.Verb) + " " + w.Object.GetKind() + " " + w.Reason
+		}
+		if got != want {
+			t.Errorf("defined %t: %q, want %q", defined, got, want)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("binds-an-instance", binds),
 		},
 		{
-			// The provider's own requests do not come here.
+			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
 		},

@@ -145,10 +145,16 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if w := s.ReleaseInfraInstance(); w != nil {
 		return w // before the machine that owns it: afterwards nothing leads to it
 	}
-	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating {
+	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating || s.endsInstance() {
 		return nil
 	}
 	return releasePaused(infra)
+}
+
+// endsInstance reports whether the end of the provider's machine would be that of an instance which Machine API runs: the collector then deletes what is kept for
+// the instance, and that one's controller is not paused. The handoff pauses it.
+func (s Deletion) endsInstance() bool {
+	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
 // Replace deletes the provider's machine of a mirror that the API server refuses to change: providers let nobody change most of it, and Machine API's own webhook may
@@ -158,7 +164,7 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
 	}
-	if shape := s.Shape(); shape.Current != authority.MachineAPI || shape.Requested != authority.MachineAPI || !s.idle(s.Infra) || !pairs.IsPaused(s.Infra) || !pairs.IsPaused(s.Core) {
+	if shape := s.Shape(); shape.Current != authority.MachineAPI || shape.Requested != authority.MachineAPI || !s.idle(s.Infra) || !pairs.IsPaused(s.Infra) || !pairs.IsPaused(s.Core) || s.endsInstance() {
 		return nil
 	}
 	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core, s.Infra} {
@@ -190,13 +196,25 @@ func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 
 // endInfraInstance deletes what a provider keeps for an instance, and lets it go. The instance stays: its controller is paused, and Machine API authoritative.
 func (s Deletion) endInfraInstance(cause string) *pairs.Write {
-	if s.InfraInstance == nil || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating || !pairs.IsPaused(s.InfraInstance) {
+	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating || !pairs.IsPaused(s.InfraInstance) {
 		return nil
 	}
 	if pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
 		return releasePaused(s.InfraInstance)
 	}
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
+}
+
+// instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has gone, by
+// its Machine's. A stranger's has an instance of its own, which its controller terminates once somebody unpauses it.
+func (s Deletion) instanceIsOurs() bool {
+	switch {
+	case s.Infra != nil:
+		return s.IsMirror(s.Infra)
+	case s.Core != nil:
+		return s.IsMirror(s.Core)
+	}
+	return true
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.

@@ -153,6 +153,82 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 	}
 }
 
+// What is kept for the instance of somebody else's machine is theirs, also where it has the mirror's name, is paused, and goes: their controller is to terminate that.
+func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
+	const (
+		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+		paused = `cluster.x-k8s.io/paused: ""`
+		mirror = `poundlock.openshift.io/mirror-of: Machine/m, `
+	)
+	for _, c := range []struct{ about, machineAPI, core, infra, instance, want string }{
+		{"the mirror's, by the collector", ``, mirror, mirror, going, "patch VSphereVM"},
+		{"a stranger's, by the collector", ``, ``, ``, going, ""},
+		{"a stranger's, when the Machine API object goes", going, ``, ``, ``, ""},
+		{"a stranger's whose machine has gone", ``, ``, "gone", going, ""},
+		{"the mirror's whose machine has gone", ``, mirror, "gone", going, "patch VSphereVM"},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {providerID: "vsphere://1"}, status: {authoritativeAPI: MachineAPI}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.core+paused+`}}, spec: {providerID: "vsphere://2", infrastructureRef: {name: m}}}`)
+		if c.infra != "gone" {
+			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {`+c.infra+paused+`}}, spec: {providerID: "vsphere://2"}}`)
+		}
+		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+paused+`}}}`)
+		s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
+		kinds(s)
+		got := ""
+		if w := Of(s).leftoverInfra(); w != nil {
+			got = string(w.Verb) + " " + w.Object.GetKind()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.about, got, c.want)
+		}
+	}
+}
+
+// The collector deletes what is kept for an instance when its machine has gone, and its controller terminates the instance unless it is paused by then. So a
+// machine waits until it is.
+func TestAMachineIsNotLetGoBeforeWhatItOwnsIsPaused(t *testing.T) {
+	const paused = `cluster.x-k8s.io/paused: "true"`
+	for _, c := range []struct{ about, machineAPI, infra, instance, want, replaced string }{
+		{"nothing is kept", ``, paused, "none", "patch VSphereMachine", "delete VSphereMachine"},
+		{"it is paused, and goes first", ``, paused, paused, "delete VSphereVM", "delete VSphereMachine"},
+		{"it acts: Machine API runs the instance", ``, paused, ``, "", ""},
+		{"it acts, and Machine API has terminated the instance", `deletionTimestamp: "2026-11-21T17:00:00Z", `, paused, ``, "patch VSphereMachine", ""},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+paused+`}}}`)
+		machine := func(going string) *unstructured.Unstructured {
+			return mirroringtest.Object(t, `{metadata: {name: m, uid: u, `+going+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+c.infra+`}}}`)
+		}
+		if c.instance != "none" {
+			s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+c.instance+`}}}`)
+			s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
+		}
+		does := func(w *pairs.Write) string {
+			if w == nil {
+				return ""
+			}
+			return string(w.Verb) + " " + w.Object.GetKind()
+		}
+		s.Infra = machine(`deletionTimestamp: "2026-11-21T17:00:00Z", `)
+		kinds(s)
+		if got := does(Of(s).ReleaseInfra(s.Infra)); got != c.want {
+			t.Errorf("%s: let go by %q, want %q", c.about, got, c.want)
+		}
+		s.Infra = machine(``)
+		kinds(s)
+		if got := does(Of(s).Replace(&pairs.Write{Verb: pairs.Apply, Object: s.Infra})); got != c.replaced {
+			t.Errorf("%s: replaced by %q, want %q", c.about, got, c.replaced)
+		}
+	}
+}
+
 func kinds(s *pairs.State) {
 	if s.MachineAPI != nil {
 		s.MachineAPI.SetGroupVersionKind(s.Kind.MachineAPIGVK())

@@ -8,7 +8,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// InstanceHook removes Poundlock's hook from a Machine that Cluster API is authoritative for, once the provider has its object for the instance and will
+// InstanceHook removes Poundlock's hook from a Machine that Cluster API is authoritative for, once the provider holds its object for the instance and will
 // terminate that with the Machine. It goes as well where nobody will make that object any more: the provider's machine is being deleted or is gone, or the
 // kind of the object is not served.
 func InstanceHook(s *pairs.State) *pairs.Write {
@@ -18,7 +18,7 @@ func InstanceHook(s *pairs.State) *pairs.Write {
 	if _, held := s.Core.GetAnnotations()[authority.InstanceHookAnnotation]; !held {
 		return nil
 	}
-	if s.InfraInstance == nil && !s.InstancesUnserved && pairs.PresenceOf(s.Infra) == authority.Present {
+	if !s.InstanceHeld() && !s.InstancesUnserved && pairs.PresenceOf(s.Infra) == authority.Present {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "InstanceHookRemoved",

@@ -21,6 +21,7 @@ func TestAMachineWaitsUntilItsProviderKnowsItsInstance(t *testing.T) {
 		hooked  = `annotations: {` + authority.InstanceHookAnnotation + `: poundlock}`
 		leaving = `deletionTimestamp: "2026-11-26T00:00:00Z", finalizers: [a]`
 		there   = `{metadata: {name: m}}`
+		held    = `{metadata: {name: m, finalizers: [openstackserver.infrastructure.cluster.x-k8s.io]}}`
 	)
 	for _, c := range []struct {
 		about, machineAPI, core, infra, instance string
@@ -29,14 +30,16 @@ func TestAMachineWaitsUntilItsProviderKnowsItsInstance(t *testing.T) {
 		{"the provider has no object yet", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, ``, false, false},
 		{"nor while the Machine is deleted", `{status: {authoritativeAPI: ClusterAPI}}`, hooked + ", " + leaving, there, ``, false, false},
 		{"nor without a Machine of Machine API's", ``, hooked, there, ``, false, false},
-		{"it has one", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, there, false, true},
-		{"it has one while the Machine is deleted", `{status: {authoritativeAPI: ClusterAPI}}`, hooked + ", " + leaving, there, there, false, true},
-		{"and without a Machine of Machine API's", ``, hooked, there, there, false, true},
+		{"it has one", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, held, false, true},
+		{"it has one, and does not hold it: deleted now, the object would leave the instance behind", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, there, false, false},
+		{"somebody else holds it", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, `{metadata: {name: m, finalizers: [example.com/mine]}}`, false, false},
+		{"it has one while the Machine is deleted", `{status: {authoritativeAPI: ClusterAPI}}`, hooked + ", " + leaving, there, held, false, true},
+		{"and without a Machine of Machine API's", ``, hooked, there, held, false, true},
 		{"the provider's machine is being deleted itself", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, `{metadata: {name: m, ` + leaving + `}}`, ``, false, true},
 		{"it is gone", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, ``, ``, false, true},
 		{"the kind is not served", `{status: {authoritativeAPI: ClusterAPI}}`, hooked, there, ``, true, true},
-		{"no hook", `{status: {authoritativeAPI: ClusterAPI}}`, `labels: {a: b}`, there, there, false, false},
-		{"Machine API is authoritative: the mirror sees to it", `{status: {authoritativeAPI: MachineAPI}}`, hooked, there, there, false, false},
+		{"no hook", `{status: {authoritativeAPI: ClusterAPI}}`, `labels: {a: b}`, there, held, false, false},
+		{"Machine API is authoritative: the mirror sees to it", `{status: {authoritativeAPI: MachineAPI}}`, hooked, there, held, false, false},
 	} {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("OpenStack")
@@ -45,6 +48,9 @@ func TestAMachineWaitsUntilItsProviderKnowsItsInstance(t *testing.T) {
 			if text != "" {
 				*o = mirroringtest.Object(t, text)
 			}
+		}
+		if s.InfraInstance != nil {
+			s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
 		}
 		s.Core = mirroringtest.Object(t, `{metadata: {name: m, `+c.core+`}}`)
 		w := InstanceHook(s)

@@ -44,7 +44,7 @@ type State struct {
 	MachineAPI, Core, Infra *unstructured.Unstructured
 	// InfraInstance is what the provider keeps for the instance beside Infra.
 	InfraInstance *unstructured.Unstructured
-	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance.
+	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance, and has no definition of it.
 	InstancesUnserved bool
 	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; Used has the names
 	// of those templates, of all, that something refers to. Used is nil where no template needs the question.
@@ -295,6 +295,13 @@ func (s *State) InstanceLeft() bool {
 	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
 }
 
+// InstanceHeld reports whether the provider holds what it keeps for the instance: with its finalizer there, the deletion of the object terminates the instance.
+// OpenStack's adds it only when it has looked up all that the server refers to. Without it the object is gone at once, and the instance stays.
+func (s *State) InstanceHeld() bool {
+	o := s.InfraInstance
+	return o != nil && slices.Contains(o.GetFinalizers(), authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind()))
+}
+
 // Marked reports whether an object has the finalizer or the mark of the mirror.
 func (s *State) Marked(o *unstructured.Unstructured) bool {
 	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
@@ -348,6 +355,14 @@ func (s *State) MirrorSide() policies.Side {
 func (s *State) Lacks(kind schema.GroupVersionKind) {
 	if s.Unserved.Empty() && kind != InfrastructureKind {
 		s.Unserved = kind
+	}
+}
+
+// LacksInstances notes that the API server does not serve the kind of InfraInstance. Where its definition exists, the objects may exist in another version, and the
+// pair waits: nothing follows from their absence. Otherwise the provider has no such kind.
+func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
+	if s.InstancesUnserved = !defined; defined {
+		s.Lacks(kind)
 	}
 }
 

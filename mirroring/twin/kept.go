@@ -51,10 +51,10 @@ func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
 }
 
-// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and has not yet
-// (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once there is one. Paused, nobody acts by it.
+// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and does not hold one yet
+// (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once it does. Paused, nobody acts by it.
 func (s Twin) hold(want, infra *unstructured.Unstructured) {
-	if s.Env.Platform.InfraInstance.Empty() || s.InfraInstance != nil || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
+	if s.Env.Platform.InfraInstance.Empty() || s.InstanceHeld() || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
 		s.Source() != authority.MachineAPI || pairs.Nested(want, "spec", "providerID") == "" || s.keptSpec(want, infra) != nil {
 		return
 	}

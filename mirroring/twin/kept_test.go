@@ -61,28 +61,34 @@ func TestAnInstanceIsKeptBeforeItsMachineMoves(t *testing.T) {
 
 // Where the provider is to make the object for an instance that Machine API runs, the mirror holds Cluster API's Machine until it has.
 func TestAMirrorHoldsItsMachineForTheProvider(t *testing.T) {
-	const id = `providerID: "openstack:///4210-1"`
+	const (
+		id   = `providerID: "openstack:///4210-1"`
+		held = `finalizers: [openstackserver.infrastructure.cluster.x-k8s.io]`
+	)
 	for _, c := range []struct {
 		about, platform, status, spec, infra string
-		known, unserved, held                bool
+		known                                string
+		unserved, held                       bool
 	}{
-		{"OpenStack", "OpenStack", "MachineAPI", id, id, false, false, true},
-		{"the provider has the object", "OpenStack", "MachineAPI", id, id, true, false, false},
-		{"its kind is not served", "OpenStack", "MachineAPI", id, id, false, true, false},
-		{"no instance: with the hook the provider would make one", "OpenStack", "MachineAPI", ``, ``, false, false, false},
-		{"Cluster API is authoritative", "OpenStack", "ClusterAPI", id, id, false, false, false},
-		{"on vSphere the mirror makes the object", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1"`, `providerID: "vsphere://4210-1"`, false, false, false},
-		{"but in a failure domain", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1", failureDomain: fd`, `providerID: "vsphere://4210-1"`, false, false, true},
-		{"nor for Windows", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1"`, `providerID: "vsphere://4210-1", os: Windows`, false, false, true},
-		{"a platform without such objects", "AWS", "MachineAPI", `providerID: "aws:///a/i-1"`, `providerID: "aws:///a/i-1"`, false, false, false},
+		{"OpenStack", "OpenStack", "MachineAPI", id, id, ``, false, true},
+		{"the provider holds the object", "OpenStack", "MachineAPI", id, id, held, false, false},
+		{"the provider has made the object, and does not hold it yet", "OpenStack", "MachineAPI", id, id, `labels: {a: b}`, false, true},
+		{"its kind is not served", "OpenStack", "MachineAPI", id, id, ``, true, false},
+		{"no instance: with the hook the provider would make one", "OpenStack", "MachineAPI", ``, ``, ``, false, false},
+		{"Cluster API is authoritative", "OpenStack", "ClusterAPI", id, id, ``, false, false},
+		{"on vSphere the mirror makes the object", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1"`, `providerID: "vsphere://4210-1"`, ``, false, false},
+		{"but in a failure domain", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1", failureDomain: fd`, `providerID: "vsphere://4210-1"`, ``, false, true},
+		{"nor for Windows", "VSphere", "MachineAPI", `providerID: "vsphere://4210-1"`, `providerID: "vsphere://4210-1", os: Windows`, ``, false, true},
+		{"a platform without such objects", "AWS", "MachineAPI", `providerID: "aws:///a/i-1"`, `providerID: "aws:///a/i-1"`, ``, false, false},
 	} {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For(c.platform)
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, InstancesUnserved: c.unserved}
 		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m}, status: {authoritativeAPI: `+c.status+`}}`)
 		s.Cluster = mirroringtest.Object(t, `{metadata: {name: c}}`)
-		if c.known {
-			s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m}}`)
+		if c.known != "" {
+			s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.known+`}}`)
+			s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
 		}
 		converted := mirroringtest.Object(t, `{spec: {`+c.spec+`}}`)
 		infra := mirroringtest.Object(t, `{metadata: {name: m}, spec: {`+c.infra+`}}`)

@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,8 +34,8 @@ const (
 	InstanceHookOwner      = "poundlock"
 )
 
-// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere makes up another one where the machine
-// asks for it, and for a Windows machine whose name is too long.
+// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere gives it the Machine's, which may refer to a
+// machine of another name, and makes up another one where the machine asks for it, and for a Windows machine whose name is too long.
 func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	var spec struct {
 		NamingStrategy *struct{}
@@ -44,7 +45,26 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 		return true
 	}
 	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
+	if infraMachine.Kind == "VSphereMachine" && slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
+		return false
+	}
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
+}
+
+// KeptForAnother reports whether an object for an instance is not that of this machine of the provider's, by its owner references. Of two Machines that refer to
+// machines of other names, the one's object may have the name of the other's machine.
+func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine string) bool {
+	others := 0
+	for _, ref := range owners {
+		switch {
+		case !OwnsInfraInstance(kind, ref):
+		case ref.Name == infraMachine:
+			return false
+		default:
+			others++
+		}
+	}
+	return others > 0
 }
 
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
@@ -91,4 +111,33 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 		}
 	}
 	return both
+}
+
+// leftForInstance is the provider's party where its machine is gone and what it kept for the instance is left: that one acts on, and the mirror makes another machine
+// of the name that owns it. The collector deletes it, which is nothing to wait for: once it is paused it terminates nothing, and the mirror lets it go.
+func (o Objects) leftForInstance() Party {
+	left := party(o.InfraInstance, Condition{}, "")
+	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
+	left.Deleting = false
+	return left
+}
+
+// keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's
+// says it in its spec, where a person or a backup may have it from.
+func (o Objects) keptForOtherInstance(id string) bool {
+	var spec struct {
+		BiosUUID string `json:"biosUUID"`
+	}
+	if o.InfraInstance == nil {
+		return false
+	}
+	_ = json.Unmarshal(orNull(o.InfraInstance.Spec), &spec) // what cannot be read names none
+	return spec.BiosUUID != "" && InstanceKey("vsphere://"+spec.BiosUUID) != InstanceKey(id)
+}
+
+// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine cannot move.
+// It is paused, so its deletion terminates nothing.
+func keepsOther(c policies.Change) bool {
+	id := providerID(c.Facts.Twin)
+	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -60,6 +62,112 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 	if got := (Objects{InfraInstance: object("VSphereVM", acts)}).withInfraInstance(Party{}, MachineAPI); got != (Party{}) {
 		t.Errorf("without its machine: %+v", got)
+	}
+}
+
+// A move to Machine API may begin where somebody has deleted the provider's machine. What it kept for the instance may be left, and acts on: it is paused first, also
+// where it is being deleted, as the collector does.
+func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
+	read := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	machine, _ := KindNamed("Machine")
+	const told, stands = `"annotations": {"cluster.x-k8s.io/paused": "true"}`, `"status": {"conditions": [{"type": "Paused", "status": "True"}]}`
+	for _, c := range []struct {
+		about, metadata, status string
+		want                    Action
+		on                      Who
+		reason                  string
+	}{
+		{"there is none", "none", ``, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+		{"it acts", `"labels": {}`, `"status": {}`, Pause, WhoInfra, ReasonPausing},
+		{"it acts, and is being deleted", `"deletionTimestamp": "2026-11-26T00:00:00Z"`, `"status": {}`, Pause, WhoInfra, ReasonPausing},
+		{"it has not acknowledged its pause", told, `"status": {}`, Wait, WhoInfra, ReasonNotPaused},
+		{"it stands still", told, stands, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+		{"the same, while it is being deleted", told + `, "deletionTimestamp": "2026-11-26T00:00:00Z"`, stands, AddFinalizer, WhoMachineAPI, ReasonHandingOver},
+	} {
+		o := Objects{Kind: machine, Enabled: true,
+			MachineAPI: read(`{"metadata": {"name": "m", "generation": 1}, "spec": {"authoritativeAPI": "MachineAPI", "providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating",
+				"synchronizedAPI": "ClusterAPI", "synchronizedGeneration": 1, "conditions": [{"type": "Synchronized", "status": "True"}]}}`),
+			ClusterAPI: read(`{"metadata": {"name": "m", "generation": 1, "finalizers": ["machine.cluster.x-k8s.io"], ` + told + `}, "spec": {"providerID": "vsphere://1"}, ` + stands + `}`)}
+		if c.metadata != "none" {
+			o.InfraInstance = read(`{"kind": "VSphereVM", "metadata": {"name": "m", ` + c.metadata + `}, ` + c.status + `}`)
+		}
+		if got := Next(o.State()); got.Action != c.want || got.On != c.on || got.Reason != c.reason {
+			t.Errorf("%s: %s on %b (%s), want %s on %b (%s): %s", c.about, got.Action, got.On, got.Reason, c.want, c.on, c.reason, got.Message)
+		}
+	}
+}
+
+// vSphere's provider acts on the virtual machine that a VSphereVM names. One that a person made, or that was restored from a backup of an earlier Machine of the name,
+// may name another than the Machine's.
+func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
+	machine, _ := KindNamed("Machine")
+	object := func(spec, status string) *policies.Object {
+		return &policies.Object{Spec: []byte(spec), Status: []byte(status)}
+	}
+	for _, c := range []struct {
+		kept string
+		want Instance
+	}{
+		{``, InstanceKnown}, {`{}`, InstanceKnown}, {`{"biosUUID": "4210-A"}`, InstanceKnown}, {`{"biosUUID": "4210-b"}`, InstanceUnknown},
+	} {
+		o := Objects{Kind: machine, MachineAPI: object(`{"providerID": "vsphere://4210-a"}`, `{}`), ClusterAPI: object(`{"providerID": "vsphere://4210-a"}`, `{}`),
+			Infra: object(`{"providerID": "vsphere://4210-a"}`, `{"ready": true}`)}
+		if c.kept != "" {
+			o.InfraInstance = object(c.kept, `{}`)
+		}
+		for _, source := range []API{MachineAPI, ClusterAPI} {
+			if got := o.instance(source, Shape{Phase: "Running"}); got != c.want {
+				t.Errorf("%s, from %s: %d, want %d", c.kept, source, got, c.want)
+			}
+		}
+	}
+}
+
+// vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
+// OpenStackServer that of the OpenStackMachine.
+func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
+	for _, c := range []struct {
+		kind, group, owner string
+		want               bool
+	}{
+		{"VSphereMachine", "cluster.x-k8s.io/v1beta2", "m", true},
+		{"VSphereMachine", "cluster.x-k8s.io/v1beta2", "other", false},
+		{"VSphereMachine", "example.com/v1", "other", true},
+		{"OpenStackMachine", "cluster.x-k8s.io/v1beta2", "other", true},
+	} {
+		o := &policies.Object{TypeMeta: metav1.TypeMeta{Kind: c.kind}, Spec: []byte(`{}`)}
+		o.Metadata.Name = "m"
+		o.Metadata.OwnerReferences = []metav1.OwnerReference{{APIVersion: c.group, Kind: "Machine", Name: c.owner}}
+		if got := InfraInstanceNamedAlike(o); got != c.want {
+			t.Errorf("%s of %s: %t", c.kind, c.owner, got)
+		}
+	}
+}
+
+// Of two objects for instances the one that has the machine's name may be another machine's.
+func TestAnInstancesObjectMayBeAnotherMachines(t *testing.T) {
+	vsphere := func(names ...string) (out []metav1.OwnerReference) {
+		for _, name := range names {
+			out = append(out, metav1.OwnerReference{Kind: "VSphereMachine", Name: name})
+		}
+		return out
+	}
+	for about, c := range map[string]struct {
+		owners []metav1.OwnerReference
+		want   bool
+	}{
+		"no owner yet": {nil, false}, "its machine's": {vsphere("m"), false}, "another machine's": {vsphere("other"), true}, "both machines'": {vsphere("other", "m"), false},
+		"an owner of another kind": {[]metav1.OwnerReference{{Kind: "ConfigMap", Name: "other"}}, false},
+	} {
+		if got := KeptForAnother("VSphereVM", c.owners, "m"); got != c.want {
+			t.Errorf("%s: %t", about, got)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func NoInstanceToken(current API, since time.Time) string {
 // instance reads what the objects prove. The source's proof decides: the target has paused, and had no say before.
 func (o Objects) instance(source API, shape Shape) Instance {
 	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
-	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine); {
+	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
 	case !o.Kind.InfraActs():
 		return InstanceKnown
 	case len(o.Holders) > 0:

@@ -104,10 +104,10 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else.
+// denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else. Others may delete what keeps a Machine from moving.
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	path := field.NewPath("metadata", "name")
-	if Granted(c, path.String(), Deletes) || strange(c) {
+	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))

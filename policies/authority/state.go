@@ -117,7 +117,8 @@ func (o Objects) State() State {
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)
-	if o.withoutInfra(s) {
+	without := o.withoutInfra(s)
+	if without && o.InfraInstance == nil {
 		s.InfraActs = false
 	}
 	for _, u := range o.Uncounted {
@@ -127,12 +128,15 @@ func (o Objects) State() State {
 			s.Uncounted |= WhoClusterAPI
 		}
 	}
-	if s.InfraActs {
+	switch {
+	case s.InfraActs && without:
+		s.Infra = o.leftForInstance()
+	case s.InfraActs:
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
 		s.Infra.Acknowledged = infraAcknowledged(o.Infra, o.InfraPausedLately)
 		s.Infra = o.withInfraInstance(s.Infra, s.Current)
 		s.InfraNamesInstance = providerID(o.Infra) != ""
-	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
+	case o.Infra.HasAnnotation(MirrorAnnotation):
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source())

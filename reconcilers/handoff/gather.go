@@ -74,7 +74,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
 		return err
 	}
-	if err := r.readInfraInstance(ctx, from, p); err != nil {
+	if err := r.readInfraInstance(ctx, from, p, kind, name); err != nil {
 		return err
 	}
 	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,14 +37,17 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that.
-func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair) error {
-	if p.infra == nil || !p.kind.InfraActs() {
+// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone before it.
+func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
+	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
+	if kind.Kind == "" || !p.kind.InfraActs() {
 		return nil
 	}
-	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(p.infra.GetKind())}
-	if kind.Kind == "" {
-		return nil
+	infra := p.infra
+	if infra == nil {
+		infra = &unstructured.Unstructured{}
+		infra.SetNamespace(p.core.GetNamespace())
+		infra.SetName(name)
 	}
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -53,7 +57,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		if err := r.follow(version); err != nil {
 			return err
 		}
-		instance, err := facts.InfraInstance(ctx, from, version, p.infra)
+		instance, err := facts.InfraInstance(ctx, from, version, infra)
 		if served.Missing(err) {
 			continue
 		}

@@ -136,12 +136,12 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pai
 	if s.Infra, err = get(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
 		return err
 	}
-	return gatherInfraInstance(ctx, from, s, name)
+	return r.gatherInfraInstance(ctx, from, s, name)
 }
 
 // gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no such
-// kind has no such object.
-func gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
+// kind, and so no definition of it, has no such object.
+func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
 		return nil
@@ -156,8 +156,12 @@ func gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State
 		from = p.Reader
 	}
 	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, machine)
-	if s.InstancesUnserved = served.Missing(err); s.InstancesUnserved {
-		return nil
+	if !served.Missing(err) {
+		return err
+	}
+	_, gone, err := facts.Surrounding{GVK: facts.DefinitionKind, Name: s.Env.Platform.InfraInstance.Definition()}.Leaving(ctx, r.live)
+	if err == nil {
+		s.LacksInstances(kind, !gone)
 	}
 	return err
 }

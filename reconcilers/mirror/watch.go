@@ -90,14 +90,15 @@ func (r *reconciler) watchInfra(p conversion.Platform) error {
 	return r.watch(kinds)
 }
 
-// instanceOf maps what a provider keeps for an instance to the pair of its machine, which has the pair's name.
+// instanceOf maps what a provider keeps for an instance to the pair of its own name, and of its machine's: one of the two has the pair's.
 func (r *reconciler) instanceOf(_ context.Context, o client.Object) []reconcile.Request {
+	out := r.request(o.GetNamespace(), o.GetName())
 	for _, ref := range o.GetOwnerReferences() {
-		if authority.OwnsInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, ref) {
-			return r.request(o.GetNamespace(), ref.Name)
+		if ref.Name != o.GetName() && authority.OwnsInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, ref) {
+			out = append(out, r.request(o.GetNamespace(), ref.Name)...)
 		}
 	}
-	return r.request(o.GetNamespace(), o.GetName())
+	return out
 }
 
 // same maps an object to the pair of its name.
