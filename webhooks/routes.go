@@ -141,8 +141,9 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("binds-an-instance", binds),
 		},
 		{
-			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do.
-			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
+			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do, and new
+			// instances are not to wait for Poundlock. What somebody else makes while nobody answers is paused as soon as Poundlock runs.
+			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
 		},
 		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances, Conditions: heldOrPaused},

@@ -172,9 +172,31 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 			return nil
 		}
 	}
+	if _, marked := s.Infra.GetAnnotations()[authority.ReplacedAnnotation]; !marked {
+		return s.markReplaced("true")
+	}
 	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to create it again: it may not be changed to equal "+s.DescribeSource())
 	w.Provided.Unchanged = true
 	return w
+}
+
+// KeepInfra takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from a Poundlock that
+// leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
+func (s Deletion) KeepInfra() *pairs.Write {
+	if s.Infra == nil {
+		return nil
+	}
+	if _, marked := s.Infra.GetAnnotations()[authority.ReplacedAnnotation]; !marked {
+		return nil
+	}
+	return s.markReplaced(nil)
+}
+
+// replacing is who writes that mark, in managed fields: apart from the mirror's applies, which know nothing of it.
+const replacing = "poundlock-replace"
+
+func (s Deletion) markReplaced(value any) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, By: replacing, Object: s.Infra, Reason: "MirrorReplaced", Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
 }
 
 // releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.

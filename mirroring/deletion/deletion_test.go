@@ -193,8 +193,8 @@ func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
 func TestAMachineIsNotLetGoBeforeWhatItOwnsIsPaused(t *testing.T) {
 	const paused = `cluster.x-k8s.io/paused: "true"`
 	for _, c := range []struct{ about, machineAPI, infra, instance, want, replaced string }{
-		{"nothing is kept", ``, paused, "none", "patch VSphereMachine", "delete VSphereMachine"},
-		{"it is paused, and goes first", ``, paused, paused, "delete VSphereVM", "delete VSphereMachine"},
+		{"nothing is kept", ``, paused, "none", "patch VSphereMachine", "patch VSphereMachine"},
+		{"it is paused, and goes first", ``, paused, paused, "delete VSphereVM", "patch VSphereMachine"},
 		{"it acts: Machine API runs the instance", ``, paused, ``, "", ""},
 		{"it acts, and Machine API has terminated the instance", `deletionTimestamp: "2026-11-21T17:00:00Z", `, paused, ``, "patch VSphereMachine", ""},
 	} {
@@ -355,8 +355,18 @@ func TestWhatMayNotBeChangedIsReplaced(t *testing.T) {
 		if (w != nil) != c.goes {
 			t.Errorf("%s: %v, want replaced: %t", c.about, w, c.goes)
 		}
-		if w != nil && (w.Verb != pairs.Remove || w.Object != s.Infra || !w.Provided.Unchanged) {
-			t.Errorf("%s: %+v", c.about, w)
+		if w == nil {
+			continue
+		}
+		if kept := Of(s).KeepInfra(); w.Verb != pairs.Patch || kept != nil {
+			t.Errorf("%s, not marked: %+v, and is kept by %+v", c.about, w, kept)
+		}
+		s.Infra.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m", authority.PausedAnnotation: "true", authority.ReplacedAnnotation: "true"})
+		if w := Of(s).Replace(refused); w == nil || w.Verb != pairs.Remove || w.Object != s.Infra || !w.Provided.Unchanged {
+			t.Errorf("%s, marked: %+v", c.about, w)
+		}
+		if kept := Of(s).KeepInfra(); kept == nil || kept.Verb != pairs.Patch {
+			t.Errorf("%s, marked: it is kept by %+v", c.about, kept)
 		}
 	}
 }

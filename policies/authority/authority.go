@@ -28,6 +28,8 @@ const (
 	// MirrorAnnotation marks what the mirror made on the Cluster API side; its value is Kind/name of the Machine API
 	// object that it mirrors.
 	MirrorAnnotation = Domain + "/mirror-of"
+	// ReplacedAnnotation is on a provider's machine that the mirror deletes to create it again, because it may not be changed.
+	ReplacedAnnotation = Domain + "/replaced"
 	// MachineSetLabel names the Machine API MachineSet of a Machine, and of a mirrored template.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// LastAppliedAnnotation is written by every `kubectl apply`.

@@ -134,7 +134,10 @@ func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (boo
 	err := r.writer.Create(ctx, created, client.DryRunAll, client.FieldOwner(ownership.Manager))
 	switch {
 	case apierrors.IsAlreadyExists(err): // every other obstacle comes before that one
-		return true, r.perform(ctx, p, replacement)
+		for err = nil; replacement != nil && err == nil && p.Infra != nil; replacement = deletion.Of(p.State).Replace(w) {
+			err = r.perform(ctx, p, replacement)
+		}
+		return true, err
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return false, nil
 	}
