@@ -111,7 +111,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
 		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
 		s.deletion.StaleTemplate,
-		s.deletion.KeepInfra,
+		s.deletion.WithdrawReplacement,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)

@@ -180,9 +180,9 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	return w
 }
 
-// KeepInfra takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from a Poundlock that
+// WithdrawReplacement takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from a Poundlock that
 // leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
-func (s Deletion) KeepInfra() *pairs.Write {
+func (s Deletion) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
 	}

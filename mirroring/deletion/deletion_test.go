@@ -358,14 +358,14 @@ func TestWhatMayNotBeChangedIsReplaced(t *testing.T) {
 		if w == nil {
 			continue
 		}
-		if kept := Of(s).KeepInfra(); w.Verb != pairs.Patch || kept != nil {
+		if kept := Of(s).WithdrawReplacement(); w.Verb != pairs.Patch || kept != nil {
 			t.Errorf("%s, not marked: %+v, and is kept by %+v", c.about, w, kept)
 		}
 		s.Infra.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m", authority.PausedAnnotation: "true", authority.ReplacedAnnotation: "true"})
 		if w := Of(s).Replace(refused); w == nil || w.Verb != pairs.Remove || w.Object != s.Infra || !w.Provided.Unchanged {
 			t.Errorf("%s, marked: %+v", c.about, w)
 		}
-		if kept := Of(s).KeepInfra(); kept == nil || kept.Verb != pairs.Patch {
+		if kept := Of(s).WithdrawReplacement(); kept == nil || kept.Verb != pairs.Patch {
 			t.Errorf("%s, marked: it is kept by %+v", c.about, kept)
 		}
 	}

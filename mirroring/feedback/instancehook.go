@@ -10,7 +10,7 @@ import (
 
 // InstanceHook removes Poundlock's hook from a Machine that Cluster API is authoritative for, once the provider holds its object for the instance and will
 // terminate that with the Machine. It goes as well where nobody will make that object any more: the provider's machine is being deleted or is gone, or the
-// kind of the object is not served.
+// API server has no definition of the object's kind.
 func InstanceHook(s *pairs.State) *pairs.Write {
 	if s.Core == nil || s.Source() == authority.MachineAPI || s.Env.Platform.Name == "" {
 		return nil

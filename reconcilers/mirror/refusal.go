@@ -134,8 +134,11 @@ func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (boo
 	err := r.writer.Create(ctx, created, client.DryRunAll, client.FieldOwner(ownership.Manager))
 	switch {
 	case apierrors.IsAlreadyExists(err): // every other obstacle comes before that one
-		for err = nil; replacement != nil && err == nil && p.Infra != nil; replacement = deletion.Of(p.State).Replace(w) {
+		for err = nil; replacement != nil && err == nil; replacement = deletion.Of(p.State).Replace(w) {
 			err = r.perform(ctx, p, replacement)
+		}
+		if err != nil {
+			r.refusals.forget(k) // a conflict, say: the object is as it was
 		}
 		return true, err
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
