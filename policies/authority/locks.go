@@ -98,8 +98,12 @@ func InfraLocked(c policies.Change) policies.Verdict {
 
 // kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.
 func kindOf(c policies.Change) string {
-	if (c.Side == policies.SideInfrastructure || c.Kind == InfraCluster) && c.Old != nil && c.Old.Kind != "" {
-		return c.Old.Kind
+	o := c.Old
+	if o == nil {
+		o = c.New
+	}
+	if (c.Side == policies.SideInfrastructure || c.Kind == InfraCluster) && o != nil && o.Kind != "" {
+		return o.Kind
 	}
 	return c.Kind
 }

@@ -131,9 +131,9 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, on a mirror.
+// marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
 func (m metadataChange) marks(s standing) bool {
-	return m.annotation && m.key == MirrorAnnotation && s.side != policies.SideMachineAPI && s.Current == MachineAPI
+	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
 // markReason is what can be done by a person who wants a mirror to be none: the other object does not have the mark.
