@@ -413,8 +413,8 @@ func TestRoundTrip(t *testing.T) {
 		all := patterns(doc, listed)
 		body := r.along(all[r.IntN(len(all))].steps, 6)
 		body = strings.NewReplacer("cluster.x-k8s.io", Private, `cluster\u002ex-k8s.io`, Private).Replace(body)
-		if strings.Contains(body, `"Status"`) || strings.Contains(body, `"result"`) || strings.Contains(body, `\`) {
-			continue // prose is not written back, and an escape only if nothing is translated
+		if strings.Contains(body, `"Status"`) || strings.Contains(body, `"Table"`) || strings.Contains(body, `"result"`) || strings.Contains(body, `\`) {
+			continue // nobody writes a Status, a Table or a converter's answer, and an escape comes back only if nothing is translated
 		}
 		read := must(t, NewScanner(ToStandard, doc), body)
 		if back := must(t, NewScanner(ToPrivate, doc), read); back != body {

@@ -4,6 +4,7 @@
 package journeys
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -233,11 +239,42 @@ func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
 func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
 	afterAll(t)
 	story(t)
+	marked(t)
 	if all := disturbed(t); len(all) > 0 { // on a busy machine the last story's end is noted late. What two controllers fight over comes again.
 		t.Logf("at first: %v", all)
 		if all = disturbed(t); len(all) > 0 {
 			t.Errorf("moved:\n%s", strings.Join(all, "\n"))
 		}
+	}
+}
+
+// marked waits until the Cluster's mark has the number of the objects that are mirrored. Numbers are corrected once a minute, and with each of them the
+// provider looks at all its machines.
+func marked(t *testing.T) {
+	t.Helper()
+	var holds, want string
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+		var parts []string
+		for _, kind := range authority.Kinds() {
+			all, n := &unstructured.UnstructuredList{}, 0
+			all.SetGroupVersionKind(kind.MachineAPI.WithKind(kind.Name + "List"))
+			list(t, all, client.InNamespace("openshift-machine-api"))
+			for _, o := range all.Items {
+				if slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+					n++
+				}
+			}
+			if n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, kind.Name))
+			}
+		}
+		var clusters clusterv1.ClusterList
+		list(t, &clusters)
+		holds, want = clusters.Items[0].Annotations[authority.HoldsMirrorsAnnotation], strings.Join(parts, ", ")
+		return strings.ReplaceAll(holds+",", "s,", ",") == want+",", nil
+	})
+	if err != nil {
+		t.Fatalf("the Cluster's mark is %q, and %s are mirrored: %v", holds, want, err)
 	}
 }
 
