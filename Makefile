@@ -21,7 +21,7 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundlin
 	internal/(build|conditionlist|eventnote|jsonmembers|jsonnumbers|licences|requeue|spelling|versioned))(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
-STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
+STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private(/converter)?|modelcheck)|kubectl-poundlock/e2e)$$
 
 # What takes longest begins first: the last to end would otherwise run alone.
 LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
@@ -112,7 +112,7 @@ proof-providers: plane
 # seed, which the log has), five minutes of load on the proxy, and alerts and dashboard by promtool. What is missing is built at the first time.
 proof-private: plane
 	go test -count=1 -timeout 2h -v ./test/private -complete $(ARGS)
-	go test -count=1 -timeout 1h -v -run TestTheRealConverter ./webhooks/shim -objects=1000 $(ARGS)
+	go test -count=1 -timeout 1h -v ./test/private/converter -objects=1000 $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool=build $(ARGS)
 
 # Ten rolling restarts of the Deployment under load, in each way to a certificate.

@@ -5,8 +5,10 @@ package reconcilers
 
 import (
 	"errors"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -40,14 +42,37 @@ type Options struct {
 
 // All adds every reconciler to the manager.
 func All(mgr ctrl.Manager, o Options) error {
+	var equal compared
 	return errors.Join(
 		ControlPlane(mgr, o),
 		controlPlaneAuthority(mgr, o),
-		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync}),
-		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
+		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync, Compared: equal.set}),
+		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled, Compared: equal.has}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: o.Pairs}),
 	)
+}
+
+// compared are the pairs that the mirror has found or made equal since this process began. What an object's Synchronized says may be an older release's, whose mirror
+// left out what this one's would write before a move.
+type compared struct{ pairs sync.Map }
+
+type pairKey struct {
+	kind string
+	key  types.NamespacedName
+}
+
+func (c *compared) set(kind string, key types.NamespacedName, exists bool) {
+	if exists {
+		c.pairs.Store(pairKey{kind, key}, true)
+	} else {
+		c.pairs.Delete(pairKey{kind, key})
+	}
+}
+
+func (c *compared) has(kind string, key types.NamespacedName) bool {
+	_, found := c.pairs.Load(pairKey{kind, key})
+	return found
 }
 
 // ControlPlane adds the reconcilers of ControlPlaneMachineSets that do not need the feature gate of the move to Cluster API.

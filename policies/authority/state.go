@@ -32,7 +32,7 @@ type State struct {
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, and has its hooks.
+	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks, and was compared by this release.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
@@ -89,6 +89,8 @@ type Objects struct {
 	InfraInstancePausedLately bool
 	// MachineAPIPausedLately reports the same of the Machine API object. It matters with a Blind controller.
 	MachineAPIPausedLately bool
+	// Uncompared reports that the mirror has not compared the pair since this process began: the condition Synchronized may be an older release's.
+	Uncompared bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
 	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
@@ -139,7 +141,7 @@ func (o Objects) State() State {
 	case o.Infra.HasAnnotation(MirrorAnnotation):
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
-	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source())
+	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && !o.Uncompared
 	return s
 }
 

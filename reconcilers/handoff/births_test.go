@@ -8,10 +8,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -58,6 +60,33 @@ func TestABirth(t *testing.T) {
 	})
 }
 
+// TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until it has.
+func TestAnotherReleaseBegins(t *testing.T) {
+	eitherWay(t, func(w *world, from authority.API) {
+		w.machineAPI(from)
+		w.waitSettled(from)
+		w.request(from.Other())
+		for _, status := range []authority.API{from, authority.Migrating} {
+			w.starting = true
+			for range 6 {
+				w.everybody()
+				w.pass()
+			}
+			if s := w.shape(); s.Current != status || w.reason() != authority.ReasonCatchingUp {
+				w.Fatalf("status %s, reason %s: %s", s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
+			}
+			again, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.pair.MachineAPI, Name: name}})
+			if err != nil || again.RequeueAfter > afterStart {
+				w.Errorf("what the mirror compares without a write is seen after %v: %v", again.RequeueAfter, err)
+			}
+			w.starting = false
+			w.pass()
+		}
+		w.waitSettled(from.Other())
+		w.inCharge(from.Other())
+	})
+}
+
 // TestADecision has a person answer that there is no instance: once before the source pauses, and once more after.
 func TestADecision(t *testing.T) {
 	command := regexp.MustCompile(`annotate --overwrite machines.machine.openshift.io one (\S+)=(\S+)$`)
@@ -78,6 +107,7 @@ func TestADecision(t *testing.T) {
 		w.waits(authority.Migrating)
 		w.request(from) // the move is cancelled, and asked for again: the decision does not count for that
 		w.waitSettled(from)
+		w.r.now = func() time.Time { return time.Now().Add(2 * time.Second) } // conditions have whole seconds, and nobody asks again within one
 		w.request(from.Other())
 		w.waits(from)
 		decide()

@@ -38,7 +38,7 @@ func (p *pair) state() authority.State { return p.objects.State() }
 
 // gather is the only place that reads.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, error) {
-	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
+	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind), Uncompared: !r.compared(r.kind.Name, key)}}
 	namespaces, ok := r.pairs.Of(key.Namespace)
 	if !ok {
 		return p, nil

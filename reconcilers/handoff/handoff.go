@@ -37,6 +37,8 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
+	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object: without it no move begins or is completed. nil: yes.
+	Compared func(kind string, key types.NamespacedName) bool
 	// Concurrency is how many pairs of a kind are looked at at a time; 0: 4.
 	Concurrency int
 }
@@ -53,13 +55,16 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Enabled == nil {
 		o.Enabled = func(authority.Kind) bool { return true }
 	}
+	if o.Compared == nil {
+		o.Compared = func(string, types.NamespacedName) bool { return true }
+	}
 	m, err := newMeters()
 	if err != nil {
 		return fmt.Errorf("registering the handoff's metrics: %w", err)
 	}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
-			kind: kind, pairs: o.Pairs, enabled: o.Enabled, now: o.Now,
+			kind: kind, pairs: o.Pairs, enabled: o.Enabled, compared: o.Compared, now: o.Now,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), mapper: mgr.GetRESTMapper(),
 			recorder: mgr.GetEventRecorder(fieldManager), meters: m,
 		}
@@ -74,7 +79,9 @@ type reconciler struct {
 	kind    authority.Kind
 	pairs   authority.Pairs
 	enabled func(authority.Kind) bool
-	now     func() time.Time
+	// compared is Options.Compared.
+	compared func(kind string, key types.NamespacedName) bool
+	now      func() time.Time
 
 	cache, live client.Reader
 	writer      client.Client
@@ -97,6 +104,8 @@ const (
 	afterStep = 5 * time.Second
 	afterWait = time.Minute
 	afterRest = 10 * time.Minute
+	// afterStart is for the mirror of a process that has just begun.
+	afterStart = time.Second
 )
 
 // longest is how long a pass may take: a provider's kind that Poundlock may not watch would hold it for ever.
@@ -129,6 +138,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	if step.Action == authority.Wait && p.hears > 0 {
 		again = min(again, p.hears) // nobody will tell
+	}
+	if step.Action == authority.Wait && p.objects.Uncompared {
+		again = min(again, afterStart) // nor that a pass of the mirror wrote nothing
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }

@@ -63,6 +63,8 @@ type world struct {
 	silent bool
 	// madeNow: the provider has just made its object for the instance, in the last pass before it saw the pause.
 	madeNow bool
+	// starting: the mirror of this process has not seen the pair yet.
+	starting bool
 	// blind: the Machine API's controller knows no authority, obeys the pause annotation alone, and answers nothing.
 	blind bool
 }
@@ -91,7 +93,7 @@ func newWorld(t *testing.T, kindName string) *world {
 		t.Fatal(err)
 	}
 	w.r = &reconciler{
-		kind: kind, pairs: authority.Pairs{w.pair}, enabled: func(authority.Kind) bool { return true }, now: time.Now,
+		kind: kind, pairs: authority.Pairs{w.pair}, enabled: func(authority.Kind) bool { return true }, compared: func(string, types.NamespacedName) bool { return !w.starting }, now: time.Now,
 		cache: counted, live: counted, writer: counted, mapper: counted.RESTMapper(), recorder: w.events, meters: m,
 		follow: func(schema.GroupVersionKind) error { return nil },
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -35,6 +36,8 @@ type Options struct {
 	Concurrency int
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
+	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and with one whose Machine API object does not exist; nil: nobody asks.
+	Compared func(kind string, key types.NamespacedName, exists bool)
 }
 
 // SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
@@ -46,6 +49,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
 		o.Concurrency = 4
 	}
+	if o.Compared == nil {
+		o.Compared = func(string, types.NamespacedName, bool) {}
+	}
 	counted, err := newMeters()
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
@@ -56,7 +62,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			now: o.Now, environment: environment,
+			now: o.Now, environment: environment, compared: o.Compared,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -79,8 +85,9 @@ type reconciler struct {
 	watching    sync.Map // platforms whose kinds are watched
 	refusals    refusals
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
-	owners *sync.Mutex
-	now    func() time.Time
+	owners   *sync.Mutex
+	now      func() time.Time
+	compared func(kind string, key types.NamespacedName, exists bool)
 }
 
 // Reconcile looks at one pair and makes it equal.
@@ -94,6 +101,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	w := mirroring.Next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
+		if w == nil {
+			r.compared(r.kind.Name, req.NamespacedName, s.MachineAPI != nil)
+		}
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
@@ -106,11 +116,16 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	defer func() { r.show(req, s) }()
 	if mirroring.Next(s, r.now()) == nil {
+		r.compared(r.kind.Name, req.NamespacedName, s.MachineAPI != nil)
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	p := &pass{State: s}
 	defer r.record(p)
-	return result(r.converge(ctx, p))
+	err = r.converge(ctx, p)
+	if err == nil {
+		r.compared(r.kind.Name, req.NamespacedName, p.MachineAPI != nil)
+	}
+	return result(err)
 }
 
 // show makes the metrics what the objects of the pair are.

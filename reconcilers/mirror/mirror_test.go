@@ -51,6 +51,8 @@ type world struct {
 	client.Client
 	stage  *testcluster.Stage
 	writes *writes
+	// compared has each pair that Options.Compared was called with, and whether it existed.
+	compared sync.Map
 }
 
 // TestMirror is one story on one control plane, since a control plane costs seconds.
@@ -109,7 +111,9 @@ func (w *world) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mirror.SetupWithManager(mgr, mirror.Options{Pairs: w.stage.Pairs}); err != nil {
+	if err := mirror.SetupWithManager(mgr, mirror.Options{Pairs: w.stage.Pairs, Compared: func(kind string, key types.NamespacedName, exists bool) {
+		w.compared.Store(fmt.Sprint(kind, " ", key), exists)
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -285,6 +289,13 @@ func (w *world) rests(t *testing.T) {
 	}
 	if more := w.writes.since(sent); len(more) > 0 {
 		t.Errorf("writes: %v", more)
+	}
+	for _, kind := range authority.Kinds() {
+		for _, o := range w.list(t, kind.MachineAPIGVK(), mapi) {
+			if exists, found := w.compared.Load(fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), o.GetName())); !found || exists != true {
+				t.Errorf("%s %s is not reported as compared", kind.Name, o.GetName())
+			}
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package shim
+package converter
 
 import (
 	"bytes"
@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -45,6 +46,7 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/translation"
+	"github.com/poundlock/poundlock/webhooks/shim"
 )
 
 var (
@@ -250,7 +252,7 @@ func (st *stage) serve(t *testing.T, dir, ca string, reviews, health net.Listene
 	if err != nil {
 		t.Fatal(err)
 	}
-	shim, err := New(Options{
+	s, err := shim.New(shim.Options{
 		Upstreams: []string{translation.Standard + "=" + st.url}, Trust: rest.TLSClientConfig{CAFile: ca}, Budget: time.Second, Log: slog.New(slog.NewTextHandler(st.logged, nil)),
 	})
 	if err != nil {
@@ -259,7 +261,7 @@ func (st *stage) serve(t *testing.T, dir, ca string, reviews, health net.Listene
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 2)
 	go func() { served <- files.Start(ctx) }()
-	go func() { served <- shim.Serve(ctx, reviews, health, files, nil, time.Second) }()
+	go func() { served <- s.Serve(ctx, reviews, health, files, nil, time.Second) }()
 	t.Cleanup(func() {
 		stop()
 		for range 2 {
@@ -271,7 +273,7 @@ func (st *stage) serve(t *testing.T, dir, ca string, reviews, health net.Listene
 			t.Log(st.logged)
 		}
 	})
-	until(t, "ready", func() bool { return get(t, health, "/readyz") == http.StatusOK })
+	until(t, "ready", func() bool { return ready(health) })
 }
 
 func (st *stage) private(plural, version string) schema.GroupVersionResource {
@@ -436,4 +438,30 @@ func (st *stage) outage(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the converter is back", func() bool { return read() == nil })
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func ready(at net.Listener) bool {
+	r, err := http.Get("http://" + at.Addr().String() + "/readyz")
+	if err != nil {
+		return false
+	}
+	r.Body.Close()
+	return r.StatusCode == http.StatusOK
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		t.Fatalf("%s: %s", what, err)
+	}
 }
