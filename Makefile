@@ -26,8 +26,8 @@ STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private(/conv
 # What takes longest begins first: the last to end would otherwise run alone.
 LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
 
-# Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. They run without it, and
-# once more with it where they have a manager, two installers or readers beside them (proof WHAT=races has all).
+# Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. They run without it; only
+# those that have a manager, two installers or readers beside them run with it (proof WHAT=races has all). Their names are in no other package.
 ALONE := /reconcilers/(handoff|install|rollout)$$
 TOGETHER := ^(TestManager|TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges|TestInAManager|TestTwoOperatorsMakeNoMoreThanOne)$$
 
@@ -62,7 +62,7 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	others=$$(grep -E '$(NOUNS)|$(STORIES)|$(ALONE)' <<<"$$all" || true); \
 	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
-	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
+	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m -skip '$(TOGETHER)' $(ARGS) $$others || failed=1; fi; \
 	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
 	if [ -n "$$alone" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -run '$(TOGETHER)' $(ARGS) $$alone || failed=1; fi; \
 	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
