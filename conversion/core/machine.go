@@ -154,7 +154,11 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
 	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
-	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(p.At(providerPath), m.provider)
+	provider := p.At(providerPath)
+	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
+	if p.Core.ControlPlane {
+		provider.WarnOfRollout()
+	}
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
 }
 
