@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// An Active ControlPlaneMachineSet replaces Machines that differ from it, so whoever edits the providerSpec of one, as a message asks, begins a rollout. On each
+// An Active ControlPlaneMachineSet replaces Machines that differ from it, so an edit of one, as a message asks for it, begins a rollout. On each
 // platform the message has the order in which nothing is replaced: of control plane Machines alone, and only where their providerSpec is what to edit.
 func TestARemedyForAControlPlaneMachineBeginsNoRollout(t *testing.T) {
 	const order = `kubectl patch controlplanemachinesets.machine.openshift.io cluster -n openshift-machine-api --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`
