@@ -15,7 +15,7 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
 		if patch.content != "" {
-			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.infraCluster(), patch.flags, quoted(patch.content)))
+			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.InfraCluster(), patch.flags, quoted(patch.content)))
 		}
 	}
 	p.amend(path, value, why, strings.Join(commands, " && "))
@@ -26,7 +26,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	object := p.infraCluster()
+	object := p.InfraCluster()
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
 		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", object, quoted(patch)))
 }
@@ -35,8 +35,8 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Unsupported(path, value, why+": "+command)
 }
 
-// infraCluster is the object's name as an argument of kubectl.
-func (p *Pass) infraCluster() string {
+// InfraCluster is the infrastructure cluster object's name as an argument of kubectl.
+func (p *Pass) InfraCluster() string {
 	kind := p.Env.Platform.InfraCluster
 	return fmt.Sprintf("%s.%s %s -n %s", strings.ToLower(kind.Kind), kind.Group, p.Env.ClusterName, p.Env.ClusterAPINamespace)
 }
