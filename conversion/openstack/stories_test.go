@@ -200,11 +200,11 @@ func TestVirtualAddressesOfLaterDays(t *testing.T) {
 		return `"allowedAddressPairs": ` + jsonOf(t, out)
 	}
 	for sentence, c := range map[string]struct {
-		port       string
-		template   bool
-		unborn     bool
-		network    bool
-		refused    bool
+		port     string
+		template bool
+		unborn   bool
+		network  bool
+		refused  bool
 	}{
 		"an instance from before, by filter": {port: filtered + ", " + pairs("10.0.0.5", "10.0.0.7"), network: true},
 		"an instance from before, by id":     {port: byID + ", " + pairs("10.0.0.5", "10.0.0.7"), network: true},
