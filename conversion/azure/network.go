@@ -4,6 +4,7 @@
 package azure
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -73,6 +74,10 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if lacksBalancers(p, m) {
+		p.Replace("spec.networkSpec.apiServerLB", nil, balancersNote(p, m), balancersPatch(p, m))
+		return
+	}
 	want := publicBalancer(p, m.Subnet, m.PublicIP)
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
@@ -83,12 +88,57 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
+// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine, which names an internal one: OpenShift's operator writes none into
+// it, and the provider's webhook makes up some.
+func lacksBalancers(p *pass, m *providerSpec) bool {
+	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
+		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP)))
+}
+
+// Pools that nothing in the cluster names.
+const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
+
+func balancersNote(p *pass, m *providerSpec) string {
+	list := func(pool, balancer string) string {
+		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, resourceGroup(p), balancer)
+	}
+	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " + list(internalPool, m.InternalLoadBalancer)
+	if m.PublicLoadBalancer != "" && outboundPool(p, m.PublicLoadBalancer) == publicPool {
+		note += "; " + list(publicPool, m.PublicLoadBalancer)
+	}
+	return note
+}
+
+// outboundPool is the pool of a load balancer that the workers have too.
+func outboundPool(p *pass, name string) string {
+	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" && strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
+		return pool
+	}
+	return publicPool
+}
+
+// balancersPatch: the internal one is the API server's, through which requests from without come to the control plane too; the public one is for outbound traffic.
+func balancersPatch(p *pass, m *providerSpec) string {
+	pool := func(name string) map[string]any { return map[string]any{"name": name} }
+	network := map[string]any{
+		"apiServerLB":            map[string]any{"name": m.InternalLoadBalancer, "type": "Internal", "frontendIPs": nil, "backendPool": pool(internalPool)},
+		"controlPlaneOutboundLB": nil,
+	}
+	if name := m.PublicLoadBalancer; name != "" {
+		network["controlPlaneOutboundLB"] = map[string]any{"name": name, "backendPool": pool(outboundPool(p, name))}
+	}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": network}}) // texts alone
+	return string(patch)
+}
+
 func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.PublicLoadBalancer = publicBalancer(p, first(oneInterface(c).SubnetName, onlySubnet(p)), c.AllocatePublicIP)
 }
 
 func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
-	attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+	if !lacksBalancers(p, m) { // of which the row of the public one has a message
+		attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+	}
 }
 
 func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
