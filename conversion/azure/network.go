@@ -136,7 +136,7 @@ func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if !lacksBalancers(p, m) { // of which the row of the public one has a message
+	if !lacksBalancers(p, m) { // the row of the public one reports that
 		attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
 	}
 }
