@@ -101,10 +101,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Must be what Cluster API attaches a machine to. A worker: nodeOutboundLB, but for one with a public address or a NAT gateway on its subnet. Where its user routes outbound traffic there must be no nodeOutboundLB, and the message has the command. A control plane Machine: controlPlaneOutboundLB or, if apiServerLB is not Internal, that; where the AzureCluster has others, as OpenShift's operator writes it, the message has the command.", publicBalancerTo, publicBalancerFrom),
 	of.Iso(at("internalLoadBalancer"), at(elsewhere("AzureCluster", "spec.networkSpec.apiServerLB.type")),
 		"Control plane Machines only: the AzureCluster's apiServerLB, if that is Internal.", internalBalancerTo, internalBalancerFrom),
-	of.OnlyMAPI("natRule", "Cluster API gives control plane Machines an inbound NAT rule of its own making, and takes no number"),
+	of.OnlyMAPI("natRule", "Cluster API gives control plane Machines an inbound NAT rule of its own making, and takes no number: remove it if nobody logs in through it, else keep the machine with Machine API"),
 	of.Iso(at("securityGroup"), at(elsewhere("AzureCluster", "spec.networkSpec.subnets[].securityGroup.name")),
 		"Cluster API attaches security groups to subnets. The group of the machine's own subnet may be named, which changes nothing, and does not come back; any other cannot go.", securityGroupTo, securityGroupFrom),
-	of.OnlyMAPI("applicationSecurityGroups", "Cluster API has no application security groups"),
+	of.OnlyMAPI("applicationSecurityGroups", "Cluster API has no application security groups: remove them if no rule of a security group names them, else keep the machine with Machine API"),
 	of.OnlyCAPI("enableIPForwarding", "Machine API cannot switch IP forwarding on"),
 	of.OnlyCAPI("dnsServers", "Machine API leaves the name servers to the network"),
 

@@ -146,6 +146,10 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 }
 
 func attached(p *pass, path, have, want string) {
+	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
+		p.Unsupported(path, have, "Cluster API attaches this worker to no load balancer, as it has a public address, or its subnet a NAT gateway, or the AzureCluster no load balancer for workers: set it to \"\", or keep the machine with Machine API")
+		return
+	}
 	if !strings.EqualFold(have, want) {
 		p.Differs(path, have, "the load balancer of the AzureCluster that Cluster API attaches this machine to", first(want, "none"))
 	}

@@ -41,7 +41,7 @@ func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 		case n == nil:
 			p.Invalid(path, nil, isNull)
 		case i > 0:
-			p.Unsupported(path, n.Network, oneInterface)
+			p.Unsupported(path, n.Network, oneInterface+": remove the others, or keep the machine with Machine API")
 		default:
 			sameNetwork(p, path+".network", n.Network)
 		}

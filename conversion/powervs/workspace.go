@@ -90,7 +90,7 @@ func lookedUp(p *pass) (name, reason string) {
 	}
 	for _, path := range [][]string{{"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
-			return "", "the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id"
+			return "", fmt.Sprintf("the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id, which is %q there", id)
 		}
 	}
 	return p.Env.ClusterName + "-serviceInstance", ""
