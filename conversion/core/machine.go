@@ -40,8 +40,9 @@ type capiMachine struct {
 
 // infra is the infrastructure object behind a Machine or template: what it becomes, or what it is.
 type infra struct {
-	// spec is a pointer to the platform's type, nil where the object does not exist.
-	spec any
+	// spec is a pointer to the platform's type, nil where the object does not exist, or cannot be read; the pass has the reason then.
+	spec   any
+	unread bool
 	// name and root are known on the way back: the object's name, and the path of its spec.
 	name, root string
 }
@@ -186,6 +187,7 @@ func refers(p *pass, c *capiMachine) bool {
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
 		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform has "+want.Kind+"."+want.Group)
+	case c.infra.unread:
 	case c.infra.spec == nil:
 		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:
