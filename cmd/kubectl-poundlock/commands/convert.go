@@ -70,6 +70,9 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 	for _, problem := range f.Problems {
 		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
 	}
+	for _, text := range f.Unchecked() {
+		fmt.Fprintln(p.ErrOut, "note:", text)
+	}
 	if len(f.Pairs) == 0 && len(f.Problems) == 0 {
 		return ended{codeError, "there is no Machine, MachineSet or MachineHealthCheck to convert"}
 	}
