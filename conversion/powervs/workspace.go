@@ -11,6 +11,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never
@@ -184,15 +185,23 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	if have, want := describe(m.LoadBalancers), describe(theirs); have == want {
+	spec, status := balancerPatches(p, m.LoadBalancers)
+	equal := describe(m.LoadBalancers) == describe(theirs)
+	if equal && (status == "" || !managedElsewhere(p)) {
 		return
 	}
-	if spec, status := balancerPatches(p, m.LoadBalancers); spec != "" {
-		p.Amend("spec.loadBalancers", nil, "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not its VPC's region. "+
+	if equal || spec != "" {
+		p.Amend("spec.loadBalancers", nil, "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not their ids or its VPC's region. "+
 			"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
+}
+
+// managedElsewhere reports whether the provider's own controller leaves the IBMPowerVSCluster alone, and its status with it.
+func managedElsewhere(p *pass) bool {
+	_, said := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
+	return said
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
