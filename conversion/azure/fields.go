@@ -95,6 +95,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		at("networkInterfaces[].subnetName", "networkInterfaces[].acceleratedNetworking", "networkInterfaces[].privateIPConfigs", "subnetName", "acceleratedNetworking"),
 		"The one interface, with one address. acceleratedNetworking is always said: absent, Machine API takes false and Cluster API chooses by the size. An absent subnetName is the AzureCluster's only subnet for the Machine's role. The fields outside networkInterfaces are its former place.",
 		interfaceTo, interfaceFrom),
+	of.Iso(nil, at(elsewhere("AzureCluster", "spec.networkSpec.vnet.cidrBlocks"), elsewhere("Infrastructure", "status.platformStatus.azure.ipFamily")),
+		"Where the Infrastructure says two address families, the AzureCluster must name an IPv6 network: Cluster API gives new machines an IPv6 address then alone. Machine API looks at the subnet. The message has the command.", familiesTo, familiesFrom),
 	of.Iso(at("publicIP"), at("allocatePublicIP"), "Workers only: Cluster API attaches no public address to a control plane Machine. The APIs name the address differently, so that of an instance which changes sides is not deleted with it.", publicIPTo, publicIPFrom),
 	of.Iso(at("publicLoadBalancer"),
 		at(elsewhere("AzureCluster", "spec.networkSpec.nodeOutboundLB.name"), elsewhere("AzureCluster", "spec.networkSpec.apiServerLB.name"), elsewhere("AzureCluster", "spec.networkSpec.controlPlaneOutboundLB.name")),

@@ -6,8 +6,12 @@ package azure
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	netutils "k8s.io/utils/net"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
@@ -58,6 +62,26 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 	}
 	return p.At("networkInterfaces[0]")
 }
+
+// familiesTo: Cluster API gives a new machine an IPv6 address where the AzureCluster's network has some. Machine API looks at the subnet itself.
+func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
+	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
+	if family != configv1.DualStackIPv4Primary && family != configv1.DualStackIPv6Primary || p.Env.InfraCluster == nil || p.Core.ProviderID != "" {
+		return
+	}
+	blocks, _, _ := unstructured.NestedStringSlice(p.Env.InfraCluster, "spec", "networkSpec", "vnet", "cidrBlocks")
+	if slices.ContainsFunc(blocks, netutils.IsIPv6CIDRString) {
+		return
+	}
+	if len(blocks) == 0 {
+		blocks = []string{"IPV4_CIDR"}
+	}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
+	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+		family, networkResourceGroup(p), network(p)), string(patch), "")
+}
+
+func familiesFrom(*pass, *infraSpec, *providerSpec) {}
 
 const workersOnly = "Cluster API attaches no public address to a control plane Machine"
 
