@@ -80,14 +80,20 @@ func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return server
 	}
-	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
-	list, _ := centers.([]any)
+	list := vcenters(p)
 	if len(list) != 1 {
 		return ""
 	}
 	only, _ := list[0].(map[string]any)
 	server, _ := only["server"].(string)
 	return server
+}
+
+// vcenters are those of the Infrastructure.
+func vcenters(p *pass) []any {
+	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
+	list, _ := centers.([]any)
+	return list
 }
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -123,6 +129,8 @@ func sameServer(p *pass, path, server string) {
 	want, others := clusterServer(p), otherVCenters(p)
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
+	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
+		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it", `{"spec":{"server":"SERVER"}}`, "")
 	case want == "" || server == want || slices.Contains(others, server) && thumbprint == "":
 	case p.Env.InfraCluster == nil:
 		p.Differs(path, server, "the cluster's only vCenter", want)
