@@ -13,7 +13,8 @@ import (
 // WarnOfRollout adds to each error below p's root what has to precede an edit of a control plane Machine's providerSpec: an Active
 // ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
 func (p *Pass) WarnOfRollout() {
-	note := fmt.Sprintf(". This is a control plane Machine, and an Active ControlPlaneMachineSet replaces each that differs from its template. "+
+	// A semicolon, as what goes before may end in a command that a person copies.
+	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet replaces each that differs from its template. "+
 		"Set its strategy to OnDelete before you edit this. Then edit the template and every control plane Machine alike, and set the strategy back: "+
 		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`, p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
