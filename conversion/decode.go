@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
 
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
@@ -98,7 +99,7 @@ func isEmpty(raw []byte, path string) bool {
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
-		p.Invalid(jsonPath(wrong.Field), wrong.Value, "must be of type "+wrong.Type.String())
+		p.Invalid(jsonPath(wrong.Field), wrong.Value, mistyped(wrong.Value, wrong.Type))
 		return
 	}
 	path, cause := culprit(raw, reflect.ValueOf(into))
@@ -106,6 +107,44 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 		cause = err
 	}
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
+}
+
+// mistyped is what a person reads of a value of another type than Go's: found is the word of encoding/json, with the number where there is one.
+func mistyped(found string, want reflect.Type) string {
+	is, known := map[string]string{"array": "a list", "object": "an object", "bool": "a boolean"}[found]
+	if !known {
+		is = "a " + eventnote.Cut(found, longest)
+	}
+	scalar := found != "array" && found != "object"
+	for want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	must := "must be of type " + want.String()
+	switch kind := want.Kind(); {
+	case kind == reflect.String && scalar:
+		must = "must be a string: put it in quotes"
+	case kind == reflect.String:
+		must = "must be a string"
+	case kind == reflect.Bool:
+		must = "must be true or false, without quotes"
+	case kind >= reflect.Int && kind <= reflect.Int64 && tooLarge(found):
+		must = fmt.Sprintf("must be a whole number of at most %d", uint64(1)<<(want.Bits()-1)-1)
+	case kind >= reflect.Int && kind <= reflect.Uint64:
+		must = "must be a whole number"
+	case kind == reflect.Slice:
+		must = "must be a list"
+	case kind == reflect.Map && want.Elem().Kind() == reflect.String:
+		must = "must be an object of strings, KEY: VALUE"
+	case kind == reflect.Map || kind == reflect.Struct:
+		must = "must be an object"
+	}
+	return "is " + is + ", and " + must
+}
+
+// tooLarge recognizes a number that is whole and does not fit.
+func tooLarge(found string) bool {
+	digits, is := strings.CutPrefix(found, "number ")
+	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
 // culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and does not know where it

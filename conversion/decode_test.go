@@ -45,3 +45,39 @@ func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
 		})
 	}
 }
+
+// Who writes a manifest does not know Go's types.
+func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
+	type inner struct {
+		Name string `json:"name"`
+	}
+	for raw, want := range map[string]string{
+		`{"tags": [{"name": "a"}]}`: "tags: is a list, and must be an object of strings, KEY: VALUE",
+		`{"tags": {"a": 1}}`:        "tags: is a number, and must be a string: put it in quotes",
+		`{"name": true}`:            "name: is a boolean, and must be a string: put it in quotes",
+		`{"name": {"a": 1}}`:        "name: is an object, and must be a string",
+		`{"inner": "x"}`:            "inner: is a string, and must be an object",
+		`{"list": "x"}`:             "list: is a string, and must be a list",
+		`{"list": ["x"]}`:           "list: is a string, and must be an object",
+		`{"count": "3"}`:            "count: is a string, and must be a whole number",
+		`{"count": 1.5}`:            "count: is a number 1.5, and must be a whole number",
+		`{"count": 3000000000}`:     "count: is a number 3000000000, and must be a whole number of at most 2147483647",
+		`{"flag": "true"}`:          "flag: is a string, and must be true or false, without quotes",
+	} {
+		into := struct {
+			Tags  map[string]string `json:"tags"`
+			Name  *string           `json:"name"`
+			Inner inner             `json:"inner"`
+			List  []inner           `json:"list"`
+			Count *int32            `json:"count"`
+			Flag  bool              `json:"flag"`
+		}{}
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
+		if p.Decode([]byte(raw), &into) || len(p.Errors()) != 1 {
+			t.Fatalf("%s: %v", raw, p.Errors())
+		}
+		if e := p.Errors()[0]; e.Field+": "+e.Detail != want {
+			t.Errorf("%s: %s: %s, want %s", raw, e.Field, e.Detail, want)
+		}
+	}
+}

@@ -33,10 +33,10 @@ func (e *Env) Unmade(cluster bool) string {
 	var commands []string
 	for _, o := range objects {
 		manifest, err := json.Marshal(o)
-		if err != nil || strings.Contains(string(manifest), "'") {
+		if err != nil {
 			return ""
 		}
-		commands = append(commands, fmt.Sprintf("echo '%s' | kubectl create -f -", manifest))
+		commands = append(commands, fmt.Sprintf("echo %s | kubectl create -f -", quoted(string(manifest))))
 	}
 	return who + ": " + strings.Join(commands, "; ")
 }

@@ -23,7 +23,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	noARN     = "Cluster API has no place for an ARN here: give the id"
+	noARN     = "Cluster API has no place for an ARN here: give the id, which is what stands behind the last / of the ARN"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
 	noLookup  = "Machine API does not look images up: set ami.id"
 	noMetaOpt = "Machine API cannot set this instance metadata option."
@@ -75,7 +75,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("cloudInit.secureSecretsBackend", noCloud),
 
 	// The network.
-	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0"),
+	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0: set it to 0"),
 	of.Same("publicIp", "publicIP"),
 	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool"),
 	of.Words("networkInterfaceType", "networkInterfaceType", "",
@@ -139,8 +139,8 @@ var disk conversion.Rows[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]
 // Volumes converts one block device.
 var Volumes = conversion.Table[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]{
 	disk.Same("deviceName", "deviceName"),
-	disk.OnlyMAPIEvenEmpty("noDevice", "Cluster API cannot suppress a device of the image"),
-	disk.OnlyMAPI("virtualName", "Cluster API has no instance store volumes"),
+	disk.OnlyMAPIEvenEmpty("noDevice", "Cluster API cannot suppress a device of the image: use an image without it, or keep the machine with Machine API"),
+	disk.OnlyMAPI("virtualName", "Cluster API has no instance store volumes: remove the entry, or keep the machine with Machine API"),
 	disk.Iso(at("ebs.deleteOnTermination"), nil, "True, or absent, which means the same: Cluster API deletes every volume with its instance.", deletionTo, deletionFrom),
 	disk.Same("ebs.encrypted", "encrypted"),
 	disk.Iso(at("ebs.kmsKey.id", "ebs.kmsKey.arn"), at("encryptionKey"), "An id or an ARN. An empty one is none.", keyTo, keyFrom),

@@ -261,7 +261,7 @@ func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
 	kind, said := p.Env.InfraClusterString("spec", "identityRef", "kind")
 	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); said && (kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
-		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default", `{"spec":{"identityRef":`+own+`}}`)
+		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default", `{"spec":{"identityRef":`+own+`}}`, "")
 	}
 }
 

@@ -113,13 +113,15 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	if patch := balancersPatch(m.LoadBalancers); len(theirs) == 0 && patch != "" && p.Env.InfraCluster != nil {
-		p.Replace("spec.controlPlaneLoadBalancer", nil, "The AWSCluster names no load balancers, as those of OpenShift 4.20 and older, so Cluster API would register no control plane Machine", patch)
+	if describe(m.LoadBalancers) == describe(theirs) {
 		return
 	}
-	if have, want := describe(m.LoadBalancers), describe(theirs); have != want {
-		p.Differs("loadBalancers", have, "the load balancers of the AWSCluster", want)
+	others := slices.ContainsFunc(theirs, func(lb machinev1beta1.LoadBalancerReference) bool { return !slices.Contains(m.LoadBalancers, lb) })
+	if patch := balancersPatch(m.LoadBalancers); !others && patch != "" && p.Env.InfraCluster != nil {
+		p.Replace("spec.controlPlaneLoadBalancer", nil, "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them", patch)
+		return
 	}
+	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 }
 
 // balancersPatch is what an AWSCluster has to say of a Machine's load balancers; empty where their names do not tell which is which.

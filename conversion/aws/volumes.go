@@ -59,7 +59,7 @@ func ebs(m *device) *machinev1beta1.EBSBlockDeviceSpec {
 
 func deletionTo(p *pass, m *device, _ *volume) {
 	if m.EBS != nil && m.EBS.DeprecatedDeleteOnTermination != nil && !*m.EBS.DeprecatedDeleteOnTermination {
-		p.Unsupported("ebs.deleteOnTermination", false, "Cluster API deletes every volume with its instance")
+		p.Unsupported("ebs.deleteOnTermination", false, "Cluster API deletes every volume with its instance: set it to true, or keep the machine with Machine API")
 	}
 }
 

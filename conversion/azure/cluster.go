@@ -5,6 +5,7 @@ package azure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -76,6 +77,9 @@ func agrees(p *pass, path, have, where, want string) {
 
 const publicCloud = "AzurePublicCloud"
 
+// clouds are those that the provider reaches.
+var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
+
 // sameCloud holds the cloud and the subscription in which Machine API makes machines to those of Cluster API. Nothing of them stands in a machine.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
@@ -90,7 +94,10 @@ func sameCloud(p *pass) {
 	}
 	have := first(p.Env.PlatformStatus("cloudName"), publicCloud)
 	there, _ := p.Env.InfraClusterString("spec", "azureEnvironment")
-	if want := first(there, publicCloud); have != want {
+	switch want := first(there, publicCloud); {
+	case !slices.Contains(clouds, have):
+		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have, fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: keep the machines with Machine API", have))
+	case have != want:
 		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
 	}
 }

@@ -24,7 +24,7 @@ const (
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a Windows machine cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image"
+	noWindows = "a Windows machine cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
 	cachings  = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
@@ -369,7 +369,7 @@ func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {
 	switch m.DeletionPolicy {
 	case machinev1beta1.DiskDeletionPolicyTypeDelete:
 	case machinev1beta1.DiskDeletionPolicyTypeDetach:
-		p.Unsupported("deletionPolicy", string(m.DeletionPolicy), "Cluster API deletes every data disk with its machine: supported is Delete")
+		p.Unsupported("deletionPolicy", string(m.DeletionPolicy), "Cluster API deletes every data disk with its machine: set it to Delete, or keep the machine with Machine API")
 	default:
 		p.Invalid("deletionPolicy", string(m.DeletionPolicy), "supported values: \"Delete\", \"Detach\"")
 	}

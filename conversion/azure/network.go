@@ -4,9 +4,14 @@
 package azure
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	netutils "k8s.io/utils/net"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
@@ -58,6 +63,26 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 	return p.At("networkInterfaces[0]")
 }
 
+// familiesTo: Cluster API gives a new machine an IPv6 address where the AzureCluster's network has some. Machine API looks at the subnet itself.
+func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
+	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
+	if family != configv1.DualStackIPv4Primary && family != configv1.DualStackIPv6Primary || p.Env.InfraCluster == nil || p.Core.ProviderID != "" {
+		return
+	}
+	blocks, _, _ := unstructured.NestedStringSlice(p.Env.InfraCluster, "spec", "networkSpec", "vnet", "cidrBlocks")
+	if slices.ContainsFunc(blocks, netutils.IsIPv6CIDRString) {
+		return
+	}
+	if len(blocks) == 0 {
+		blocks = []string{"IPV4_CIDR"}
+	}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
+	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+		family, networkResourceGroup(p), network(p)), string(patch), "")
+}
+
+func familiesFrom(*pass, *infraSpec, *providerSpec) {}
+
 const workersOnly = "Cluster API attaches no public address to a control plane Machine"
 
 func publicIPTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -73,6 +98,10 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if lacksBalancers(p, m) {
+		p.Replace("spec.networkSpec.apiServerLB", nil, balancersNote(p, m), balancersPatch(p, m))
+		return
+	}
 	want := publicBalancer(p, m.Subnet, m.PublicIP)
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
@@ -83,12 +112,57 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
+// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine, which names an internal one: OpenShift's operator writes none into
+// it, and the provider's webhook makes up some.
+func lacksBalancers(p *pass, m *providerSpec) bool {
+	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
+		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP)))
+}
+
+// Pools that nothing in the cluster names.
+const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
+
+func balancersNote(p *pass, m *providerSpec) string {
+	list := func(pool, balancer string) string {
+		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, resourceGroup(p), balancer)
+	}
+	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " + list(internalPool, m.InternalLoadBalancer)
+	if m.PublicLoadBalancer != "" && outboundPool(p, m.PublicLoadBalancer) == publicPool {
+		note += "; " + list(publicPool, m.PublicLoadBalancer)
+	}
+	return note
+}
+
+// outboundPool is the pool of a load balancer that the workers have too.
+func outboundPool(p *pass, name string) string {
+	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" && strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
+		return pool
+	}
+	return publicPool
+}
+
+// balancersPatch: the internal one is the API server's, through which requests from without come to the control plane too; the public one is for outbound traffic.
+func balancersPatch(p *pass, m *providerSpec) string {
+	pool := func(name string) map[string]any { return map[string]any{"name": name} }
+	network := map[string]any{
+		"apiServerLB":            map[string]any{"name": m.InternalLoadBalancer, "type": "Internal", "frontendIPs": nil, "backendPool": pool(internalPool)},
+		"controlPlaneOutboundLB": nil,
+	}
+	if name := m.PublicLoadBalancer; name != "" {
+		network["controlPlaneOutboundLB"] = map[string]any{"name": name, "backendPool": pool(outboundPool(p, name))}
+	}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": network}}) // texts alone
+	return string(patch)
+}
+
 func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.PublicLoadBalancer = publicBalancer(p, first(oneInterface(c).SubnetName, onlySubnet(p)), c.AllocatePublicIP)
 }
 
 func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
-	attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+	if !lacksBalancers(p, m) { // the row of the public one reports that
+		attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+	}
 }
 
 func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
@@ -96,6 +170,10 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 }
 
 func attached(p *pass, path, have, want string) {
+	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
+		p.Unsupported(path, have, "Cluster API attaches this worker to no load balancer, as it has a public address, or its subnet a NAT gateway, or the AzureCluster no load balancer for workers: set it to \"\", or keep the machine with Machine API")
+		return
+	}
 	if !strings.EqualFold(have, want) {
 		p.Differs(path, have, "the load balancer of the AzureCluster that Cluster API attaches this machine to", first(want, "none"))
 	}

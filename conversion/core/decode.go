@@ -89,7 +89,7 @@ func readInfraMachine(p *pass, raw []byte) infra {
 	}
 	o.Spec = p.Env.Platform.Spec.NewInfraSpec()
 	if !readInfra(p, p.Env.Platform.InfraMachine, raw, &o) {
-		return infra{}
+		return infra{unread: raw != nil}
 	}
 	return infra{spec: o.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachine.Kind + ".spec"}
 }
@@ -107,7 +107,7 @@ func readTemplate(p *pass, raw []byte) infra {
 	}
 	o.Spec.Template.Spec = p.Env.Platform.Spec.NewInfraSpec()
 	if !readInfra(p, p.Env.Platform.InfraMachineTemplate, raw, &o) {
-		return infra{}
+		return infra{unread: raw != nil}
 	}
 	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
 		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,

@@ -40,8 +40,9 @@ type capiMachine struct {
 
 // infra is the infrastructure object behind a Machine or template: what it becomes, or what it is.
 type infra struct {
-	// spec is a pointer to the platform's type, nil where the object does not exist.
-	spec any
+	// spec is a pointer to the platform's type, nil where the object does not exist, or cannot be read; the pass has the reason then.
+	spec   any
+	unread bool
 	// name and root are known on the way back: the object's name, and the path of its spec.
 	name, root string
 }
@@ -67,14 +68,14 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
 		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
 		hooksTo, hooksFrom),
-	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes"),
-	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes"),
-	machine.OnlyMAPI("spec.metadata.namespace", "a Node has no namespace"),
-	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners"),
+	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes: remove it"),
+	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes: remove it"),
+	machine.OnlyMAPI("spec.metadata.namespace", "a Node has no namespace: remove it"),
+	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners: remove them"),
 	machine.Iso(at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect"),
 		at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect", "spec.taints[].propagation"),
 		"Always propagated: Machine API keeps its taints on the Node.", taintsTo, taintsFrom),
-	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint"),
+	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint: remove it"),
 	machine.Iso(at("spec.providerSpec.value", "spec.providerID"),
 		at("spec.infrastructureRef.apiGroup", "spec.infrastructureRef.kind", "spec.infrastructureRef.name",
 			"spec.failureDomain", "spec.bootstrap.dataSecretName", "spec.providerID"),
@@ -154,7 +155,11 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
 	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
-	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(p.At(providerPath), m.provider)
+	provider := p.At(providerPath)
+	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
+	if p.Core.ControlPlane {
+		provider.WarnOfRollout()
+	}
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
 }
 
@@ -182,6 +187,7 @@ func refers(p *pass, c *capiMachine) bool {
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
 		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform has "+want.Kind+"."+want.Group)
+	case c.infra.unread:
 	case c.infra.spec == nil:
 		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:

@@ -29,7 +29,7 @@ type capiSet struct {
 
 var set conversion.Rows[mapiSet, capiSet]
 
-const nameless = "the Machines of a set are named by it, in both APIs"
+const nameless = "the Machines of a set are named by it, in both APIs: remove it"
 
 // MachineSets converts a MachineSet; its template is converted by Machines.
 var MachineSets = conversion.Table[mapiSet, capiSet]{
@@ -54,7 +54,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.OnlyMAPI("spec.template.metadata.name", nameless),
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
 	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
-	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "the Machines of a set are owned by it, in both APIs"),
+	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "the Machines of a set are owned by it, in both APIs: remove them"),
 	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 

@@ -86,6 +86,19 @@ func TestTheTwinBearsTheNamesThatTheMirrorLooksFor(t *testing.T) {
 	}
 }
 
+// An infrastructure object that cannot be read exists: only what is wrong in it is reported.
+func TestAnInfrastructureObjectThatCannotBeRead(t *testing.T) {
+	for kind, path := range map[string][]string{"Machine": {"spec"}, "MachineSet": {"spec", "template", "spec"}} {
+		twin, _ := core.ToClusterAPI(kind, object(t, objects[kind]), env())
+		if err := unstructured.SetNestedField(twin.Infra.Object, true, append(path, "instanceType")...); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := core.ToMachineAPI(kind, twin, env()); len(errs) != 1 || !strings.HasSuffix(errs[0].Field, ".spec.instanceType") {
+			t.Errorf("%s: %v", kind, errs.ToAggregate())
+		}
+	}
+}
+
 // A MachineSet's name may have 253 characters, a label's value 63.
 func TestALongNameIsShortened(t *testing.T) {
 	seen := map[string]bool{}

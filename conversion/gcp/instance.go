@@ -70,7 +70,7 @@ func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
 		if i > 0 {
-			at.Unsupported("", a.Email, oneAccount)
+			at.Unsupported("", a.Email, oneAccount+": remove the others, or keep the machine with Machine API")
 			continue
 		}
 		checkScopes(at, a.Email, a.Scopes)

@@ -41,7 +41,7 @@ func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 		case n == nil:
 			p.Invalid(path, nil, isNull)
 		case i > 0:
-			p.Unsupported(path, n.Network, oneInterface)
+			p.Unsupported(path, n.Network, oneInterface+": remove the others, or keep the machine with Machine API")
 		default:
 			sameNetwork(p, path+".network", n.Network)
 		}
@@ -89,7 +89,7 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
 		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. Name the host project", have, want),
-			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have))
+			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:
 		p.Differs("networkInterfaces[0].projectID", have, "the project of the GCPCluster's network", want)
 	}

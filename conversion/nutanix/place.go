@@ -63,10 +63,10 @@ func unlisted(p *pass, c *infraSpec) {
 	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
 	all = append(all, unlistedDomains(p, c)...)
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": all}})
-	if err != nil || strings.Contains(string(patch), "'") || len(patch) > longestPatch {
+	if err != nil || len(patch) > longestPatch {
 		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
 	}
-	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch))
+	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch), "")
 }
 
 // unlistedDomains are what the NutanixCluster does not list: all that the Infrastructure has, and the Machine's. A merge patch replaces the list, so

@@ -109,7 +109,7 @@ var Interfaces = conversion.Table[nic, port]{
 		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
-		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. A port has its own pairs.",
+		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: of an instance, some of them are all. A port has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"), "Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),

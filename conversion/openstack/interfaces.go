@@ -6,6 +6,7 @@ package openstack
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,8 +30,8 @@ type nic struct {
 
 	// first is the place of the first subnet in the list that it is of.
 	first int
-	// bar is the field for which it cannot be in networks; empty where it stands behind one that cannot.
-	bar string
+	// bar is the field for which it cannot be in networks; empty where it stands behind one that cannot. virtual are the addresses that a network's port has.
+	bar, virtual string
 }
 
 // network is nil for an entry of ports.
@@ -53,6 +54,10 @@ func (n *nic) port() *portOpts {
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
 		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"
+	}
+	if n.bar == pairsField {
+		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
+			"), or none. Make a new object with these, or with the id: an OpenStackMachine and its template cannot be changed"
 	}
 	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
 }
@@ -113,7 +118,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Invalid("securityGroups", nil, "no interface has them, because each has its own or no port security: remove them")
 	default:
 		hand(c.Ports, all)
-		collect(c, virtual(p))
+		collect(c, vips{all: virtual(p)})
 	}
 }
 
@@ -127,7 +132,7 @@ func hand(ports []port, all groups) {
 }
 
 // collect gives the machine the groups that all ports have, if all will be networks on the way back: those have no others.
-func collect(c *infraSpec, pairs []openstackv1.AddressPair) {
+func collect(c *infraSpec, pairs vips) {
 	all := c.Ports[0].SecurityGroups
 	for _, c := range c.Ports {
 		if len(all) == 0 || bar(c, pairs) != "" || unsecured(c) || !equality.Semantic.DeepEqual(c.SecurityGroups, all) {
@@ -157,13 +162,13 @@ func checkManaged(p *pass) {
 
 func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkManaged(p)
-	ports, pairs := plugged(p, c), virtual(p)
+	ports, pairs := plugged(p, c), vipsFrom(p, c)
 	share(p, c, m, ports, leading(ports, func(c port) string { return bar(c, pairs) }))
 	first := leading(ports, func(c port) string { return barred(c, pairs) })
 	for i := range ports {
 		n := nic{Networks: make([]networkParam, 1)}
 		if i >= first {
-			n = nic{Ports: make([]portOpts, 1), bar: barred(ports[i], pairs)}
+			n = nic{Ports: make([]portOpts, 1), bar: barred(ports[i], pairs), virtual: pairs.String()}
 		}
 		Interfaces.ToMachineAPI(p.At(fmt.Sprintf("ports[%d]", i)), &ports[i], &n)
 		m.Networks, m.Ports = append(m.Networks, n.Networks...), append(m.Ports, n.Ports...)
@@ -197,8 +202,46 @@ func leading(ports []port, bar func(port) string) int {
 	return len(ports)
 }
 
+const pairsField = "allowedAddressPairs"
+
+// vips are the addresses that each network's port allows in Machine API. They may grow after an installation, by those of another address family, and no
+// controller changes a port that exists: of an instance, some of them are the ones that there were.
+type vips struct {
+	all      []openstackv1.AddressPair
+	instance bool
+}
+
+func vipsFrom(p *pass, c *infraSpec) vips {
+	return vips{virtual(p), !p.Core.Template && (p.Core.ProviderID != "" || text(c.ProviderID) != "")}
+}
+
+// are reports whether these pairs are what Machine API allows, in any order.
+func (v vips) are(pairs []openstackv1.AddressPair) bool {
+	has := func(list []openstackv1.AddressPair, a openstackv1.AddressPair) bool {
+		return slices.ContainsFunc(list, func(b openstackv1.AddressPair) bool { return a.IPAddress == b.IPAddress && text(b.MACAddress) == "" })
+	}
+	for _, a := range pairs {
+		if text(a.MACAddress) != "" || !has(v.all, a) {
+			return false
+		}
+	}
+	return v.instance || !slices.ContainsFunc(v.all, func(a openstackv1.AddressPair) bool { return !has(pairs, a) })
+}
+
+// String lists them for a person.
+func (v vips) String() string {
+	if len(v.all) == 0 {
+		return "there are none"
+	}
+	var out []string
+	for _, a := range v.all {
+		out = append(out, a.IPAddress)
+	}
+	return strings.Join(out, ", ")
+}
+
 // bar is what keeps a port from being an entry of networks; empty if nothing does.
-func bar(c port, pairs []openstackv1.AddressPair) string {
+func bar(c port, pairs vips) string {
 	switch {
 	case c.NameSuffix != nil:
 		return "nameSuffix"
@@ -212,14 +255,14 @@ func bar(c port, pairs []openstackv1.AddressPair) string {
 		return "trunk"
 	case slices.ContainsFunc(c.FixedIPs, func(ip openstackv1.FixedIP) bool { return ip.IPAddress != nil || ip.Subnet == nil }):
 		return "address"
-	case len(c.AllowedAddressPairs) > 0 && !equality.Semantic.DeepEqual(c.AllowedAddressPairs, pairs):
-		return "allowedAddressPairs"
+	case len(c.AllowedAddressPairs) > 0 && !pairs.are(c.AllowedAddressPairs):
+		return pairsField
 	}
 	return ""
 }
 
 // barred is bar once the machine's groups are known: a network has no others.
-func barred(c port, pairs []openstackv1.AddressPair) string {
+func barred(c port, pairs vips) string {
 	if b := bar(c, pairs); b != "" || len(c.SecurityGroups) == 0 {
 		return b
 	}

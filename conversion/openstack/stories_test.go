@@ -5,9 +5,11 @@ package openstack_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -184,4 +186,57 @@ func silent(v any) any {
 		}
 	}
 	return v
+}
+
+// The virtual addresses may change after a machine was made: an administrator adds those of a second address family. Neither API's controllers touch the pairs of a port
+// that exists, so an instance comes back as it went, and new machines get the addresses that there are.
+func TestVirtualAddressesOfLaterDays(t *testing.T) {
+	filtered, byID := `"network": {"filter": {"name": "x"}}`, `"network": {"id": "`+one+`"}`
+	pairs := func(ips ...string) string {
+		var out []map[string]string
+		for _, ip := range ips {
+			out = append(out, map[string]string{"ipAddress": ip})
+		}
+		return `"allowedAddressPairs": ` + jsonOf(t, out)
+	}
+	for sentence, c := range map[string]struct {
+		port     string
+		template bool
+		unborn   bool
+		network  bool
+		refused  bool
+	}{
+		"an instance from before, by filter": {port: filtered + ", " + pairs("10.0.0.5", "10.0.0.7"), network: true},
+		"an instance from before, by id":     {port: byID + ", " + pairs("10.0.0.5", "10.0.0.7"), network: true},
+		"an instance of today":               {port: filtered + ", " + pairs("10.0.0.5", "fd00::5", "10.0.0.7", "fd00::7"), network: true},
+		"in another order":                   {port: filtered + ", " + pairs("10.0.0.7", "10.0.0.5", "fd00::7", "fd00::5"), network: true},
+		"no pairs":                           {port: filtered, network: true},
+		"another address, by id":             {port: byID + ", " + pairs("10.0.0.5", "10.0.0.9")},
+		"another address, by filter":         {port: filtered + ", " + pairs("10.0.0.5", "10.0.0.9"), refused: true},
+		"a hardware address, by id":          {port: byID + `, "allowedAddressPairs": [{"ipAddress": "10.0.0.5", "macAddress": "fa:16:3e:00:00:01"}]`},
+		"a template from before":             {port: filtered + ", " + pairs("10.0.0.5", "10.0.0.7"), template: true, refused: true},
+		"a template of today":                {port: filtered + ", " + pairs("10.0.0.7", "10.0.0.5", "fd00::7", "fd00::5"), template: true, network: true},
+		"a machine that has no instance yet": {port: filtered + ", " + pairs("10.0.0.5", "10.0.0.7"), unborn: true, refused: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := openstacktest.Kit().Env()
+			infrastructure(map[string]any{"apiServerInternalIPs": []any{"10.0.0.5", "fd00::5"}, "ingressIPs": []any{"10.0.0.7", "fd00::7"}})(&env)
+			core := &conversion.Core{Template: c.template, BootstrapSecret: new("worker-user-data")}
+			if !c.template && !c.unborn {
+				core.ProviderID = "openstack:///" + three
+			}
+			p := conversion.NewPass(&env, core, "")
+			m := conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, `{"ports": [{`+c.port+`}]}`)).(*machinev1alpha1.OpenstackProviderSpec)
+			if c.refused {
+				if errs := p.Errors(); len(errs) != 1 || !strings.Contains(errs[0].Detail, "10.0.0.5, fd00::5, 10.0.0.7, fd00::7") {
+					t.Errorf("it says: %v", errs.ToAggregate())
+				}
+				return
+			}
+			conversiontest.Same(t, nil, p.Errors())
+			if is := len(m.Networks) == 1; is != c.network {
+				t.Errorf("it became %s", jsonOf(t, m))
+			}
+		})
+	}
 }

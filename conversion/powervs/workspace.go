@@ -11,6 +11,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never
@@ -90,7 +91,7 @@ func lookedUp(p *pass) (name, reason string) {
 	}
 	for _, path := range [][]string{{"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
-			return "", "the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id"
+			return "", fmt.Sprintf("the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id, which is %q there", id)
 		}
 	}
 	return p.Env.ClusterName + "-serviceInstance", ""
@@ -184,15 +185,23 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	if len(theirs) == 0 && len(m.LoadBalancers) > 0 && p.Env.InfraCluster != nil {
-		spec, status := balancerPatches(m.LoadBalancers)
-		p.Amend("spec.loadBalancers", nil, "Cluster API would register no control plane Machine, as the IBMPowerVSCluster names no load balancers. "+
+	spec, status := balancerPatches(p, m.LoadBalancers)
+	equal := describe(m.LoadBalancers) == describe(theirs)
+	if equal && (status == "" || !managedElsewhere(p)) {
+		return
+	}
+	if equal || spec != "" {
+		p.Amend("spec.loadBalancers", nil, "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not their ids or its VPC's region. "+
 			"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
 		return
 	}
-	if have, want := describe(m.LoadBalancers), describe(theirs); have != want {
-		p.Differs("loadBalancers", have, "the load balancers of the IBMPowerVSCluster", want)
-	}
+	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
+}
+
+// managedElsewhere reports whether the provider's own controller leaves the IBMPowerVSCluster alone, and its status with it.
+func managedElsewhere(p *pass) bool {
+	_, said := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
+	return said
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
@@ -213,35 +222,75 @@ func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	}
 	var out []machinev1.LoadBalancerReference
 	for i, lb := range said {
-		content, _ := lb.(map[string]any)
-		name, _ := content["name"].(string)
-		if name == "" {
-			name = fmt.Sprintf("%s-loadbalancer-%d", p.Env.ClusterName, i)
-		}
-		out = append(out, balancer(name))
+		out = append(out, balancer(balancerName(p, i, lb)))
 	}
 	return out
+}
+
+// balancerName is the name of a load balancer in the IBMPowerVSCluster's list, as the provider calls one that has none.
+func balancerName(p *pass, i int, lb any) string {
+	content, _ := lb.(map[string]any)
+	if name, _ := content["name"].(string); name != "" {
+		return name
+	}
+	return fmt.Sprintf("%s-loadbalancer-%d", p.Env.ClusterName, i)
 }
 
 func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after has to say of a Machine's load balancers: their
-// names, and in its status their ids.
-func balancerPatches(lbs []machinev1.LoadBalancerReference) (spec, status string) {
-	var named []any
-	ids := map[string]any{}
+// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after lacks of a Machine's load balancers: their names, the region,
+// and in its status their ids. A merge patch replaces a list, so what is listed is in it too. Both are empty where nothing is lacking, or where the two
+// would differ all the same; status is empty where it has the ids.
+func balancerPatches(p *pass, lbs []machinev1.LoadBalancerReference) (spec, status string) {
+	if p.Env.InfraCluster == nil || len(lbs) == 0 {
+		return "", ""
+	}
+	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
+	unlisted := slices.Clone(lbs)
+	for i, lb := range all {
+		at := slices.Index(unlisted, balancer(balancerName(p, i, lb)))
+		if at < 0 {
+			return "", "" // the Machine has it not
+		}
+		unlisted = slices.Delete(unlisted, at, at+1)
+	}
+	lacks, ids := map[string]any{}, map[string]any{}
+	for _, lb := range unlisted {
+		if lb.Type != machinev1.ApplicationLoadBalancerType {
+			return "", ""
+		}
+		all = append(all, map[string]any{"name": lb.Name, "public": !strings.HasSuffix(lb.Name, "-int")})
+		lacks["loadBalancers"] = all
+	}
+	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
+		lacks["vpc"] = map[string]any{"region": "REGION"}
+	}
+	known, _, _ := unstructured.NestedMap(p.Env.InfraCluster, "status", "loadBalancers")
 	for _, lb := range lbs {
-		named = append(named, map[string]any{"name": lb.Name, "public": !strings.HasSuffix(lb.Name, "-int")})
-		ids[lb.Name] = map[string]any{"id": "ID"}
+		if _, has := known[lb.Name]; !has {
+			ids[lb.Name] = map[string]any{"id": "ID"}
+		}
 	}
-	text := func(v any) string {
-		raw, _ := json.Marshal(v) // maps of texts
-		return string(raw)
+	return patchOf("spec", lacks), patchOf("status", nested("loadBalancers", ids))
+}
+
+// nested is a map with what is not empty.
+func nested(name string, content map[string]any) map[string]any {
+	if len(content) == 0 {
+		return nil
 	}
-	return text(map[string]any{"spec": map[string]any{"vpc": map[string]any{"region": "REGION"}, "loadBalancers": named}}),
-		text(map[string]any{"status": map[string]any{"loadBalancers": ids}})
+	return map[string]any{name: content}
+}
+
+// patchOf is a merge patch; empty for nothing.
+func patchOf(name string, content map[string]any) string {
+	if len(content) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(map[string]any{name: content}) // JSON, and texts
+	return string(raw)
 }
 
 func describe(lbs []machinev1.LoadBalancerReference) string {

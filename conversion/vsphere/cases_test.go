@@ -6,6 +6,7 @@ package vsphere_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -30,6 +31,15 @@ func device(more string) string {
 }
 
 func disks(each ...string) string { return `{"dataDisks": [` + strings.Join(each, ", ") + `]}` }
+
+// vcenters has the VSphereCluster say that its identity is good for other vCenters too.
+func vcenters(others string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		cluster := maps.Clone(e.InfraCluster)
+		cluster["metadata"] = map[string]any{"annotations": map[string]any{"poundlock.openshift.io/vcenters": others}}
+		e.InfraCluster = cluster
+	}
+}
 
 func TestWhatAProviderSpecMaySay(t *testing.T) {
 	cases := map[string]struct {
@@ -63,18 +73,20 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"another secret":       {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
 		"no user data":         {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
 
-		"no workspace":              {patch: `{"workspace": null}`, want: []string{"workspace.server: FieldValueRequired"}},
-		"no server":                 {patch: `{"workspace": {"server": null}}`, want: []string{"workspace.server: FieldValueRequired"}},
-		"another server":            {patch: `{"workspace": {"server": "other.example.com"}}`, want: []string{"workspace.server: FieldValueNotSupported"}},
-		"a server, none known":      {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure = nil, nil }},
-		"not the only vCenter":      {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"workspace.server: FieldValueNotSupported"}},
-		"a server in other letters": {patch: `{"workspace": {"server": "VCENTER.example.com"}}`, want: []string{"workspace.server: FieldValueNotSupported"}},
-		"the only datacenter":       {patch: `{"workspace": {"datacenter": null, "folder": null}}`},
-		"a folder of no datacenter": {patch: `{"workspace": {"datacenter": null}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"a folder by its name":      {patch: `{"workspace": {"folder": "lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"a folder of another":       {patch: `{"workspace": {"folder": "/dc2/vm/lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"no folder":                 {patch: `{"workspace": {"folder": null}}`},
-		"a group, and no domains":   {patch: `{"workspace": {"vmGroup": "zone-a"}}`, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
+		"no workspace":                      {patch: `{"workspace": null}`, want: []string{"workspace.server: FieldValueRequired"}},
+		"no server":                         {patch: `{"workspace": {"server": null}}`, want: []string{"workspace.server: FieldValueRequired"}},
+		"another server":                    {patch: `{"workspace": {"server": "other.example.com"}}`, want: []string{"workspace.server: FieldValueNotSupported"}},
+		"another, with one identity":        {patch: `{"workspace": {"server": "other.example.com"}}`, env: vcenters("third.example.com, other.example.com")},
+		"a third, with an identity for two": {patch: `{"workspace": {"server": "third.example.com"}}`, env: vcenters("other.example.com"), want: []string{"workspace.server: FieldValueNotSupported"}},
+		"a server, none known":              {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure = nil, nil }},
+		"not the only vCenter":              {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"workspace.server: FieldValueNotSupported"}},
+		"a server in other letters":         {patch: `{"workspace": {"server": "VCENTER.example.com"}}`, want: []string{"workspace.server: FieldValueNotSupported"}},
+		"the only datacenter":               {patch: `{"workspace": {"datacenter": null, "folder": null}}`},
+		"a folder of no datacenter":         {patch: `{"workspace": {"datacenter": null}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"a folder by its name":              {patch: `{"workspace": {"folder": "lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"a folder of another":               {patch: `{"workspace": {"folder": "/dc2/vm/lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"no folder":                         {patch: `{"workspace": {"folder": null}}`},
+		"a group, and no domains":           {patch: `{"workspace": {"vmGroup": "zone-a"}}`, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
 
 		"no device":                     {patch: `{"network": {"devices": []}}`, want: []string{"network.devices: FieldValueRequired"}},
 		"eleven devices":                {patch: `{"network": {"devices": [` + strings.TrimSuffix(strings.Repeat(`{"networkName": "x"},`, 11), ",") + `]}}`, want: []string{"network.devices: FieldValueInvalid"}},
@@ -157,6 +169,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"no server anywhere":           {patch: `{"server": null}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure = nil, nil }, want: []string{"server: FieldValueRequired"}},
 		"the only vCenter":             {patch: `{"server": null}`, env: func(e *conversion.Env) { e.InfraCluster = nil }},
 		"another server":               {patch: `{"server": "other.example.com"}`, want: none("server")},
+		"another, with one identity":   {patch: `{"server": "other.example.com"}`, env: vcenters("other.example.com")},
 		"a thumbprint":                 {patch: `{"thumbprint": "AA:BB"}`, want: none("thumbprint")},
 		"the cluster's thumbprint": {patch: `{"thumbprint": "AA:BB"}`, env: func(e *conversion.Env) {
 			e.InfraCluster = map[string]any{"spec": map[string]any{"thumbprint": "AA:BB"}}

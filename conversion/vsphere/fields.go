@@ -66,8 +66,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the VSphereCluster.", credentialsTo, credentialsFrom),
 
 	// Where it runs.
-	of.Iso(at("workspace.server"), at("server", "VSphereCluster"+conversion.Elsewhere+"spec.server"),
-		"Must be the VSphereCluster's (or, where it names none, the Infrastructure's only vCenter): Cluster API logs in everywhere with that cluster's identity. An absent one of Cluster API is the VSphereCluster's.",
+	of.Iso(at("workspace.server"), at("server", "VSphereCluster"+conversion.Elsewhere+"spec.server", "VSphereCluster"+conversion.Elsewhere+"metadata.annotations["+vcentersAnnotation+"]"),
+		"Must be the VSphereCluster's (or, where it names none, the Infrastructure's only vCenter), or one for which the annotation says that the VSphereCluster's identity is good there too: Cluster API logs in everywhere with that identity. An absent one of Cluster API is the VSphereCluster's.",
 		serverTo, serverFrom),
 	of.Iso(nil, at("thumbprint", "VSphereCluster"+conversion.Elsewhere+"spec.thumbprint"), "Absent, or the VSphereCluster's, which means the same.", nothing, thumbprintFrom),
 	of.Iso(at("workspace.datacenter"), at("datacenter"), "Absent is *, the only one, which Cluster API's webhook fills in.", datacenterTo, datacenterFrom),

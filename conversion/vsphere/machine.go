@@ -96,7 +96,7 @@ func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	case m.NumCPUs == 0:
 		p.Required("numCPUs", "Machine API takes it from the template, Cluster API does not: it would be 2")
 	case m.NumCPUs < leastCPUs:
-		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API makes no machine with fewer than %d", leastCPUs))
+		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API makes no machine with fewer than %d: set it to that, or to more", leastCPUs))
 	}
 	c.NumCPUs = m.NumCPUs
 }

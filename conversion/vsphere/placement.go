@@ -80,14 +80,20 @@ func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return server
 	}
-	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
-	list, _ := centers.([]any)
+	list := vcenters(p)
 	if len(list) != 1 {
 		return ""
 	}
 	only, _ := list[0].(map[string]any)
 	server, _ := only["server"].(string)
 	return server
+}
+
+// vcenters are those of the Infrastructure.
+func vcenters(p *pass) []any {
+	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
+	list, _ := centers.([]any)
+	return list
 }
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -109,9 +115,30 @@ func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	sameServer(p, "server", server)
 }
 
+// vcentersAnnotation is on a VSphereCluster whose identity is good for other vCenters than its own, too: their names, with commas between them.
+const vcentersAnnotation = "poundlock.openshift.io/vcenters"
+
+func otherVCenters(p *pass) []string {
+	said, _ := p.Env.InfraClusterString("metadata", "annotations", vcentersAnnotation)
+	return strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// sameServer: Cluster API logs in to the vCenter that a machine says, with the identity and the thumbprint that the VSphereCluster has for one. Machine API has
+// credentials for each.
 func sameServer(p *pass, path, server string) {
-	if want := clusterServer(p); want != "" && server != want {
-		p.Differs(path, server, "the VSphereCluster's server, for which Cluster API has the credentials", want)
+	want, others := clusterServer(p), otherVCenters(p)
+	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
+	switch {
+	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
+		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it", `{"spec":{"server":"SERVER"}}`, "")
+	case want == "" || server == want || slices.Contains(others, server) && thumbprint == "":
+	case p.Env.InfraCluster == nil:
+		p.Differs(path, server, "the cluster's only vCenter", want)
+	case slices.Contains(others, server):
+		p.Unsupported(path, server, fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
+	default:
+		p.Unsupported(path, server, fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that is not good for this one, keep it with Machine API, and have Cluster API make machines in %[1]q. "+
+			"If it is good for both, as a user of linked vCenters is, say so: kubectl annotate %s --overwrite %s=%s", want, p.InfraCluster(), vcentersAnnotation, strings.Join(append(others, server), ",")))
 	}
 }
 
@@ -191,6 +218,10 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 // ungrouped reports a group without a failure domain of Cluster API's.
 func ungrouped(p *pass, pl placement) {
 	const why = "Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone"
+	if own := clusterServer(p); own != "" && pl.Server != own {
+		p.Unsupported("workspace.vmGroup", pl.VMGroup, "Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: keep the machine with Machine API")
+		return
+	}
 	name := placedIn(p, pl, func(string) bool { return true })
 	if name == "" || p.Env.InfraCluster == nil {
 		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" of the name that the Infrastructure's failure domain with this group has")

@@ -155,7 +155,7 @@ func hopeless(c policies.Change) bool {
 
 // unconvertibleWarnings puts path and reason first: a warning is cut at 256 characters.
 func unconvertibleWarnings(c policies.Change, to API, so string) []string {
-	var out []string
+	out := rolloutWarning(c, to)
 	for _, err := range c.Facts.Unconvertible {
 		if err.Field == "" {
 			out = append(out, err.Detail)
@@ -164,6 +164,31 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 		out = append(out, fmt.Sprintf("%s: %s cannot express this, so %s: %s", err.Field, to.Text(), so, err.Detail))
 	}
 	return out
+}
+
+// rolloutWarning comes before the refusals that ask for an edit of a control plane Machine's providerSpec: each of them ends with this, where a
+// warning is cut.
+func rolloutWarning(c policies.Change, to API) []string {
+	inSpec := slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return strings.Contains(e.Field, "spec.providerSpec.value.") })
+	if to != ClusterAPI || !inSpec || !ofControlPlane(c) {
+		return nil
+	}
+	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: it replaces each Machine that differs from its template. Edit both alike, then set it back"}
+}
+
+func ofControlPlane(c policies.Change) bool {
+	labels := map[string]string{}
+	switch {
+	case c.New == nil:
+	case c.Kind == "ControlPlaneMachineSet":
+		return true
+	case c.Kind == "MachineSet":
+		labels = specOfSet(c.New).Template.Metadata.Labels
+	default:
+		labels = c.New.Metadata.Labels
+	}
+	role := labels["machine.openshift.io/cluster-api-machine-role"]
+	return role == "master" || role == "control-plane"
 }
 
 // Refusals are the warnings about what the conversion in a review found, by path: to is the API that cannot express it, and so the consequence.

@@ -6,13 +6,16 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -53,6 +56,20 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 // specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.
 func specChanged() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
 
+// infraClusterChanged lets through what conversions read of an infrastructure cluster object: beside the spec its annotations, and what in its status does
+// not move all day. A person writes these too, as messages ask, and waits for the answer.
+func infraClusterChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, isOld := e.ObjectOld.(*unstructured.Unstructured)
+		now, isNew := e.ObjectNew.(*unstructured.Unstructured)
+		return isOld && isNew && slices.ContainsFunc([]string{"failureDomains", "network", "serviceInstance", "loadBalancers"}, func(field string) bool {
+			old, _, _ := unstructured.NestedFieldNoCopy(was.Object, "status", field)
+			current, _, _ := unstructured.NestedFieldNoCopy(now.Object, "status", field)
+			return !equality.Semantic.DeepEqual(old, current)
+		})
+	}})
+}
+
 func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc, only ...predicate.Predicate) error {
 	for gvk, m := range watches {
 		o := &unstructured.Unstructured{}
@@ -69,7 +86,7 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	if _, already := r.watching.LoadOrStore(p.Name, true); already {
 		return nil
 	}
-	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{p.InfraCluster.GroupVersionKind: r.everything}, specChanged())
+	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{p.InfraCluster.GroupVersionKind: r.everything}, infraClusterChanged())
 	if err == nil {
 		err = r.watchInfra(p)
 	}

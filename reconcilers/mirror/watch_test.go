@@ -5,10 +5,12 @@ package mirror
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -43,5 +45,37 @@ func TestAFleetIsListedWithoutCopies(t *testing.T) {
 	}
 	if len(cache.copied) > 0 {
 		t.Errorf("copied: %v", cache.copied)
+	}
+}
+
+// What a message asks a person to write into an infrastructure cluster object wakes the pairs that wait for it; a condition does not.
+func TestInfraClusterChanged(t *testing.T) {
+	object := func(patch string) *unstructured.Unstructured {
+		o := map[string]any{"metadata": map[string]any{"generation": int64(1)}, "status": map[string]any{"ready": true}}
+		var with map[string]any
+		if err := json.Unmarshal([]byte(patch), &with); err != nil {
+			t.Fatal(err)
+		}
+		for section, content := range with {
+			for k, v := range content.(map[string]any) {
+				if generation, ok := v.(float64); ok {
+					v = int64(generation)
+				}
+				o[section].(map[string]any)[k] = v
+			}
+		}
+		return &unstructured.Unstructured{Object: o}
+	}
+	for patch, want := range map[string]bool{
+		`{"metadata": {"generation": 2}}`:                                         true,
+		`{"metadata": {"annotations": {"poundlock.openshift.io/vcenters": "b"}}}`: true,
+		`{"status": {"failureDomains": {"fd1": {}}}}`:                             true,
+		`{"status": {"network": {"id": "n"}}}`:                                    true,
+		`{"status": {"conditions": [{"type": "Ready"}]}}`:                         false,
+		`{"metadata": {"resourceVersion": "2"}}`:                                  false,
+	} {
+		if got := infraClusterChanged().Update(event.UpdateEvent{ObjectOld: object(`{}`), ObjectNew: object(patch)}); got != want {
+			t.Errorf("%s: %v", patch, got)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
@@ -63,7 +64,7 @@ type Reason struct{ Name, Means, Do string }
 func Reasons() []Reason {
 	return []Reason{
 		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
-		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names (-f, or the flag), or run against the cluster"},
+		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
 		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
 		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
 		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
@@ -125,13 +126,13 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.say(Blocked, ReasonPlatform, unknown.Error())
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	f.Fields, f.Needs = fields(errs), needs
+	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
 	if to == authority.ClusterAPI {
 		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
 	}
-	return conclude(f, p, to, j)
+	return conclude(f, p, to, j, needs)
 }
 
 // settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
@@ -148,12 +149,12 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		return f.say(Blocked, ReasonPlatform, unknown.Error())
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	f.Fields, f.Needs = fields(errs), needs
+	f.Fields, f.Needs = fields(errs), needs.Names()
 	switch {
 	case len(f.Fields) > 0:
 		return f.say(Blocked, ReasonFields, "")
 	case len(f.Needs) > 0:
-		return f.needs(p)
+		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
 	}
 	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
@@ -165,7 +166,7 @@ func (f Finding) say(v Readiness, reason, message string) Finding {
 }
 
 // conclude puts the answers in the order in which a person has to deal with them.
-func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement) Finding {
+func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
 	for _, finding := range j {
 		if finding.Rule == uninitialised {
 			continue // Poundlock has yet to look at it, and the question is whether it could move then
@@ -181,7 +182,7 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.say(Blocked, ReasonFields, "")
 	}
 	if len(f.Needs) > 0 {
-		return f.needs(p)
+		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
 	}
 	if p.Shape().Current == authority.Unset {
 		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
@@ -193,13 +194,53 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	return f.step(step, p)
 }
 
-// needs returns what has to be shown.
-func (f Finding) needs(p inventory.Pair) Finding {
-	what := strings.Join(f.Needs, " and ")
-	if p.Source != "" {
-		return f.say(Unknown, ReasonUnknown, "needs "+what+": give it (-f, or the flag), or run against a cluster")
+// Needs are what has to be shown for an answer, and the fields that depend on it.
+type Needs struct {
+	lacks  []inventory.Lack
+	fields []string
+}
+
+func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
+	n := Needs{lacks: lacks}
+	for _, e := range open {
+		n.fields = append(n.fields, Short(e.Field))
 	}
-	return f.say(Unknown, ReasonUnknown, "needs "+what+", which cannot be read in this cluster")
+	slices.Sort(n.fields)
+	n.fields = slices.Compact(n.fields)
+	return n
+}
+
+// Names are what has to be shown, nil where nothing has to be.
+func (n Needs) Names() []string {
+	var out []string
+	for _, l := range n.lacks {
+		out = append(out, l.Name)
+	}
+	return out
+}
+
+// Sentence is for a person: what has to be shown, for which fields, and how.
+func (n Needs) Sentence(p inventory.Pair) string {
+	what := "needs " + strings.Join(n.Names(), " and ")
+	if len(n.fields) > 0 {
+		what += ", on which it depends whether this converts: " + strings.Join(n.fields, ", ")
+	}
+	if p.Source == "" {
+		return what + ". It cannot be read in this cluster"
+	}
+	what += ". Run against the cluster, or add "
+	var commands []string
+	for _, l := range n.lacks {
+		if l.Command != "" {
+			commands = append(commands, l.Command)
+		} else {
+			what += "these flags " + l.Flags + ", "
+		}
+	}
+	if commands == nil {
+		return strings.TrimSuffix(what, ", ")
+	}
+	return what + "with -f what this prints: " + strings.Join(commands, "; ")
 }
 
 // uninitialised is the rule that refuses a request until status says which API is authoritative. A manifest has no status, and a cluster in
@@ -269,14 +310,25 @@ func InfraFinalizer(p inventory.Pair) string {
 
 // Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has
 // what to show then. The mirror's own verdict stands: it was made with the whole cluster.
-func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs []string) {
+func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.InCharge() == authority.ClusterAPI {
-		return nil, []string{"the " + ref.Kind + " " + ref.Name}
+		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
 	}
 	if p.Shape().Condition(authority.ConditionSynchronized).Reason == ReasonFields {
 		lacks = nil
 	}
-	return inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
+	certain, open, fewest := inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
+	return certain, needsOf(fewest, open)
+}
+
+// referred is the resource of a kind of the platform's.
+func referred(env conversion.Env, kind string) conversion.Resource {
+	for _, r := range env.Platform.Resources() {
+		if r.Kind == kind {
+			return r
+		}
+	}
+	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind}, Plural: strings.ToLower(kind) + "s"}
 }
 
 // unconvertible converts as the webhook does.

@@ -111,7 +111,8 @@ type report struct {
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
 
-	others int
+	others    int
+	unchecked []string
 }
 
 func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error {
@@ -173,7 +174,7 @@ func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fle
 }
 
 func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
-	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: c.Assumed, others: f.Others}
+	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others, unchecked: f.Unchecked()}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
 		finding := check.Judge(pair, to, env, unknown, f.Lacks(c, env))
@@ -250,6 +251,9 @@ func (w reader) wide() bool { return w.format == "wide" }
 func (w reader) write() {
 	if len(w.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found%s.", w.aside())
+		for _, text := range w.unchecked {
+			w.Linef("\n%s", printers.Wrap(text, "", w.Width))
+		}
 		return
 	}
 	w.Linef("Could these move to %s today?\n", w.To.Text())

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,6 +70,9 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 	for _, problem := range f.Problems {
 		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
 	}
+	for _, text := range f.Unchecked() {
+		fmt.Fprintln(p.ErrOut, "note:", text)
+	}
 	if len(f.Pairs) == 0 && len(f.Problems) == 0 {
 		return ended{codeError, "there is no Machine, MachineSet or MachineHealthCheck to convert"}
 	}
@@ -87,9 +89,9 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 			refused++
 			p.refuse(pair, errs)
 			continue
-		case len(needs) > 0:
+		case len(needs.Names()) > 0:
 			untold++
-			fmt.Fprintf(p.ErrOut, "%s: whether it converts to %s is unknown: needs %s: give it (-f, or the flag), or run against a cluster\n", pair.Ref(), destination(pair).Text(), strings.Join(needs, " and "))
+			fmt.Fprintf(p.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
 		}
 		made, errs := converted(pair, env)
@@ -147,9 +149,9 @@ func (c piece) write(w io.Writer, comments bool) error {
 }
 
 // unconvertible returns why the pair does not convert, or what an answer needs.
-func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs []string) {
+func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs check.Needs) {
 	if unknown != nil {
-		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, nil
+		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, needs
 	}
 	return check.Unconvertible(pair, env, lacks)
 }

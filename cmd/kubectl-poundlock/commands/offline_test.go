@@ -42,10 +42,13 @@ metadata: {name: odd}
 apiVersion: machine.openshift.io/v1beta1
 `
 
+const controlPlaneSet = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, metadata: {name: cluster}, spec: {}}\n"
+
 func TestExitCodes(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
 	const azure = "../../../conversion/platforms/testdata/corpus/azure/worker-4.21.yaml"
+	const powervs = "../../../conversion/platforms/testdata/corpus/powervs/worker.yaml"
 	for sentence, c := range map[string]struct {
 		args  []string
 		stdin string
@@ -78,8 +81,12 @@ func TestExitCodes(t *testing.T) {
 		"an object that is not there":       {args: []string{"check", "-f", "-", "machine/x"}, stdin: good, want: 1, says: "\"x\""},
 		"convert":                           {args: []string{"convert", "-f", "-"}, stdin: good, says: "kind: AWSMachineTemplate"},
 		"convert of what cannot go":         {args: []string{"convert", "-f", "-"}, stdin: odd, want: 3, says: "ami.filters"},
+		"check of a control plane's set":    {args: []string{"check", "-f", "-"}, stdin: controlPlaneSet, says: "ControlPlaneMachineSet cluster was not checked"},
+		"beside a set of workers":           {args: []string{"check", "-f", "-", "-o", "json"}, stdin: controlPlaneSet + "---" + good, says: "ControlPlaneMachineSet cluster was not checked"},
+		"convert of a control plane's set":  {args: []string{"convert", "-f", "-"}, stdin: controlPlaneSet, want: 1, says: "ControlPlaneMachineSet cluster was not checked"},
 		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "there is no Machine"},
 		"check of what needs the cluster":   {args: []string{"check", "-f", azure, "--fail-on", "blocked,waiting"}, says: "needs the AzureCluster prod-x7k2p"},
+		"and how it is given":               {args: []string{"check", "-f", powervs, "-o", "json"}, says: "depends whether this converts: serviceInstance.name. Run against the cluster, or add with -f what this prints: kubectl get ibmpowervsclusters.infrastructure.cluster.x-k8s.io prod-x7k2p -n openshift-cluster-api -o yaml"},
 		"and is to fail on that":            {args: []string{"check", "-f", azure, "--fail-on", "unknown"}, want: 3},
 		"convert of what needs the cluster": {args: []string{"convert", "-f", azure}, want: 1, says: "unknown: needs the AzureCluster prod-x7k2p"},
 		"convert of what a manifest asks":   {args: []string{"convert", "-f", "-"}, stdin: strings.Replace(odd, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1), want: 3, says: "cannot be converted to Cluster API"},

@@ -115,6 +115,8 @@ type Fleet struct {
 	Problems []Problem
 	// Others counts objects that are none of ours.
 	Others int
+	// sets are the names of the ControlPlaneMachineSets among them.
+	sets []string
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
 
@@ -193,7 +195,19 @@ func (c *collection) add(o *policies.Object) {
 		}
 	default:
 		c.fleet.Others++
+		if g == machineGroup && o.Kind == "ControlPlaneMachineSet" {
+			c.fleet.sets = append(c.fleet.sets, o.Metadata.Name)
+		}
 	}
+}
+
+// Unchecked are sentences about objects that a person would expect to be judged, and are not.
+func (f *Fleet) Unchecked() []string {
+	var out []string
+	for _, name := range f.sets {
+		out = append(out, "ControlPlaneMachineSet "+name+" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
+	}
+	return out
 }
 
 func (c *collection) addInfra(o *policies.Object) {

@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ import (
 type Lack struct {
 	// Name is what to give: "the AzureCluster prod-x7k2p".
 	Name string
+	// Command prints it; Flags say it instead. One of the two is empty.
+	Command, Flags string
 	// suppose fills in what might stand there.
 	suppose func(*conversion.Env)
 }
@@ -29,18 +32,32 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	might := supposed[env.Platform.Name]
 	var out []Lack
 	if env.InfraCluster == nil {
-		out = append(out, Lack{"the " + env.Platform.InfraCluster.Kind + " " + c.Name, func(e *conversion.Env) { e.InfraCluster = object(might.infraCluster) }})
+		out = append(out, lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.infraCluster) }))
 	}
 	if f.infrastructure == nil {
-		out = append(out, Lack{"the Infrastructure", func(e *conversion.Env) { e.Infrastructure = might.infrastructure(c) }})
+		out = append(out, Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml", "", func(e *conversion.Env) { e.Infrastructure = might.infrastructure(c) }})
 	}
 	if env.Platform.Account != nil && env.Account == "" {
-		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", func(e *conversion.Env) { e.Account = "supposed" }})
+		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml", "", func(e *conversion.Env) { e.Account = "supposed" }})
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
-		out = append(out, Lack{"--additional-sync-machine-labels and -annotations of Cluster API's manager", everySync})
+		out = append(out, Lack{"--additional-sync-machine-labels and -annotations of Cluster API's manager",
+			"", "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)", everySync})
 	}
 	return out
+}
+
+// lackOf is an object that was not shown; its name may not be known.
+func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conversion.Env)) Lack {
+	return Lack{
+		strings.TrimSpace("the " + kind.Kind + " " + name),
+		strings.Join(strings.Fields(fmt.Sprintf("kubectl get %s %s -n %s -o yaml", kind.Definition(), name, namespace)), " "), "", suppose,
+	}
+}
+
+// LackOf is an object of Cluster API's that the authoritative one refers to and that was not shown.
+func LackOf(kind conversion.Resource, name, namespace string) Lack {
+	return lackOf(kind, name, namespace, nil)
 }
 
 func everySync(e *conversion.Env) {
@@ -51,15 +68,15 @@ func everySync(e *conversion.Env) {
 }
 
 // Sift converts with what was shown, and takes out what might be otherwise if all of the cluster had been: an obstacle that something of the cluster would
-// change is no answer. needs are the fewest things that have to be shown for one, nil where nothing has to be.
-func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) (certain field.ErrorList, needs []string) {
+// change is no answer. open are those, and needs the fewest things that have to be shown for one, nil where nothing has to be.
+func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) (certain, open field.ErrorList, needs []Lack) {
 	all := check(env)
 	if len(all) == 0 || len(lacks) == 0 {
-		return all, nil
+		return all, nil, nil
 	}
 	certain = remaining(all, env, lacks, check)
 	if len(certain) == len(all) {
-		return all, nil
+		return all, nil, nil
 	}
 	// As many things as bits: four at most.
 	fewest := lacks
@@ -69,10 +86,8 @@ func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.Err
 			fewest = some
 		}
 	}
-	for _, l := range fewest {
-		needs = append(needs, l.Name)
-	}
-	return certain, needs
+	open = slices.DeleteFunc(slices.Clone(all), func(e *field.Error) bool { return slices.Contains(certain, e) })
+	return certain, open, fewest
 }
 
 func chosen(lacks []Lack, bits int) []Lack {

@@ -55,9 +55,13 @@ func TestWithoutItsClusterNoManifestIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			certain, needs := Sift(env, f.Lacks(c, env), func(e conversion.Env) field.ErrorList {
+			certain, _, lacks := Sift(env, f.Lacks(c, env), func(e conversion.Env) field.ErrorList {
 				return core.Check(f.Pairs[0].Kind.Name, f.Pairs[0].MachineAPI.Raw(), e)
 			})
+			var needs []string
+			for _, l := range lacks {
+				needs = append(needs, l.Name)
+			}
 			if len(certain) > 0 {
 				t.Errorf("refused: %v (needs %q)", certain, needs)
 			}
