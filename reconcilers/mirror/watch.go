@@ -6,6 +6,7 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,7 +60,10 @@ func specChanged() predicate.Predicate { return predicate.GenerationChangedPredi
 // infraClusterChanged lets through what conversions read of an infrastructure cluster object: beside the spec its annotations, and what in its status does
 // not move all day. A person writes these too, as messages ask, and waits for the answer.
 func infraClusterChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if !maps.Equal(personsAnnotations(e.ObjectOld), personsAnnotations(e.ObjectNew)) {
+			return true
+		}
 		was, isOld := e.ObjectOld.(*unstructured.Unstructured)
 		now, isNew := e.ObjectNew.(*unstructured.Unstructured)
 		return isOld && isNew && slices.ContainsFunc([]string{"failureDomains", "network", "serviceInstance", "loadBalancers"}, func(field string) bool {
@@ -68,6 +72,13 @@ func infraClusterChanged() predicate.Predicate {
 			return !equality.Semantic.DeepEqual(old, current)
 		})
 	}})
+}
+
+// personsAnnotations are all but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
+func personsAnnotations(o client.Object) map[string]string {
+	all := maps.Clone(o.GetAnnotations())
+	delete(all, authority.HoldsMirrorsAnnotation)
+	return all
 }
 
 func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc, only ...predicate.Predicate) error {

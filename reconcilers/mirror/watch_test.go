@@ -67,12 +67,13 @@ func TestInfraClusterChanged(t *testing.T) {
 		return &unstructured.Unstructured{Object: o}
 	}
 	for patch, want := range map[string]bool{
-		`{"metadata": {"generation": 2}}`:                                         true,
-		`{"metadata": {"annotations": {"poundlock.openshift.io/vcenters": "b"}}}`: true,
-		`{"status": {"failureDomains": {"fd1": {}}}}`:                             true,
-		`{"status": {"network": {"id": "n"}}}`:                                    true,
-		`{"status": {"conditions": [{"type": "Ready"}]}}`:                         false,
-		`{"metadata": {"resourceVersion": "2"}}`:                                  false,
+		`{"metadata": {"generation": 2}}`:                                                       true,
+		`{"metadata": {"annotations": {"poundlock.openshift.io/vcenters": "b"}}}`:               true,
+		`{"status": {"failureDomains": {"fd1": {}}}}`:                                           true,
+		`{"status": {"network": {"id": "n"}}}`:                                                  true,
+		`{"status": {"conditions": [{"type": "Ready"}]}}`:                                       false,
+		`{"metadata": {"resourceVersion": "2"}}`:                                                false,
+		`{"metadata": {"annotations": {"poundlock.openshift.io/holds-mirrors": "2 Machines"}}}`: false,
 	} {
 		if got := infraClusterChanged().Update(event.UpdateEvent{ObjectOld: object(`{}`), ObjectNew: object(patch)}); got != want {
 			t.Errorf("%s: %v", patch, got)
