@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -30,6 +31,35 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		}
 		if has := hasInstance(m, c.key); has != c.has {
 			t.Errorf("%s by %s: %v", c.id, c.key, has)
+		}
+	}
+}
+
+// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, and the Machines of a provider's machine.
+func TestTheOwnersThatAreRead(t *testing.T) {
+	for _, c := range []struct {
+		side         policies.Side
+		owners, want string
+	}{
+		{policies.SideMachineAPI, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "machine.openshift.io MachineSet s"},
+		{policies.SideMachineAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
+		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
+		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, ""},
+		{policies.SideInfrastructure, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
+	} {
+		read := ""
+		l := Lookups{Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Name != "" {
+				read = ref.Group + " " + ref.Kind + " " + ref.Name
+			}
+			return nil, nil
+		})}
+		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m","ownerReferences":[` + c.owners + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.owners(t.Context(), policies.Change{Subject: policies.Subject{Side: c.side}, New: o}); err != nil || read != c.want {
+			t.Errorf("%s: %s: %q is read (%v), want %q", c.side, c.owners, read, err, c.want)
 		}
 	}
 }

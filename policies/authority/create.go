@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -123,16 +124,47 @@ func (s Shape) leftMachineAPI() bool {
 
 // createsForSet reports whether the Machine API's controllers create a Machine for a MachineSet.
 func createsForSet(c policies.Change) bool {
-	return c.Actor == policies.MachineAPIController && OwningSet(c.New) != ""
+	return c.Actor == policies.MachineAPIController && OwningSet(c.New, policies.SideMachineAPI) != ""
 }
 
-// OwningSet is the name of the Machine API MachineSet that controls a Machine; "" for none.
-func OwningSet(machine *policies.Object) string {
-	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
-	if ref == nil || ref.Kind != "MachineSet" || !strings.HasPrefix(ref.APIVersion, "machine.openshift.io/") {
-		return ""
+// OwningSet is the name of the MachineSet of a side's API that controls a Machine; "" for none.
+func OwningSet(machine *policies.Object, side policies.Side) string {
+	if ref := owningSet(machine, side); ref != nil {
+		return ref.Name
 	}
-	return ref.Name
+	return ""
+}
+
+func owningSet(machine *policies.Object, side policies.Side) *metav1.OwnerReference {
+	group := "machine.openshift.io/"
+	if side == policies.SideClusterAPI {
+		group = clusterAPI.Group + "/"
+	}
+	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
+	if ref == nil || ref.Kind != "MachineSet" || !strings.HasPrefix(ref.APIVersion, group) {
+		return nil
+	}
+	return ref
+}
+
+// CreateOwned: the collector deletes what names an owner that is gone, as a backup does that is applied as it was stored, and the deletion of an owned mirror ends
+// its Machine (converting › Deletion of Machines). Of an authoritative Machine it ends the instance itself.
+func CreateOwned(c policies.Change) policies.Verdict {
+	if !createsOwned(c) || c.Facts.Twin == nil {
+		return policies.Verdict{}
+	}
+	ref := owningSet(c.New, c.Side)
+	if slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.UID == ref.UID }) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
+		"MachineSet %s with the UID %s does not exist, so the garbage collector would delete this Machine, and the deletion would end the instance that it has in common with %s: leave the owner references out. Poundlock restores them",
+		ref.Name, ref.UID, there(c))))
+}
+
+// createsOwned reports whether somebody creates a Machine that a MachineSet controls. A MachineSet's own controller does so for a set that exists.
+func createsOwned(c policies.Change) bool {
+	return c.Actor != policies.Poundlock && !controls(c.Actor, c.Side) && owningSet(c.New, c.Side) != nil
 }
 
 // CreateClusterAPI: Cluster API resources that have a Machine API equivalent are "created as paused, to prevent any

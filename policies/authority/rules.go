@@ -218,6 +218,12 @@ func Rules() policies.Set {
 			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Description: "Nobody may create a Machine beside its twin with a MachineSet as its controller that does not exist, or has another UID: the garbage collector would delete the Machine, and the deletion would end the instance.",
+			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock restores the owner.",
+			On:          on(mapi(machine, onCreate), capi(machine, onCreate)), Needs: when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+		},
+		{
 			ID: "authority/finalizer-fence", Clause: deletion,
 			Description: "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is not MachineAPI: controllers add it before they call a cloud.",
 			Remedy:      "Leave the finalizer out of the manifest, or move the Machine to Machine API first.",
