@@ -21,6 +21,8 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		{"aws:///us-east-1a/i-0a", authority.InstanceKey("aws:///us-east-1b/i-0a"), true},
 		{"aws:///us-east-1a/i-0a", authority.InstanceTail("i-0a"), true},
 		{"aws:///us-east-1a/i-0a", authority.InstanceKey("gce://project/zone/i-0a"), false},
+		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
+		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/0b1c2d3e"), false},
 		{"gce://project/a/name", authority.InstanceKey("gce://project/a/name"), true},
 		{"gce://project/a/name", authority.InstanceKey("gce://project/b/name"), false},
 		{"gce://project/a/name", authority.InstanceTail("name"), true},
