@@ -46,7 +46,7 @@ func TestTheOwnersThatAreRead(t *testing.T) {
 		{policies.SideMachineAPI, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "machine.openshift.io MachineSet s"},
 		{policies.SideMachineAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
 		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
-		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, ""},
+		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
 		{policies.SideInfrastructure, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
 	} {
 		read := ""

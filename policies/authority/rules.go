@@ -219,9 +219,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine beside its twin with a MachineSet as its controller that does not exist, or has another UID: the garbage collector would delete the Machine, and the deletion would end the instance.",
-			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock restores the owner.",
-			On:          on(mapi(machine, onCreate), capi(machine, onCreate)), Needs: when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+			Description: "Nobody may create a Machine or MachineSet beside its twin with owners (its MachineSet, the Cluster) none of which exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
+			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
+			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)), Needs: when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
 		},
 		{
 			ID: "authority/finalizer-fence", Clause: deletion,
