@@ -58,6 +58,8 @@ func (s steps) next() *pairs.Write {
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
 		return pairs.First(s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
+	case s.vanished() != "":
+		return s.Fails(s.State, reasonVanished, s.vanished())
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
