@@ -30,7 +30,7 @@ func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
 		return pairs.First(s.deletion.ReleaseUnserved, s.deletion.ReleaseInfraInstance, func() *pairs.Write { return s.Waits(s.State) })
 	}
-	if w := feedback.InstanceHook(s.State); w != nil {
+	if w := pairs.First(func() *pairs.Write { return feedback.InstanceHook(s.State) }, func() *pairs.Write { return status.Unjudged(s.State) }); w != nil {
 		return w
 	}
 	if w, does := s.reflect(); does {
@@ -58,6 +58,8 @@ func (s steps) next() *pairs.Write {
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
 		return pairs.First(s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
+	case s.vanished() != "":
+		return s.Fails(s.State, reasonVanished, s.vanished())
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}

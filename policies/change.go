@@ -76,7 +76,7 @@ type Facts struct {
 	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
 	Infra *Object
 	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the
-	// MachineSet of a Machine API Machine.
+	// MachineSet of a Machine, and the Clusters.
 	Owners []*Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string

@@ -79,12 +79,13 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// owners reads what owns the object, or is to own it: the MachineSet of a Machine API Machine, the Machines of a provider's machine.
+// owners reads what owns the object, or is to own it: the MachineSet of a Machine, the Clusters, the Machines of a provider's machine.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
 	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
-	if c.Side == policies.SideMachineAPI {
-		refs = named(coreKind(policies.SideMachineAPI, "MachineSet"), c.Namespace, authority.OwningSet(c.New))
+	if c.Side != policies.SideInfrastructure {
+		sets, clusters := authority.Owners(c.New, c.Side)
+		refs = append(named(coreKind(c.Side, "MachineSet"), c.Namespace, sets...), named(facts.ClusterKind, c.Namespace, clusters...)...)
 	}
 	for _, ref := range refs {
 		o, err := l.live(ctx, ref)

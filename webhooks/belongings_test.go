@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		{"aws:///us-east-1a/i-0a", authority.InstanceKey("aws:///us-east-1b/i-0a"), true},
 		{"aws:///us-east-1a/i-0a", authority.InstanceTail("i-0a"), true},
 		{"aws:///us-east-1a/i-0a", authority.InstanceKey("gce://project/zone/i-0a"), false},
+		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
+		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/0b1c2d3e"), false},
 		{"gce://project/a/name", authority.InstanceKey("gce://project/a/name"), true},
 		{"gce://project/a/name", authority.InstanceKey("gce://project/b/name"), false},
 		{"gce://project/a/name", authority.InstanceTail("name"), true},
@@ -30,6 +33,35 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		}
 		if has := hasInstance(m, c.key); has != c.has {
 			t.Errorf("%s by %s: %v", c.id, c.key, has)
+		}
+	}
+}
+
+// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, and the Machines of a provider's machine.
+func TestTheOwnersThatAreRead(t *testing.T) {
+	for _, c := range []struct {
+		side         policies.Side
+		owners, want string
+	}{
+		{policies.SideMachineAPI, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "machine.openshift.io MachineSet s"},
+		{policies.SideMachineAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
+		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
+		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
+		{policies.SideInfrastructure, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
+	} {
+		read := ""
+		l := Lookups{Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Name != "" {
+				read = ref.Group + " " + ref.Kind + " " + ref.Name
+			}
+			return nil, nil
+		})}
+		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m","ownerReferences":[` + c.owners + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.owners(t.Context(), policies.Change{Subject: policies.Subject{Side: c.side}, New: o}); err != nil || read != c.want {
+			t.Errorf("%s: %s: %q is read (%v), want %q", c.side, c.owners, read, err, c.want)
 		}
 	}
 }

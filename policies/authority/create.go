@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -123,16 +124,57 @@ func (s Shape) leftMachineAPI() bool {
 
 // createsForSet reports whether the Machine API's controllers create a Machine for a MachineSet.
 func createsForSet(c policies.Change) bool {
-	return c.Actor == policies.MachineAPIController && OwningSet(c.New) != ""
+	return c.Actor == policies.MachineAPIController && OwningSet(c.New, policies.SideMachineAPI) != ""
 }
 
-// OwningSet is the name of the Machine API MachineSet that controls a Machine; "" for none.
-func OwningSet(machine *policies.Object) string {
+// OwningSet is the name of the MachineSet of a side's API that controls a Machine; "" for none.
+func OwningSet(machine *policies.Object, side policies.Side) string {
+	group := "machine.openshift.io/"
+	if side == policies.SideClusterAPI {
+		group = clusterAPI.Group + "/"
+	}
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
-	if ref == nil || ref.Kind != "MachineSet" || !strings.HasPrefix(ref.APIVersion, "machine.openshift.io/") {
+	if ref == nil || ref.Kind != "MachineSet" || !strings.HasPrefix(ref.APIVersion, group) {
 		return ""
 	}
 	return ref.Name
+}
+
+// CreateOwned: the collector deletes what names no owner but such that are gone, as a backup does that is applied as it was stored. The deletion of an owned mirror
+// ends its Machine (converting › Deletion of Machines), and that of an authoritative object the instances themselves.
+func CreateOwned(c policies.Change) policies.Verdict {
+	if !createsOwned(c) || c.Facts.Twin == nil {
+		return policies.Verdict{}
+	}
+	refs := c.New.Metadata.OwnerReferences
+	for _, ref := range refs {
+		if slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.UID == ref.UID }) {
+			return policies.Verdict{}
+		}
+	}
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
+		"%s %s with the UID %s does not exist, so the garbage collector would delete this %s, and the deletion could end what it has in common with %s: leave the owner references out. Poundlock and the API's own controllers restore them",
+		refs[0].Kind, refs[0].Name, refs[0].UID, c.Kind, there(c))))
+}
+
+// createsOwned reports whether somebody creates what a MachineSet or the Cluster owns, and nothing else. The API's own controllers do so for what exists.
+func createsOwned(c policies.Change) bool {
+	refs := c.New.Metadata.OwnerReferences
+	sets, clusters := Owners(c.New, c.Side)
+	return c.Actor != policies.Poundlock && !controls(c.Actor, c.Side) && len(refs) > 0 && len(sets)+len(clusters) == len(refs)
+}
+
+// Owners are the names of the MachineSet that controls an object of a side's API, and of the Clusters that own it.
+func Owners(o *policies.Object, side policies.Side) (sets, clusters []string) {
+	if set := OwningSet(o, side); set != "" {
+		sets = append(sets, set)
+	}
+	for _, ref := range o.Metadata.OwnerReferences {
+		if side == policies.SideClusterAPI && ref.Kind == Cluster && strings.HasPrefix(ref.APIVersion, clusterAPI.Group+"/") {
+			clusters = append(clusters, ref.Name)
+		}
+	}
+	return sets, clusters
 }
 
 // CreateClusterAPI: Cluster API resources that have a Machine API equivalent are "created as paused, to prevent any

@@ -105,11 +105,14 @@ func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && providerID(c.New) == ""
 }
 
-// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone is no part of it: controllers look at the end alone.
+// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone and OpenStack's region, which not every controller writes, are
+// no part of it: controllers look at the end alone.
 func InstanceKey(id string) string {
 	id = strings.ToLower(id)
-	if rest, ok := strings.CutPrefix(id, "aws://"); ok {
-		return "aws://" + rest[strings.LastIndex(rest, "/")+1:]
+	for _, scheme := range []string{"aws://", "openstack://"} {
+		if rest, ok := strings.CutPrefix(id, scheme); ok {
+			return scheme + rest[strings.LastIndex(rest, "/")+1:]
+		}
 	}
 	return id
 }

@@ -288,7 +288,7 @@ func extentWarning(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which stay with the authoritative API of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
 	case "MachineHealthCheck":
-		return append(pausedWarning(c, to),
+		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is authoritative for each", to.Text()))
 	}
 	return nil
@@ -324,6 +324,26 @@ func pausedWarning(c policies.Change, to API) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
+}
+
+// openRequestsWarning: a check that has somebody else remediate deletes its request when the Machine is healthy again. After the move it is paused, and the other
+// check knows its own requests alone.
+func openRequestsWarning(c policies.Change, s standing) []string {
+	var spec struct {
+		RemediationTemplate struct {
+			Kind string `json:"kind"`
+		} `json:"remediationTemplate"`
+	}
+	_ = json.Unmarshal(orNull(c.New.Spec), &spec)
+	kind, named := strings.CutSuffix(spec.RemediationTemplate.Kind, "Template")
+	if !named {
+		return nil
+	}
+	namespace := c.Namespace
+	if s.inCharge() == ClusterAPI {
+		namespace = c.TwinNamespace
+	}
+	return []string{fmt.Sprintf("spec.remediationTemplate: each %s in %s stays when its Machine is healthy again, as this check is paused then, and what remediates goes on with it: move the check when there is none, or delete it yourself", kind, namespace)}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move

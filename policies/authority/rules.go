@@ -218,6 +218,12 @@ func Rules() policies.Set {
 			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Description: "Nobody may create a Machine or MachineSet beside its twin with owners (its MachineSet, the Cluster) none of which exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
+			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
+			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)), Needs: when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+		},
+		{
 			ID: "authority/finalizer-fence", Clause: deletion,
 			Description: "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is not MachineAPI: controllers add it before they call a cloud.",
 			Remedy:      "Leave the finalizer out of the manifest, or move the Machine to Machine API first.",

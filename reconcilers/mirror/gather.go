@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -262,6 +263,11 @@ func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
 		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
 			s.SetParent(side, authority.Absent)
 		}
+		if ownerless(mirror, s.Parents[side], ref.UID) {
+			s.Parent = authority.Parent{}
+			s.SetParent(side, authority.Absent)
+			s.SetParent(side.Other(), authority.Present)
+		}
 		return nil
 	}
 	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to. One that Poundlock may not read counts as gone, so that
@@ -276,6 +282,16 @@ func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
 	}
 	s.SetParent(side.Other(), authority.Present)
 	return nil
+}
+
+// ownerless reports whether a mirror named an owner that was gone already when the mirror was created, as a backup does that is applied as it was stored. The
+// collector deletes it, and nobody asked for that. There is one set of a name at a time: where one of another UID is older than the mirror, the owner was gone.
+func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
+	if set == nil || set.GetUID() == owner {
+		return false
+	}
+	born, since := mirror.GetCreationTimestamp(), set.GetCreationTimestamp()
+	return !since.IsZero() && !since.After(born.Time)
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.

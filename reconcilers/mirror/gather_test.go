@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,5 +43,44 @@ func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	}
 	if step := deletion.Asked(s).Next(); step == authority.DeleteAuthority {
 		t.Errorf("its deletion ends the authority")
+	}
+}
+
+// TestAMirrorThatWasBornWithoutItsOwner: a backup that was applied as it was stored (`kubectl get -o yaml`) names the UID of a set that is gone. The collector
+// deletes such a mirror, and nobody asked for the end of its instance.
+func TestAMirrorThatWasBornWithoutItsOwner(t *testing.T) {
+	machine, _ := authority.KindNamed("Machine")
+	for _, c := range []struct {
+		sentence, set, created string
+		ends                   bool
+	}{
+		{"the set is older than the mirror, and was never its owner", "new", "2026-11-21T16:00:00Z", false},
+		{"the set was restored in the same second", "new", "2026-11-21T16:30:00Z", false},
+		{"the set is younger: somebody deleted the owner, and created it again", "new", "2026-11-21T16:45:00Z", true},
+		{"the set is its owner", "old", "2026-11-21T16:00:00Z", true},
+	} {
+		for mirror, current := range map[authority.API]string{authority.ClusterAPI: "MachineAPI", authority.MachineAPI: "ClusterAPI"} {
+			gone := map[authority.API]string{mirror: `, deletionTimestamp: "2026-11-21T17:00:00Z"`}
+			object := func(api authority.API, kind, text string) *unstructured.Unstructured {
+				k, _ := authority.KindNamed(kind)
+				o := mirroringtest.Object(t, text)
+				o.SetGroupVersionKind(k.GVKOf(api))
+				return o
+			}
+			of := func(api authority.API) *unstructured.Unstructured {
+				return object(api, "Machine", `{metadata: {name: m, creationTimestamp: "2026-11-21T16:30:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: Machine/m},
+					ownerReferences: [{apiVersion: `+machine.GVKOf(api).GroupVersion().String()+`, kind: MachineSet, name: s, uid: old, controller: true}]`+gone[api]+`}, status: {authoritativeAPI: `+current+`}}`)
+			}
+			s := &pairs.State{Kind: machine, Name: "m", MachineAPI: of(authority.MachineAPI), Core: of(authority.ClusterAPI), Parents: map[authority.API]*unstructured.Unstructured{}}
+			for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} { // the set is authoritative in the mirror's API
+				s.Parents[api] = object(api, "MachineSet", `{metadata: {name: s, uid: `+c.set+`, creationTimestamp: "`+c.created+`"}, status: {authoritativeAPI: `+string(mirror)+`}}`)
+			}
+			if err := (&reconciler{}).judgeParent(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if ends := deletion.Asked(s).Next() == authority.DeleteAuthority; ends != c.ends {
+				t.Errorf("%s: the deletion of the %s mirror ends the Machine: %t", c.sentence, mirror.Text(), ends)
+			}
+		}
 	}
 }

@@ -1,0 +1,32 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// reasonVanished is why nothing is made from a mirror whose authoritative object is gone.
+const reasonVanished = "AuthoritativeObjectMissing"
+
+// vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; "" otherwise. The
+// finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by scaling a set down, would come
+// back with an instance of its own, or have the set delete another Machine in its place. Of a new object no generation was mirrored yet: its first twin is created.
+func (s steps) vanished() string {
+	if s.Source() != authority.ClusterAPI || s.Core != nil || s.Shape().SynchronizedGeneration == 0 {
+		return ""
+	}
+	end, lost := "", "To have it in Cluster API again"
+	if s.Kind.Scales {
+		end = " --cascade=orphan"
+	}
+	if s.Kind.InfraActs() {
+		lost = "If its instance runs, and Cluster API is to have it again"
+	}
+	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, as somebody may have deleted it while Poundlock was not installed. "+
+		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with spec.authoritativeAPI: ClusterAPI",
+		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)
+}

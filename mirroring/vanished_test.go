@@ -1,0 +1,52 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestWhatWasDeletedWithoutPoundlockDoesNotComeBack: Poundlock was removed (kubectl poundlock cleanup), Cluster API went on and deleted a Machine, or a set, and
+// Poundlock is installed again. The mirror in the Machine API is all that is left.
+func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
+	platform, _ := platforms.For("AWS")
+	const value = `providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}`
+	for _, c := range []struct{ sentence, kind, status, want string }{
+		{"it was mirrored from Cluster API", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"in mid-move back", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"it is new, and its first twin is made", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
+		{"a new set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
+		{"Machine API is authoritative: the mirror is made again", "Machine", `{authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI, synchronizedGeneration: 2}`, ""},
+	} {
+		spec := value
+		if c.kind == "MachineSet" {
+			spec = `replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {` + value + `}}`
+		}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, c.kind), Name: "m", Pair: authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"},
+			Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
+				Infrastructure: mirroringtest.Machine(t, `{status: {infrastructureName: c, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`).Object,
+				InfraCluster:   mirroringtest.Machine(t, `{spec: {region: us-east-1}}`).Object},
+			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`)}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: `+c.kind+`, metadata: {name: m, namespace: openshift-machine-api, finalizers: [sync.machine.openshift.io/finalizer],
+			labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: ClusterAPI, `+spec+`}, status: `+c.status+`}`)
+		w := Next(s, time.Unix(0, 0))
+		switch {
+		case w == nil:
+			t.Errorf("%s: nothing is written", c.sentence)
+		case c.want == "" && w.Verb != pairs.Create:
+			t.Errorf("%s: %s %s, want the creation of the twin", c.sentence, w.Verb, w.Note)
+		case c.want != "" && (w.Reason != c.want || !strings.Contains(w.Note, "kubectl -n openshift-machine-api delete")):
+			t.Errorf("%s: %s %s: %s", c.sentence, w.Verb, w.Reason, w.Note)
+		}
+	}
+}
