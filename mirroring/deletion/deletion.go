@@ -30,7 +30,7 @@ func (s Deletion) asked() authority.Deletion {
 		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
 		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && pairs.IsPaused(s.Infra))
+	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
 	if s.MachineAPI != nil {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
