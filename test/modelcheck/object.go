@@ -55,6 +55,8 @@ const (
 	// wait, that no instance exists.
 	untouched
 	decided
+	// hooked, on the Cluster API object: it has Poundlock's hook (authority.InstanceHookAnnotation).
+	hooked
 	// emptied, on the Machine API object: the namespace of its twin is being deleted, with all that is in it. That is no part of the object, and no write of it.
 	emptied
 )
@@ -126,7 +128,7 @@ var bitNames = []struct {
 	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {told, "pause annotation"},
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
-	{detached, "detached"}, {heard, "told for half a minute"},
+	{detached, "detached"}, {hooked, "Poundlock's hook"}, {heard, "told for half a minute"},
 	{emptied, "its twin's namespace is being deleted"}, {untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
 }
 

@@ -18,6 +18,8 @@ type scene struct {
 	check bool
 	// neverAcknowledges: a provider that never acknowledges a pause.
 	neverAcknowledges bool
+	// keeps is whether the provider keeps an object for each instance, and who makes it for an instance of Machine API's.
+	keeps keeps
 	// family is the pair of MachineSets that owns a Machine; zero: none.
 	family authority.Parent
 	world  func() pair
@@ -48,8 +50,40 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
 	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
+	onOpenStack             = kept(keptByProvider, "on OpenStack")
+	onVSphere               = kept(keptByMirror, "on vSphere")
 	checkOfMachineAPI       = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
 )
+
+// keeping are the worlds of a provider that keeps an object for each instance.
+type keeping struct{ machineOfMachineAPI, newForClusterAPI, birth, ofClusterAPI, newInClusterAPI scene }
+
+func kept(by keeps, where string) keeping {
+	in := func(name string, world func() pair) scene {
+		return scene{name: name + ", " + where, keeps: by, neverAcknowledges: by == keptByProvider, world: func() pair {
+			w := world()
+			if by == keptByProvider {
+				w.i.clear(acting)
+				w.k.clear(acting)
+			}
+			w.core.seen, w.infra.seen, w.instance.seen = w.showC(), w.showI(), w.showK()
+			return w
+		}}
+	}
+	return keeping{
+		machineOfMachineAPI: in(machineOfMachineAPI.name, ofMachineAPI),
+		newForClusterAPI:    in(newMachineForClusterAPI.name, newMachineForClusterAPI.world),
+		birth:               in(birthInClusterAPI.name, func() pair { return withInstance(bornInClusterAPI()) }),
+		ofClusterAPI:        in(machineOfClusterAPI.name, func() pair { return withInstance(ofClusterAPI()) }),
+		newInClusterAPI:     in(newInClusterAPI.name, newInClusterAPI.world),
+	}
+}
+
+// withInstance adds what the provider keeps for an instance that Cluster API has made.
+func withInstance(w pair) pair {
+	w.k = there | ctlFin | acting | owned | w.i&pid
+	return w
+}
 
 func ofMachineAPI() pair {
 	m := there | fresh | pid | ctlFin | acting
@@ -104,8 +138,9 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
-			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
+		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, keeps: s.keeps, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+			handoffs: map[[4]object]plan{}, mirrors: map[[4]object]plan{}, parties: map[[4]object]providersParty{}, asked: map[asking]op{},
+			gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
 	}
 }
@@ -155,6 +190,20 @@ func bounds() []bound {
 	add(true, machineOfMachineAPI, flips|vanishes)
 	add(true, newMachine, twice|crashes)
 	add(true, newInClusterAPI, twice|crashes)
+	for _, on := range []keeping{onOpenStack, onVSphere} {
+		add(true, on.machineOfMachineAPI, flips|crashes)
+		add(true, on.newForClusterAPI, flips|crashes)
+		add(true, on.birth, flips|crashes)
+		add(true, on.machineOfMachineAPI, deletes)
+		add(true, on.ofClusterAPI, flips|recreates)
+		add(true, on.machineOfMachineAPI, flips|vanishes)
+
+		add(false, on.machineOfMachineAPI, flips|edits|crashes)
+		add(false, on.machineOfMachineAPI, flips|deletes)
+		add(false, on.newForClusterAPI, flips|deletes)
+		add(false, on.machineOfMachineAPI, flips|torn|anyDelay)
+		add(false, on.machineOfMachineAPI, flips|skips)
+	}
 
 	add(false, newMachine, twice|deletes)
 	add(false, newInClusterAPI, twice|deletes)
