@@ -218,6 +218,37 @@ func TestAMirrorIsNotLetGoBeforeAllOfClusterAPIIsReleased(t *testing.T) {
 	}
 }
 
+// A Machine that Machine API has terminated the instance of stays until the handoff has paused what the provider keeps for that instance: nothing leads there afterwards, and
+// its controller either stands still then, or finds no owner and does nothing.
+func TestAMachineIsHeldByWhatActsForItsInstance(t *testing.T) {
+	const mirror, paused = `poundlock.openshift.io/mirror-of: Machine/m, `, `cluster.x-k8s.io/paused: "true"`
+	for _, c := range []struct {
+		about, core, instance string
+		want                  authority.DeletionStep
+	}{
+		{"nothing is kept", mirror, "none", authority.ReleaseMirror},
+		{"it is paused", mirror, paused, authority.ReleaseMirror},
+		{"it acts", mirror, ``, authority.AwaitAuthority},
+		{"it acts, and the handoff does not look there: no mirror leads to it", "none", ``, authority.ReleaseAuthority},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		if c.core != "none" {
+			s.Core = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", annotations: {`+c.core+paused+`}}}`)
+		}
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+mirror+paused+`}}}`)
+		if c.instance != "none" {
+			s.InfraInstance = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.instance+`}}}`)
+		}
+		kinds(s)
+		if got := Asked(s).Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.about, got, c.want)
+		}
+	}
+}
+
 // The collector deletes what is kept for an instance when its machine has gone, and its controller terminates the instance unless it is paused by then. So a
 // machine waits until it is.
 func TestAMachineIsNotLetGoBeforeWhatItOwnsIsPaused(t *testing.T) {

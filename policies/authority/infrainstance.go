@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -120,6 +121,36 @@ func (o Objects) leftForInstance() Party {
 	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
 	left.Deleting = false
 	return left
+}
+
+// instanceKept reports whether the provider will see to the instance as soon as Cluster API is authoritative: it holds its object for that, which stays, or Poundlock's hook keeps the
+// Machine until it does. The mirror sees to either, and makes them again where they go. A provider that acknowledges a pause puts its finalizer on before it does.
+func (o Objects) instanceKept() bool {
+	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
+		return true
+	}
+	if i := o.InfraInstance; i != nil && !o.instanceOrphaned() {
+		group, _, _ := strings.Cut(i.APIVersion, "/")
+		if Acknowledges(i.Kind) == ByCondition || i.HasFinalizer(InfraFinalizer(group, i.Kind)) {
+			return true
+		}
+	}
+	return o.ClusterAPI != nil && o.ClusterAPI.HasAnnotation(InstanceHookAnnotation)
+}
+
+// instanceOrphaned reports whether the object for the instance belonged to a machine of the provider's that is gone, of the name of the present one. The collector is about
+// to delete it, which would end the instance once it acts.
+func (o Objects) instanceOrphaned() bool {
+	orphaned := false
+	for _, ref := range o.InfraInstance.Metadata.OwnerReferences {
+		switch {
+		case ref.UID == o.Infra.Metadata.UID:
+			return false
+		case OwnsInfraInstance(o.InfraInstance.Kind, ref) && ref.Name == o.Infra.Metadata.Name:
+			orphaned = true
+		}
+	}
+	return orphaned
 }
 
 // keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's

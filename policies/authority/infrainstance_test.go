@@ -5,6 +5,7 @@ package authority
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,63 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 	if got := (Objects{InfraInstance: object("VSphereVM", acts)}).withInfraInstance(Party{}, MachineAPI); got != (Party{}) {
 		t.Errorf("without its machine: %+v", got)
+	}
+}
+
+// A deletion of a mirror in the foreground, say, takes what is kept for the instance with it, and Synchronized stays True until the mirror has made it again: a Machine that
+// moved meanwhile would leave its instance behind if it were deleted then.
+func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
+	const (
+		hooked   = `, "` + InstanceHookAnnotation + `": "poundlock"`
+		machine  = `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "MachineAPI", "synchronizedGeneration": 0}}`
+		server   = `"finalizers": ["openstackserver.infrastructure.cluster.x-k8s.io"]`
+		vm       = `"finalizers": ["vspherevm.infrastructure.cluster.x-k8s.io"]`
+		owned    = `"ownerReferences": [{"kind": "VSphereMachine", "name": "m", "uid": "here"}]`
+		orphaned = `"ownerReferences": [{"kind": "VSphereMachine", "name": "m", "uid": "gone"}]`
+		stranger = `"finalizers": ["example.com/mine"]`
+	)
+	for _, c := range []struct {
+		about, infra, machineAPI, core string
+		instance                       any
+		unserved, want                 bool
+	}{
+		{"another provider", "AWSMachine", machine, ``, nil, false, true},
+		{"nothing is kept yet", "VSphereMachine", machine, ``, nil, false, false},
+		{"nor by OpenStack's", "OpenStackMachine", machine, ``, nil, false, false},
+		{"it is kept, and the provider holds it before it answers", "VSphereMachine", machine, ``, ``, false, true},
+		{"OpenStack's holds it", "OpenStackMachine", machine, ``, server, false, true},
+		{"OpenStack's does not hold it", "OpenStackMachine", machine, ``, ``, false, false},
+		{"its machine owns it", "VSphereMachine", machine, ``, owned, false, true},
+		{"its machine was made again, and the collector is about to delete it", "VSphereMachine", machine, ``, orphaned, false, false},
+		{"the provider has made the new machine an owner, too", "VSphereMachine", machine, ``, strings.TrimSuffix(orphaned, "]") + ", " + strings.TrimPrefix(owned, `"ownerReferences": [`), false, true},
+		{"somebody else does", "OpenStackMachine", machine, ``, stranger, false, false},
+		{"Poundlock's hook keeps the Machine until it does", "OpenStackMachine", machine, hooked, ``, false, true},
+		{"the hook alone", "OpenStackMachine", machine, hooked, nil, false, true},
+		{"on vSphere too", "VSphereMachine", machine, hooked, nil, false, true},
+		{"the provider keeps no such objects", "OpenStackMachine", machine, ``, nil, true, true},
+		{"there is no instance yet", "OpenStackMachine", `{"status": {"authoritativeAPI": "MachineAPI"}}`, ``, nil, false, true},
+		{"Cluster API is authoritative: its provider sees to it", "OpenStackMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "ClusterAPI"}}`, ``, nil, false, true},
+		{"on its way to Cluster API", "VSphereMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}}`, ``, nil, false, false},
+		{"and kept", "VSphereMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}}`, ``, vm, false, true},
+	} {
+		read := func(text string) *policies.Object {
+			o, err := policies.ParseObject([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		kind, _ := KindNamed("Machine")
+		o := Objects{
+			Kind: kind, Enabled: true, MachineAPI: read(c.machineAPI), ClusterAPI: read(`{"metadata": {"annotations": {"` + MirrorAnnotation + `": "Machine/"` + c.core + `}}}`), InstancesUnserved: c.unserved,
+			Infra: read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + c.infra + `", "metadata": {"name": "m", "uid": "here"}, "spec": {"providerID": "vsphere://1"}}`),
+		}
+		if metadata, kept := c.instance.(string); kept {
+			o.InfraInstance = read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + InfraInstanceKind(c.infra) + `", "metadata": {` + metadata + `}}`)
+		}
+		if got := o.State().CaughtUp; got != c.want {
+			t.Errorf("%s: caught up: %t", c.about, got)
+		}
 	}
 }
 

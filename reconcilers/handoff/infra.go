@@ -68,7 +68,9 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		p.objects.InfraInstance, err = parse(instance)
 		return err
 	}
-	return r.notInstalled(ctx, kind)
+	err = r.notInstalled(ctx, kind)
+	p.objects.InstancesUnserved = err == nil
+	return err
 }
 
 // versions are those in which a kind may be read, the preferred one first; none where the API server served none when it was asked.

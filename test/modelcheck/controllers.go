@@ -199,8 +199,13 @@ func (t *turn) clusterAPI(c clusterAPI) {
 	if v.next != 0 {
 		t.may(c.cache, c.name+" sees a later version", func(n *pair) { *c.seen(n) = view{seen: v.next} })
 	}
-	if v.seen != now {
-		t.may(c.cache, c.name+" sees what is stored", func(n *pair) { *c.seen(n) = view{seen: now} })
+	if v.seen&^leftover != now {
+		t.may(c.cache, c.name+" sees what is stored", func(n *pair) {
+			*c.seen(n) = view{seen: now}
+			if v.seen.has(leftover) && !now.has(told) {
+				c.seen(n).seen.set(leftover)
+			}
+		})
 	}
 	if !v.seen.has(there) || !w.at(c.on).has(there) {
 		return
@@ -217,7 +222,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:
-		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
+		if !v.seen.has(says) && !v.seen.has(earlier) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.

@@ -31,6 +31,7 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 	}
 	if p.keeps != keepsNothing {
 		s.Infra, s.InfraActs = provider.Party, provider.acts
+		s.CaughtUp = s.CaughtUp && provider.caughtUp
 	}
 	if p.check {
 		s.ClusterAPI.Finalizer = authority.NoFinalizer
@@ -168,7 +169,7 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 	return nil
 }
 
-// handoffs are the turns of the handoff: it reads the Cluster API side, then the Machine API object, decides, and writes.
+// handoffs are the turns of the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
 func (t *turn) handoffs() {
 	w := &t.was
 	h := &w.handoff
@@ -178,13 +179,8 @@ func (t *turn) handoffs() {
 	case readingKept:
 		t.may(handoff, "the handoff reads what is kept for the instance", func(n *pair) {
 			n.handoff.phase = reading
-			if t.readsKeptFirst {
-				n.handoff.c, n.handoff.i = h.c|n.c&^caught, n.i
-				n.handoff.dirty &^= ofC | ofI
-			} else {
-				n.handoff.k = n.k
-				n.handoff.dirty &^= ofK
-			}
+			n.handoff.k = n.k
+			n.handoff.dirty &^= ofK
 		})
 	case reading:
 		t.may(handoff, "the handoff reads the Machine API object", func(n *pair) {
@@ -213,17 +209,11 @@ func (t *turn) beginHandoff() {
 	case now != 0 || w.m.has(there):
 		t.tell(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
 			n.handoff = pass{phase: reading, c: n.c &^ caught, i: n.i, k: n.k}
-			if t.readsKeptFirst {
-				n.handoff.c, n.handoff.i = 0, 0
-			}
 			if n.m.has(caught) {
 				n.handoff.c.set(caught)
 			}
 			if t.keeps != keepsNothing {
-				n.handoff.phase = readingKept
-				if !t.readsKeptFirst {
-					n.handoff.k = 0
-				}
+				n.handoff.phase, n.handoff.k = readingKept, 0
 			}
 		})
 	}

@@ -52,6 +52,8 @@ const (
 	aboutRelease
 	// aboutUnreleased: has the handoff yet to release anything of Cluster API's?
 	aboutUnreleased
+	// aboutHeld: does anybody hold what is authoritative?
+	aboutHeld
 	// aboutStep: what is the next write of this step of a deletion?
 	aboutStep
 )
@@ -116,6 +118,11 @@ func (p *pairs) decide(q asking) op {
 			q.k = 0
 		}
 		return when(deletion.Asked(p.mirrorState(q)).Unreleased, releaseK)
+	case aboutHeld:
+		if p.letsActingGo {
+			q.k = 0
+		}
+		return when(deletion.Asked(p.mirrorState(q)).Held, freeK)
 	case aboutRelease, aboutStep:
 	}
 	if p.letsActingGo {
@@ -268,7 +275,7 @@ func (p *pairs) mirrorState(q asking) *mirrorpairs.State {
 // providersParty is what authority.Objects makes of the provider's two objects.
 type providersParty struct {
 	authority.Party
-	acts bool
+	acts, caughtUp bool
 }
 
 // provider asks authority.Objects for the provider's party.
@@ -280,8 +287,8 @@ func (p *pairs) provider(m, c, i, k object) providersParty {
 		k = 0
 	}
 	key := [4]object{
-		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | told | acting | paused | mark),
-		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard), k & (there | leaving | told | acting | paused | heard),
+		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | told | acting | paused | mark | hooked),
+		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard), k & (there | leaving | ctlFin | told | acting | paused | owned | dangling | heard),
 	}
 	party, known := p.parties[key]
 	if !known {
@@ -304,7 +311,7 @@ func (p *pairs) partyOf(of [4]object) providersParty {
 		MachineAPI: mirrorpairs.ObjectOf(o.machineAPI), ClusterAPI: mirrorpairs.ObjectOf(o.core), Infra: mirrorpairs.ObjectOf(o.infra), InfraInstance: mirrorpairs.ObjectOf(o.instance),
 		InfraPausedLately: lately(of[2]), InfraInstancePausedLately: lately(of[3]),
 	}.State()
-	return providersParty{s.Infra, s.InfraActs}
+	return providersParty{s.Infra, s.InfraActs, s.CaughtUp || p.movesEarly}
 }
 
 // both adds what is written to the object for the instance to the requests of a step: after the provider's machine, and before Cluster API's.
@@ -347,7 +354,7 @@ func (t *turn) keeperActs(seen object) {
 	case !w.k.has(there):
 		if !w.m.has(emptied) {
 			t.may(infra, "the provider's controller makes what it keeps for the instance", func(n *pair) {
-				n.k = there | owned
+				n.makesKept(owned)
 				n.wrote(ofK, infra, false)
 			})
 		}
@@ -403,11 +410,19 @@ func (w *pair) unknownToProvider() bool {
 	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
+// makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an earlier one.
+func (w *pair) makesKept(bits object) {
+	w.k = there | bits
+	if w.instance.seen.has(there) {
+		w.instance.seen.set(earlier)
+	}
+}
+
 // heedsItself shows a cache what is stored where that differs by nothing but what the cache's own controller writes: such a controller looks at what is stored before it
 // has an instance created, or copies an ID, and so does the same either way.
 func (v *view) heedsItself(now object) {
-	if v.seen.has(there) && now.has(there) && v.next == 0 && (v.seen^now)&^(ctlFin|acting|paused|pid) == 0 {
-		v.seen = now
+	if v.seen&(there|earlier) == there && now.has(there) && v.next == 0 && (v.seen^now)&^(ctlFin|acting|paused|pid|leftover) == 0 {
+		v.seen = now | v.seen&leftover
 	}
 }
 

@@ -41,6 +41,9 @@ func (p *pairs) deletion(w *pair) authority.Deletion {
 	charge, away := w.on(d.Authority), w.on(d.Authority.Other())
 	named := !p.set && w.i.has(there|pid) && !p.leavesInstance
 	d.Held = charge.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
+	if p.keeps != keepsNothing {
+		d.Held = p.asks(w, aboutHeld) != noOp
+	}
 	d.Owned = p.family != (authority.Parent{}) && away.has(there)
 	if d.Owned && away.has(leaving) {
 		d.Parent = p.family

@@ -49,6 +49,10 @@ const (
 	_
 	// stopped is of views alone: the Cluster is paused as a whole.
 	stopped
+	// earlier, of views alone: the object is gone, and another of its name is there.
+	earlier
+	// leftover, of views alone: an older Poundlock has left it acting, and the controller has not seen a pause yet.
+	leftover
 	// heard: a provider's object of a kind that never answers has been told to pause for as long as Poundlock's patience lasts.
 	heard
 	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this

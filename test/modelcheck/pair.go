@@ -354,7 +354,7 @@ func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
 // wrong is DESIGN §4's list of invariants, and that of issue 4.
 func (p *pairs) wrong(w pair) string {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
-	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.k.has(theirs)
+	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.instance.seen.has(leftover)
 	if p.can(twice) { // until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either
 		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
 		machineMayAct = machineMayAct && w.m.has(ctlFin)

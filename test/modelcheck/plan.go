@@ -152,7 +152,7 @@ var requests = [...]request{
 	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, told)},
 	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, told)},
 	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, told)},
-	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, func(w *pair, _ *pass) bool { w.k.set(told); w.k.clear(theirs); return true }},
+	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, told)},
 	releaseK:  {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, told|heard)},
 	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told|heard)},
 	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
@@ -181,7 +181,7 @@ var requests = [...]request{
 	fixCHooked:   {ofC, "makes the Cluster API object equal, with Poundlock's hook", byVersion, true, becomeC(true)},
 	unhook:       {ofC, "takes Poundlock's hook off the Cluster API object", byVersion, false, takes(ofC, hooked)},
 	makeK: {ofK, "makes what the provider is to keep for the instance, paused", create, false, func(w *pair, p *pass) bool {
-		w.k = there | told | pid | dangling
+		w.makesKept(told | pid | dangling)
 		if w.i.has(there) && p.gone&ofI == 0 {
 			w.k ^= owned | dangling
 		}

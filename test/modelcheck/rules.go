@@ -51,8 +51,6 @@ type rules struct {
 	wideRow bool
 	// pausesAlone: the handoff does not know what a provider keeps for an instance beside its machine.
 	pausesAlone bool
-	// readsKeptFirst: it reads that before the machine because of which the provider makes it.
-	readsKeptFirst bool
 	// asksAlone: it pauses both, and awaits the machine's acknowledgement alone.
 	asksAlone bool
 	// neverHooks: no Machine has Poundlock's hook. hookGoesEarly: it goes once the object for the instance exists.
@@ -61,6 +59,8 @@ type rules struct {
 	keepsNone bool
 	// forgetsKept: the mirror lets a Machine API object go although what is kept for its instance is still paused.
 	forgetsKept bool
+	// movesEarly: a Machine moves although its provider could not see to the instance.
+	movesEarly bool
 	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
 	letsActingGo bool
 	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.

@@ -56,17 +56,35 @@ var (
 )
 
 // keeping are the worlds of a provider that keeps an object for each instance.
-type keeping struct{ machineOfMachineAPI, newForClusterAPI, birth, ofClusterAPI, newInClusterAPI scene }
+type keeping struct {
+	machineOfMachineAPI, newForClusterAPI, birth, ofClusterAPI, newInClusterAPI scene
+	// The moves begin by themselves.
+	toClusterAPI, toMachineAPI scene
+	// leftActing: an older Poundlock has not paused what is kept for the instance.
+	leftActing scene
+	// returning: a Machine that has just moved to Cluster API, and is asked back before the provider has made its object for the instance.
+	returning scene
+	// remade: on its way to Cluster API, the mirror has made the object for the instance again.
+	remade scene
+	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
+	stranger scene
+}
+
+// keepsFew reports whether few states follow from deletions: the mirror makes no object for the instance.
+func (k keeping) keepsFew() bool { return k.toClusterAPI.keeps == keptByProvider }
 
 func kept(by keeps, where string) keeping {
 	in := func(name string, world func() pair) scene {
 		return scene{name: name + ", " + where, keeps: by, neverAcknowledges: by == keptByProvider, world: func() pair {
 			w := world()
 			if by == keptByProvider {
-				w.i.clear(acting)
-				w.k.clear(acting)
+				w.i.clear(acting | paused)
+				w.k.clear(acting | paused)
+				if w.i.has(told) {
+					w.i.set(heard)
+				}
 			}
-			w.core.seen, w.infra.seen, w.instance.seen = w.showC(), w.showI(), w.showK()
+			w.core.seen, w.infra.seen, w.instance.seen = w.showC(), w.showI(), w.showK()|w.instance.seen&leftover
 			return w
 		}}
 	}
@@ -76,7 +94,80 @@ func kept(by keeps, where string) keeping {
 		birth:               in(birthInClusterAPI.name, func() pair { return withInstance(bornInClusterAPI()) }),
 		ofClusterAPI:        in(machineOfClusterAPI.name, func() pair { return withInstance(ofClusterAPI()) }),
 		newInClusterAPI:     in(newInClusterAPI.name, newInClusterAPI.world),
+		toClusterAPI: in("a Machine that moves to Cluster API", func() pair {
+			w := ofMachineAPI()
+			w.m.set(wants)
+			return w
+		}),
+		toMachineAPI: in("a Machine that moves to Machine API", func() pair {
+			w := mirroredOfClusterAPI()
+			w.m.clear(wants)
+			return w
+		}),
+		returning: in("a Machine that has just moved to Cluster API, and is asked back", returning),
+		remade:    in("a Machine on its way to Cluster API, whose object for the instance was made again", remade),
+		stranger:  in("a paused Machine of Cluster API's alone, and a new one of Machine API's", stranger),
+		leftActing: in("a Machine that is Machine API's, and what is kept for its instance acts", func() pair {
+			w := mirroredOfClusterAPI()
+			w.m.clear(wants | paused)
+			w.m.set(acting | ctlFin)
+			w.m.setStatus(authority.MachineAPI)
+			w.m.setOrigin(authority.MachineAPI)
+			w.cloud = byM
+			for _, o := range []*object{&w.c, &w.i} {
+				o.clear(acting)
+				o.set(told | paused)
+			}
+			w.instance.seen.set(leftover)
+			return w
+		}),
 	}
+}
+
+// returning is a Machine that has just moved to Cluster API.
+func returning() pair {
+	w := mirroredOfClusterAPI()
+	w.m.clear(wants)
+	w.c.set(hooked)
+	w.k, w.cloud = 0, byM
+	return w
+}
+
+// remade is a Machine on its way to Cluster API whose object for the instance is a new one.
+func remade() pair {
+	w := mirroredOfClusterAPI()
+	w.m.set(ctlFin)
+	w.m.setStatus(authority.Migrating)
+	w.m.setOrigin(authority.MachineAPI)
+	for _, o := range []*object{&w.c, &w.i} {
+		o.clear(acting)
+		o.set(told | paused)
+	}
+	w.k, w.cloud = there|told|pid|owned, byM
+	return w
+}
+
+// stranger is a Machine of Cluster API's alone, paused, beside a new one of Machine API's.
+func stranger() pair {
+	w := withInstance(ofClusterAPI())
+	w.m = there | fresh | acting
+	w.m.setStatus(authority.MachineAPI)
+	w.m.setOrigin(authority.MachineAPI)
+	for _, o := range []*object{&w.c, &w.i, &w.k} {
+		o.clear(acting | fresh)
+		o.set(told | paused | theirs)
+	}
+	w.k.set(leaving)
+	return w
+}
+
+// mirroredOfClusterAPI is a mirrored Machine of Cluster API's with its instance.
+func mirroredOfClusterAPI() pair {
+	w := bornInClusterAPI()
+	w.cloud &^= answer
+	w.m.set(pid)
+	w.i.set(pid)
+	return withInstance(w)
 }
 
 // withInstance adds what the provider keeps for an instance that Cluster API has made.
@@ -191,14 +282,20 @@ func bounds() []bound {
 	add(true, newMachine, twice|crashes)
 	add(true, newInClusterAPI, twice|crashes)
 	for _, on := range []keeping{onOpenStack, onVSphere} {
-		add(true, on.machineOfMachineAPI, flips|crashes)
+		add(true, on.machineOfMachineAPI, flips|edits|crashes)
 		add(true, on.newForClusterAPI, flips|crashes)
 		add(true, on.birth, flips|crashes)
-		add(true, on.machineOfMachineAPI, deletes)
 		add(true, on.ofClusterAPI, flips|recreates)
-		add(true, on.machineOfMachineAPI, flips|vanishes)
+		add(on.keepsFew(), on.toClusterAPI, deletes)
+		add(false, on.toMachineAPI, deletes)
+		add(true, on.leftActing, flips|crashes)
+		add(true, on.returning, torn)
+		add(true, on.stranger, twice)
 
-		add(false, on.machineOfMachineAPI, flips|edits|crashes)
+		add(false, on.remade, deletes)
+		add(false, on.machineOfMachineAPI, deletes)
+		add(false, on.machineOfMachineAPI, flips|vanishes)
+		add(false, on.newInClusterAPI, twice|deletes)
 		add(false, on.machineOfMachineAPI, flips|deletes)
 		add(false, on.newForClusterAPI, flips|deletes)
 		add(false, on.machineOfMachineAPI, flips|torn|anyDelay)
