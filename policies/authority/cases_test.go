@@ -214,6 +214,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedInfra) && !n.Has(policies.NeedLiveInfra) {
 		f.Infra = nil
 	}
+	if !n.Has(policies.NeedInfra) {
+		f.InfraInstance = nil
+	}
 	if !n.Has(policies.NeedConversion) {
 		f.Unconvertible, f.ConversionRun = nil, false
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -66,6 +65,11 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 		}
 	}
 	return others > 0
+}
+
+// InfraNotServed is why a provider's object cannot be looked at, which may exist: its definition does.
+func InfraNotServed(kind, definition string) string {
+	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.", kind, definition)
 }
 
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
@@ -130,8 +134,7 @@ func (o Objects) instanceKept() bool {
 		return true
 	}
 	if i := o.InfraInstance; i != nil && !o.instanceOrphaned() {
-		group, _, _ := strings.Cut(i.APIVersion, "/")
-		if Acknowledges(i.Kind) == ByCondition || i.HasFinalizer(InfraFinalizer(group, i.Kind)) {
+		if Acknowledges(i.Kind) == ByCondition || i.HasFinalizer(InfraFinalizer(infraGroupOf(i), i.Kind)) {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 		{"OpenStack's holds it", "OpenStackMachine", machine, ``, server, false, true},
 		{"OpenStack's does not hold it", "OpenStackMachine", machine, ``, ``, false, false},
 		{"its machine owns it", "VSphereMachine", machine, ``, owned, false, true},
-		{"its machine was made again, and the collector is about to delete it", "VSphereMachine", machine, ``, orphaned, false, false},
+		{"its machine was recreated, and the collector is about to delete it", "VSphereMachine", machine, ``, orphaned, false, false},
 		{"the provider has made the new machine an owner, too", "VSphereMachine", machine, ``, strings.TrimSuffix(orphaned, "]") + ", " + strings.TrimPrefix(owned, `"ownerReferences": [`), false, true},
 		{"somebody else does", "OpenStackMachine", machine, ``, stranger, false, false},
 		{"Poundlock's hook keeps the Machine until it does", "OpenStackMachine", machine, hooked, ``, false, true},
@@ -189,6 +189,44 @@ func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
 
 // vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
 // OpenStackServer that of the OpenStackMachine.
+func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
+	read := func(format string, args ...any) *policies.Object {
+		o, err := policies.ParseObject(fmt.Appendf(nil, format, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const (
+		machine = `{"metadata": {"name": "m"}, "spec": {"authoritativeAPI": %q, "providerID": "vsphere://42-a"}, "status": {"authoritativeAPI": %q, "phase": "Running"}}`
+		core    = `{"metadata": {"name": "m", "annotations": {"cluster.x-k8s.io/paused": ""}}, "spec": {"providerID": "vsphere://42-a"}}`
+		infra   = `{"kind": "VSphereMachine", "metadata": {"name": "m"}, "spec": {"providerID": "vsphere://42-a"}, "status": {"ready": true}}`
+		vm      = `{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "VSphereVM", "metadata": {"name": "m-vm"}, "spec": {"biosUUID": %q}}`
+	)
+	for _, c := range []struct {
+		about, uuid string
+		from        API
+		want        string
+	}{
+		{"none is kept", "", MachineAPI, ""},
+		{"the Machine's", "42-A", MachineAPI, ""},
+		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another virtual machine (spec.biosUUID) than spec.providerID here, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
+		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another virtual machine (spec.biosUUID) than spec.providerID here. Correct spec.providerID, or restore the object"},
+	} {
+		change := policies.Change{
+			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "mapi", TwinNamespace: "capi"},
+			Operation: "UPDATE", Old: read(machine, c.from, c.from), New: read(machine, c.from.Other(), c.from), Facts: policies.Facts{Twin: read(core), Infra: read(infra)},
+		}
+		if c.uuid != "" {
+			change.Facts.InfraInstance = read(vm, c.uuid)
+		}
+		got := strings.Join(RequestWarning(change).Warnings, "\n")
+		if c.want == "" && strings.Contains(got, "names another") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.about, got)
+		}
+	}
+}
+
 func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
 	for _, c := range []struct {
 		kind, group, owner string

@@ -367,7 +367,7 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade waits for an object of Cluster API's that the mirror made again after the request was acknowledged: its controllers put their finalizer on before they answer.
+// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they answer.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false

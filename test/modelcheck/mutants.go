@@ -193,7 +193,7 @@ func mutants() []mutant {
 		{"a Machine API object goes before what is kept for its instance is released", func(r *rules) { r.forgetsKept = true }, walkOf(deletes, onOpenStack.toMachineAPI)},
 		{"a provider's machine goes while what is kept for its instance acts", func(r *rules) { r.letsActingGo = true }, walkOf(deletes, onOpenStack.leftActing)},
 		{"the finalizer goes off what is kept for a stranger's machine", func(r *rules) { r.takesStrangers = true }, walkOf(twice, onOpenStack.stranger)},
-		{"a move does not wait for what the mirror made again on the way", nextBut(func(s authority.State, step authority.Step) authority.Step {
+		{"a move does not wait for what the mirror recreated on the way", nextBut(func(s authority.State, step authority.Step) authority.Step {
 			if s.Current == authority.Migrating && step.Reason == authority.ReasonNotPaused && step.On&^(authority.WhoClusterAPI|authority.WhoInfra) == 0 && s.Requested == authority.ClusterAPI && s.Origin == authority.MachineAPI {
 				s.ClusterAPI.Acknowledged, s.Infra.Acknowledged = authority.AcknowledgedPaused, authority.AcknowledgedPaused
 				return authority.Next(s)

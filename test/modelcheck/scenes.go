@@ -64,7 +64,7 @@ type keeping struct {
 	leftActing scene
 	// returning: a Machine that has just moved to Cluster API, and is asked back before the provider has made its object for the instance.
 	returning scene
-	// remade: on its way to Cluster API, the mirror has made the object for the instance again.
+	// remade: on its way to Cluster API, the mirror has recreated the object for the instance.
 	remade scene
 	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
 	stranger scene
@@ -105,7 +105,7 @@ func kept(by keeps, where string) keeping {
 			return w
 		}),
 		returning: in("a Machine that has just moved to Cluster API, and is asked back", returning),
-		remade:    in("a Machine on its way to Cluster API, whose object for the instance was made again", remade),
+		remade:    in("a Machine on its way to Cluster API, whose object for the instance was recreated", remade),
 		stranger:  in("a paused Machine of Cluster API's alone, and a new one of Machine API's", stranger),
 		leftActing: in("a Machine that is Machine API's, and what is kept for its instance acts", func() pair {
 			w := mirroredOfClusterAPI()
