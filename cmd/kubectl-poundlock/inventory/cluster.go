@@ -181,7 +181,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	for _, resource := range c.fleet.instances(kinds) {
 		// A user who may not list them is not told of them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
-			c.fleet.absent = append(c.fleet.absent, resource.Resource())
+			c.fleet.unlisted = append(c.fleet.unlisted, resource.Resource())
 		} else if err != nil {
 			return err
 		}

@@ -136,6 +136,8 @@ type Fleet struct {
 	infra       map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
+	// unlisted are those that the user may not list, and need not.
+	unlisted []schema.GroupVersionResource
 	// notServed are sentences about the absent kinds whose definition exists, by kind.
 	notServed map[string]string
 }
@@ -379,7 +381,7 @@ func (f *Fleet) instanceOf(p *Pair) {
 		return
 	}
 	p.NotServed = cmp.Or(f.notServed[ref.Kind], f.notServed[kind])
-	p.InstancesUnknown = p.Source != "" || slices.ContainsFunc(f.absent, func(r schema.GroupVersionResource) bool { return kind != "" && r.Resource == strings.ToLower(kind)+"s" })
+	p.InstancesUnknown = p.Source != "" || slices.ContainsFunc(slices.Concat(f.absent, f.unlisted), func(r schema.GroupVersionResource) bool { return kind != "" && r.Resource == strings.ToLower(kind)+"s" })
 	alike := authority.InfraInstanceNamedAlike(p.Infra)
 	named := f.infra[infraKey{kind, p.Namespaces.ClusterAPI, ref.Name}]
 	if named != nil && (alike || !authority.KeptForAnother(kind, named.Metadata.OwnerReferences, ref.Name)) {
