@@ -68,9 +68,9 @@
 //   - Strangers that act (authority.Foreign), but for one that is created at once with the Machine API object: a Cluster API object with an instance
 //     of its own is no part of the pair.
 //   - Templates: no controller acts on one.
-//   - Before a provider knows the instance of a Machine that has just moved to Cluster API: a deletion of the Machine in
-//     the foreground, of the provider's machine itself, and of the namespace. The hook does not keep the collector and
-//     the namespace controller from the provider's machine. That goes at once, and leaves the instance behind.
+//   - Before a provider knows the instance of a Machine that has just moved to Cluster API: a deletion of the provider's
+//     machine itself, of the namespace, and of the Machine's set in the foreground. The hook does not keep the collector
+//     and the namespace controller from the provider's machine. That goes at once, and leaves the instance behind.
 //   - An object for the instance that an older Poundlock left acting, once its Machine has lost the mirror that leads
 //     there, or is deleted with its namespace: nobody can pause it in time.
 //   - An object for the instance that names another instance, or belongs to a machine of another name.

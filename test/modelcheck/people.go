@@ -123,7 +123,7 @@ func (t *turn) userDeletes() {
 		bits object
 		name string
 	}{{0, ""}, {fg, ", in the foreground"}, {orph, ", leaving orphans"}} {
-		if policy.bits == fg && w.unknownToProvider() {
+		if policy.bits == fg && !t.letsForeground && !t.allows(byForeground, w) {
 			continue
 		}
 		t.might("somebody deletes the Cluster API object"+policy.name, func(n *pair) {

@@ -61,6 +61,8 @@ type rules struct {
 	forgetsKept bool
 	// movesEarly: a Machine moves although its provider could not see to the instance.
 	movesEarly bool
+	// letsForeground: nobody refuses the deletion in the foreground of a Machine whose provider does not know its instance.
+	letsForeground bool
 	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
 	letsActingGo bool
 	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
