@@ -190,7 +190,7 @@ func mutants() []mutant {
 		{"the hook goes when the object for the instance exists, and the provider does not hold it", func(r *rules) { r.hookGoesEarly = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
 		{"a Machine is deleted in the foreground whose provider does not know its instance", func(r *rules) { r.letsForeground = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
 		{"the mirror makes no object for the instance, and nobody waits for it", func(r *rules) { r.keepsNone, r.movesEarly = true, true }, walkOf(deletes, onVSphere.toClusterAPI)},
-		{"a Machine moves whose object for the instance is gone, or about to go", func(r *rules) { r.movesEarly = true }, walkOf(deletes, onVSphere.toClusterAPI)},
+		{"a Machine moves whose object for the instance is gone, or about to go", func(r *rules) { r.movesEarly = true }, walkOf(flips, onVSphere.unkept)},
 		{"a Machine API object goes before what is kept for its instance is released", func(r *rules) { r.forgetsKept = true }, walkOf(deletes, onOpenStack.toMachineAPI)},
 		{"a provider's machine goes while what is kept for its instance acts", func(r *rules) { r.letsActingGo = true }, walkOf(deletes, onOpenStack.leftActing)},
 		{"the finalizer goes off what is kept for a stranger's machine", func(r *rules) { r.takesStrangers = true }, walkOf(twice, onOpenStack.stranger)},

@@ -66,6 +66,8 @@ type keeping struct {
 	returning scene
 	// remade: on its way to Cluster API, the mirror has recreated the object for the instance.
 	remade scene
+	// unkept: Synchronized is still True, and the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
+	unkept scene
 	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
 	stranger scene
 }
@@ -106,6 +108,7 @@ func kept(by keeps, where string) keeping {
 		}),
 		returning: in("a Machine that has just moved to Cluster API, and is asked back", returning),
 		remade:    in("a Machine on its way to Cluster API, whose object for the instance was recreated", remade),
+		unkept:    in("a Machine that is to move to Cluster API, whose object for the instance is gone", unkept),
 		stranger:  in("a paused Machine of Cluster API's alone, and a new one of Machine API's", stranger),
 		leftActing: in("a Machine that is Machine API's, and what is kept for its instance acts", func() pair {
 			w := mirroredOfClusterAPI()
@@ -144,6 +147,16 @@ func remade() pair {
 		o.set(told | paused)
 	}
 	w.k, w.cloud = there|told|pid|owned, byM
+	return w
+}
+
+// unkept is a Machine of Machine API's whose mirror was recreated, but for the object for the instance.
+func unkept() pair {
+	w := remade()
+	w.m.clear(paused)
+	w.m.set(acting)
+	w.m.setStatus(authority.MachineAPI)
+	w.k = 0
 	return w
 }
 
@@ -291,6 +304,7 @@ func bounds() []bound {
 		add(true, on.leftActing, flips|crashes)
 		add(true, on.returning, torn)
 		add(true, on.stranger, twice)
+		add(true, on.unkept, flips|crashes)
 
 		add(false, on.remade, deletes)
 		add(false, on.machineOfMachineAPI, deletes)
