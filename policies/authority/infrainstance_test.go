@@ -277,3 +277,35 @@ func TestInstancesThatNeedNotHaveTheMachinesName(t *testing.T) {
 		}
 	}
 }
+
+// What the mirror recreates while authority moves is awaited like what was there when the move began: its controllers add their finalizer before they answer.
+func TestAMoveWaitsForWhatIsRecreatedOnItsWay(t *testing.T) {
+	stands := Party{Exists: true, PauseRequested: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerPresent}
+	silent := stands
+	silent.Acknowledged = NotAcknowledged
+	for _, c := range []struct {
+		about       string
+		core, infra Party
+		want        Action
+		on          Who
+	}{
+		{"all stand still", stands, stands, Switch, WhoMachineAPI},
+		{"the provider's objects have not answered", stands, silent, Wait, WhoInfra},
+		{"nor has Cluster API's Machine", silent, silent, Wait, WhoClusterAPI | WhoInfra},
+	} {
+		s := State{
+			Enabled: true, Requested: ClusterAPI, Current: Migrating, Origin: MachineAPI, InfraActs: true, Synchronized: "True", CaughtUp: true, Instance: InstanceKnown,
+			MachineAPI: Party{Exists: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerPresent}, ClusterAPI: c.core, Infra: c.infra,
+		}
+		if step := Next(s); step.Action != c.want || step.On != c.on {
+			t.Errorf("%s: %s on %d (%s), want %s on %d", c.about, step.Action, step.On, step.Reason, c.want, c.on)
+		}
+	}
+	s := State{
+		Enabled: true, Requested: MachineAPI, Current: Migrating, Origin: ClusterAPI, InfraActs: true, Synchronized: "True", CaughtUp: true, Instance: InstanceKnown,
+		MachineAPI: Party{Exists: true, Finalizer: FinalizerPresent}, ClusterAPI: stands, Infra: stands,
+	}
+	if step := Next(s); step.Action != Switch {
+		t.Errorf("to Machine API: %s (%s)", step.Action, step.Reason)
+	}
+}
