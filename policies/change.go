@@ -75,6 +75,8 @@ type Facts struct {
 	Stored *Object
 	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
 	Infra *Object
+	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
+	InfraInstance *Object
 	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the
 	// MachineSet of a Machine, and the Clusters.
 	Owners []*Object
@@ -154,7 +156,7 @@ const (
 	NeedLiveTwin
 	// NeedStored asks for Facts.Stored.
 	NeedStored
-	// NeedInfra asks for Facts.Infra.
+	// NeedInfra asks for Facts.Infra and Facts.InfraInstance.
 	NeedInfra
 	// NeedConversion asks for Facts.Unconvertible.
 	NeedConversion

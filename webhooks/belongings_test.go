@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -62,6 +63,46 @@ func TestTheOwnersThatAreRead(t *testing.T) {
 		}
 		if _, err := l.owners(t.Context(), policies.Change{Subject: policies.Subject{Side: c.side}, New: o}); err != nil || read != c.want {
 			t.Errorf("%s: %s: %q is read (%v), want %q", c.side, c.owners, read, err, c.want)
+		}
+	}
+}
+
+// What a provider keeps for an instance is a fact of a request to move where it has the name of the provider's machine.
+func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
+	for _, c := range []struct {
+		about, infra string
+		fresh        bool
+		want         string
+	}{
+		{"vSphere's", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"}}`, true, "live infrastructure.cluster.x-k8s.io VSphereVM capi/m"},
+		{"from the cache", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"}}`, false, "cached infrastructure.cluster.x-k8s.io VSphereVM capi/m"},
+		{"OpenStack's", `{"kind":"OpenStackMachine","metadata":{"name":"m","namespace":"capi"}}`, true, "live infrastructure.cluster.x-k8s.io OpenStackServer capi/m"},
+		{"of another name", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"},"spec":{"namingStrategy":{"template":"x"}}}`, true, ""},
+		{"a provider that keeps none", `{"kind":"AWSMachine","metadata":{"name":"m","namespace":"capi"}}`, true, ""},
+		{"no machine", ``, true, ""},
+	} {
+		reader := func(source string) Reader {
+			return ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+				return policies.ParseObject(fmt.Appendf(nil, `{"metadata":{"name":%q}}`, source+" "+ref.String()))
+			})
+		}
+		var change policies.Change
+		if c.infra != "" {
+			var err error
+			if change.Facts.Infra, err = policies.ParseObject([]byte(c.infra)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := Lookups{Cached: reader("cached"), Live: reader("live"), Platforms: platforms.List()}.infraInstance(t.Context(), change, c.fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := ""
+		if got != nil {
+			name = got.Metadata.Name
+		}
+		if name != c.want {
+			t.Errorf("%s: %q, want %q", c.about, name, c.want)
 		}
 	}
 }

@@ -146,6 +146,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Infra = infra
 	}
+	if needs.Has(policies.NeedInfra) {
+		instance, err := l.infraInstance(ctx, *c, needs.Has(policies.NeedLiveTwin))
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("the provider's object for the instance could not be looked at: %v", err))
+		}
+		c.Facts.InfraInstance = instance
+	}
 	if needs.Has(policies.NeedConversion) && l.Converter != nil {
 		errs, err := l.Converter.Unconvertible(ctx, *c)
 		if err != nil {
@@ -335,6 +342,23 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 		return l.live(ctx, ref)
 	}
 	return l.Cached.Get(ctx, ref)
+}
+
+// infraInstance reads what the provider keeps for the instance of the machine behind the pair, where it has that one's name.
+func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
+	infra := c.Facts.Infra
+	if infra == nil || !authority.InfraInstanceNamedAlike(infra) {
+		return nil, nil
+	}
+	i := slices.IndexFunc(l.Platforms, func(p conversion.Platform) bool { return !p.InfraInstance.Empty() && p.InfraMachine.Kind == infra.Kind })
+	if i < 0 {
+		return nil, nil
+	}
+	from := l.Cached
+	if fresh {
+		from = l.Live
+	}
+	return from.Get(ctx, Ref{GroupVersionKind: l.Platforms[i].InfraInstance.GroupVersionKind, Namespace: infra.Metadata.Namespace, Name: infra.Metadata.Name})
 }
 
 // coreOf is the Cluster API object of the pair.

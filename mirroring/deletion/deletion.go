@@ -30,7 +30,7 @@ func (s Deletion) asked() authority.Deletion {
 		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
 		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && pairs.IsPaused(s.Infra))
+	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
 	if s.MachineAPI != nil {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
@@ -40,12 +40,18 @@ func (s Deletion) asked() authority.Deletion {
 	return d
 }
 
-// held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
+// held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
 // for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
 func (s Deletion) held() bool {
 	side := s.InCharge()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
-		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft()
+		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
+}
+
+// instanceActs reports whether what a provider keeps for the instance of a mirror is not paused, although Machine API is authoritative. The handoff pauses it, for as long as
+// the mirror leads there.
+func (s Deletion) instanceActs() bool {
+	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.instanceIsOurs() && s.IsMirror(s.Core)
 }
 
 func (s Deletion) controllersFinalizer(side authority.API) string {

@@ -188,6 +188,67 @@ func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
 	}
 }
 
+// The handoff releases the provider's machine before what that keeps for the instance. A mirror that goes in between would leave the latter paused for ever, and so the
+// instance: without a Machine API object nobody releases anything.
+func TestAMirrorIsNotLetGoBeforeAllOfClusterAPIIsReleased(t *testing.T) {
+	const paused = `annotations: {cluster.x-k8s.io/paused: "true"}, `
+	for _, c := range []struct {
+		about, core, infra, instance string
+		want                         authority.DeletionStep
+	}{
+		{"all is released", ``, ``, ``, authority.ReleaseMirror},
+		{"nothing is kept for the instance", ``, ``, "none", authority.ReleaseMirror},
+		{"the Machine is paused", paused, ``, ``, authority.AwaitHandoff},
+		{"the provider's machine is paused", ``, paused, ``, authority.AwaitHandoff},
+		{"what it keeps for the instance is paused", ``, ``, paused, authority.AwaitHandoff},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+c.core+`finalizers: [machine.cluster.x-k8s.io]}}`)
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, `+c.infra+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io]}}`)
+		if c.instance != "none" {
+			s.InfraInstance = mirroringtest.Machine(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io]}}`)
+		}
+		kinds(s)
+		if got := Asked(s).Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.about, got, c.want)
+		}
+	}
+}
+
+// A Machine that Machine API has terminated the instance of stays until the handoff has paused what the provider keeps for that instance: nothing leads there afterwards, and
+// its controller either stands still then, or finds no owner and does nothing.
+func TestAMachineIsHeldByWhatActsForItsInstance(t *testing.T) {
+	const mirror, paused = `poundlock.openshift.io/mirror-of: Machine/m, `, `cluster.x-k8s.io/paused: "true"`
+	for _, c := range []struct {
+		about, core, instance string
+		want                  authority.DeletionStep
+	}{
+		{"nothing is kept", mirror, "none", authority.ReleaseMirror},
+		{"it is paused", mirror, paused, authority.ReleaseMirror},
+		{"it acts", mirror, ``, authority.AwaitAuthority},
+		{"it acts, and the handoff does not look there: no mirror leads to it", "none", ``, authority.ReleaseAuthority},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		if c.core != "none" {
+			s.Core = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", annotations: {`+c.core+paused+`}}}`)
+		}
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+mirror+paused+`}}}`)
+		if c.instance != "none" {
+			s.InfraInstance = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.instance+`}}}`)
+		}
+		kinds(s)
+		if got := Asked(s).Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.about, got, c.want)
+		}
+	}
+}
+
 // The collector deletes what is kept for an instance when its machine has gone, and its controller terminates the instance unless it is paused by then. So a
 // machine waits until it is.
 func TestAMachineIsNotLetGoBeforeWhatItOwnsIsPaused(t *testing.T) {

@@ -214,6 +214,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedInfra) && !n.Has(policies.NeedLiveInfra) {
 		f.Infra = nil
 	}
+	if !n.Has(policies.NeedInfra) {
+		f.InfraInstance = nil
+	}
 	if !n.Has(policies.NeedConversion) {
 		f.Unconvertible, f.ConversionRun = nil, false
 	}
@@ -243,7 +246,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned", "authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
-		"authority/delete-orphans", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",
+		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {

@@ -7,7 +7,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -139,6 +143,23 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 	}
 	return policies.Warn("Cluster API may delete this set's Machines, with their instances, before the garbage collector orphans them",
 		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
+}
+
+// DeleteUnknownInstance keeps the garbage collector from the provider's machine of a Machine whose instance the provider does not know yet: in the foreground it
+// does not wait for Cluster API, which waits for Poundlock's hook.
+func DeleteUnknownInstance(c policies.Change) policies.Verdict {
+	if !unknownInForeground(c) || stand(c).Current == MachineAPI {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(InstanceHookAnnotation), fmt.Sprintf(
+		"the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. Delete the Machine in the background: kubectl -n %s delete %s.%s %s --cascade=background",
+		c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
+}
+
+// unknownInForeground reports whether somebody deletes a Machine with Poundlock's hook in the foreground. Nobody waits for an answer to the cleaners' requests.
+func unknownInForeground(c policies.Change) bool {
+	cleans := slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
+	return !cleans && c.Old.HasAnnotation(InstanceHookAnnotation) && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
 }
 
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to

@@ -67,6 +67,11 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 	return others > 0
 }
 
+// InfraNotServed is why a provider's object cannot be looked at, which may exist: its definition does.
+func InfraNotServed(kind, definition string) string {
+	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.", kind, definition)
+}
+
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
 func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
@@ -120,6 +125,35 @@ func (o Objects) leftForInstance() Party {
 	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
 	left.Deleting = false
 	return left
+}
+
+// instanceKept reports whether the provider will see to the instance as soon as Cluster API is authoritative: it holds its object for that, which stays, or Poundlock's hook keeps the
+// Machine until it does. The mirror sees to either, and makes them again where they go. A provider that acknowledges a pause puts its finalizer on before it does.
+func (o Objects) instanceKept() bool {
+	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
+		return true
+	}
+	if i := o.InfraInstance; i != nil && !o.instanceOrphaned() {
+		if Acknowledges(i.Kind) == ByCondition || i.HasFinalizer(InfraFinalizer(infraGroupOf(i), i.Kind)) {
+			return true
+		}
+	}
+	return o.ClusterAPI != nil && o.ClusterAPI.HasAnnotation(InstanceHookAnnotation)
+}
+
+// instanceOrphaned reports whether the object for the instance belonged to a machine of the provider's that is gone, of the name of the present one. The collector is about
+// to delete it, which would end the instance once it acts.
+func (o Objects) instanceOrphaned() bool {
+	orphaned := false
+	for _, ref := range o.InfraInstance.Metadata.OwnerReferences {
+		switch {
+		case ref.UID == o.Infra.Metadata.UID:
+			return false
+		case OwnsInfraInstance(o.InfraInstance.Kind, ref) && ref.Name == o.Infra.Metadata.Name:
+			orphaned = true
+		}
+	}
+	return orphaned
 }
 
 // keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,63 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 	if got := (Objects{InfraInstance: object("VSphereVM", acts)}).withInfraInstance(Party{}, MachineAPI); got != (Party{}) {
 		t.Errorf("without its machine: %+v", got)
+	}
+}
+
+// A deletion of a mirror in the foreground, say, takes what is kept for the instance with it, and Synchronized stays True until the mirror has made it again: a Machine that
+// moved meanwhile would leave its instance behind if it were deleted then.
+func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
+	const (
+		hooked   = `, "` + InstanceHookAnnotation + `": "poundlock"`
+		machine  = `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "MachineAPI", "synchronizedGeneration": 0}}`
+		server   = `"finalizers": ["openstackserver.infrastructure.cluster.x-k8s.io"]`
+		vm       = `"finalizers": ["vspherevm.infrastructure.cluster.x-k8s.io"]`
+		owned    = `"ownerReferences": [{"kind": "VSphereMachine", "name": "m", "uid": "here"}]`
+		orphaned = `"ownerReferences": [{"kind": "VSphereMachine", "name": "m", "uid": "gone"}]`
+		stranger = `"finalizers": ["example.com/mine"]`
+	)
+	for _, c := range []struct {
+		about, infra, machineAPI, core string
+		instance                       any
+		unserved, want                 bool
+	}{
+		{"another provider", "AWSMachine", machine, ``, nil, false, true},
+		{"nothing is kept yet", "VSphereMachine", machine, ``, nil, false, false},
+		{"nor by OpenStack's", "OpenStackMachine", machine, ``, nil, false, false},
+		{"it is kept, and the provider holds it before it answers", "VSphereMachine", machine, ``, ``, false, true},
+		{"OpenStack's holds it", "OpenStackMachine", machine, ``, server, false, true},
+		{"OpenStack's does not hold it", "OpenStackMachine", machine, ``, ``, false, false},
+		{"its machine owns it", "VSphereMachine", machine, ``, owned, false, true},
+		{"its machine was recreated, and the collector is about to delete it", "VSphereMachine", machine, ``, orphaned, false, false},
+		{"the provider has made the new machine an owner, too", "VSphereMachine", machine, ``, strings.TrimSuffix(orphaned, "]") + ", " + strings.TrimPrefix(owned, `"ownerReferences": [`), false, true},
+		{"somebody else does", "OpenStackMachine", machine, ``, stranger, false, false},
+		{"Poundlock's hook keeps the Machine until it does", "OpenStackMachine", machine, hooked, ``, false, true},
+		{"the hook alone", "OpenStackMachine", machine, hooked, nil, false, true},
+		{"on vSphere too", "VSphereMachine", machine, hooked, nil, false, true},
+		{"the provider keeps no such objects", "OpenStackMachine", machine, ``, nil, true, true},
+		{"there is no instance yet", "OpenStackMachine", `{"status": {"authoritativeAPI": "MachineAPI"}}`, ``, nil, false, true},
+		{"Cluster API is authoritative: its provider sees to it", "OpenStackMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "ClusterAPI"}}`, ``, nil, false, true},
+		{"on its way to Cluster API", "VSphereMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}}`, ``, nil, false, false},
+		{"and kept", "VSphereMachine", `{"spec": {"providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}}`, ``, vm, false, true},
+	} {
+		read := func(text string) *policies.Object {
+			o, err := policies.ParseObject([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		kind, _ := KindNamed("Machine")
+		o := Objects{
+			Kind: kind, Enabled: true, MachineAPI: read(c.machineAPI), ClusterAPI: read(`{"metadata": {"annotations": {"` + MirrorAnnotation + `": "Machine/"` + c.core + `}}}`), InstancesUnserved: c.unserved,
+			Infra: read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + c.infra + `", "metadata": {"name": "m", "uid": "here"}, "spec": {"providerID": "vsphere://1"}}`),
+		}
+		if metadata, kept := c.instance.(string); kept {
+			o.InfraInstance = read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + InfraInstanceKind(c.infra) + `", "metadata": {` + metadata + `}}`)
+		}
+		if got := o.State().CaughtUp; got != c.want {
+			t.Errorf("%s: caught up: %t", c.about, got)
+		}
 	}
 }
 
@@ -131,6 +189,44 @@ func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
 
 // vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
 // OpenStackServer that of the OpenStackMachine.
+func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
+	read := func(format string, args ...any) *policies.Object {
+		o, err := policies.ParseObject(fmt.Appendf(nil, format, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const (
+		machine = `{"metadata": {"name": "m"}, "spec": {"authoritativeAPI": %q, "providerID": "vsphere://42-a"}, "status": {"authoritativeAPI": %q, "phase": "Running"}}`
+		core    = `{"metadata": {"name": "m", "annotations": {"cluster.x-k8s.io/paused": ""}}, "spec": {"providerID": "vsphere://42-a"}}`
+		infra   = `{"kind": "VSphereMachine", "metadata": {"name": "m"}, "spec": {"providerID": "vsphere://42-a"}, "status": {"ready": true}}`
+		vm      = `{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "VSphereVM", "metadata": {"name": "m-vm"}, "spec": {"biosUUID": %q}}`
+	)
+	for _, c := range []struct {
+		about, uuid string
+		from        API
+		want        string
+	}{
+		{"none is kept", "", MachineAPI, ""},
+		{"the Machine's", "42-A", MachineAPI, ""},
+		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another virtual machine (spec.biosUUID) than spec.providerID here, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
+		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another virtual machine (spec.biosUUID) than spec.providerID here. Correct spec.providerID, or restore the object"},
+	} {
+		change := policies.Change{
+			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "mapi", TwinNamespace: "capi"},
+			Operation: "UPDATE", Old: read(machine, c.from, c.from), New: read(machine, c.from.Other(), c.from), Facts: policies.Facts{Twin: read(core), Infra: read(infra)},
+		}
+		if c.uuid != "" {
+			change.Facts.InfraInstance = read(vm, c.uuid)
+		}
+		got := strings.Join(RequestWarning(change).Warnings, "\n")
+		if c.want == "" && strings.Contains(got, "names another") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.about, got)
+		}
+	}
+}
+
 func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
 	for _, c := range []struct {
 		kind, group, owner string
@@ -179,5 +275,37 @@ func TestInstancesThatNeedNotHaveTheMachinesName(t *testing.T) {
 		if got := InfraInstanceNamedAlike(&policies.Object{Spec: []byte(spec)}); got != want {
 			t.Errorf("%s: %t", spec, got)
 		}
+	}
+}
+
+// What the mirror recreates while authority moves is awaited like what was there when the move began: its controllers add their finalizer before they answer.
+func TestAMoveWaitsForWhatIsRecreatedOnItsWay(t *testing.T) {
+	stands := Party{Exists: true, PauseRequested: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerPresent}
+	silent := stands
+	silent.Acknowledged = NotAcknowledged
+	for _, c := range []struct {
+		about       string
+		core, infra Party
+		want        Action
+		on          Who
+	}{
+		{"all stand still", stands, stands, Switch, WhoMachineAPI},
+		{"the provider's objects have not answered", stands, silent, Wait, WhoInfra},
+		{"nor has Cluster API's Machine", silent, silent, Wait, WhoClusterAPI | WhoInfra},
+	} {
+		s := State{
+			Enabled: true, Requested: ClusterAPI, Current: Migrating, Origin: MachineAPI, InfraActs: true, Synchronized: "True", CaughtUp: true, Instance: InstanceKnown,
+			MachineAPI: Party{Exists: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerPresent}, ClusterAPI: c.core, Infra: c.infra,
+		}
+		if step := Next(s); step.Action != c.want || step.On != c.on {
+			t.Errorf("%s: %s on %d (%s), want %s on %d", c.about, step.Action, step.On, step.Reason, c.want, c.on)
+		}
+	}
+	s := State{
+		Enabled: true, Requested: MachineAPI, Current: Migrating, Origin: ClusterAPI, InfraActs: true, Synchronized: "True", CaughtUp: true, Instance: InstanceKnown,
+		MachineAPI: Party{Exists: true, Finalizer: FinalizerPresent}, ClusterAPI: stands, Infra: stands,
+	}
+	if step := Next(s); step.Action != Switch {
+		t.Errorf("to Machine API: %s (%s)", step.Action, step.Reason)
 	}
 }

@@ -127,8 +127,12 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	from, infra := s.inCharge(), c.Facts.Infra
 	var out []string
-	switch (Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, Holders: c.Facts.Holders}).instance(from, s.Shape) {
+	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, InfraInstance: c.Facts.InfraInstance, Holders: c.Facts.Holders}
+	switch o.instance(from, s.Shape) {
 	case InstanceUnknown:
+		if id := providerID(c.Old); id != "" && o.keptForOtherInstance(id) {
+			return []string{otherInstanceWarning(c, from)}
+		}
 		if infra == nil && providerID(c.Old) != "" {
 			return nil // the other side has not been looked at
 		}
@@ -151,6 +155,22 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	case InstanceKnown, InstanceNotRequested:
 	}
 	return out
+}
+
+// otherInstanceWarning names the object that keeps a Machine from moving, and the command. While Machine API is authoritative the object is paused, and nothing ends with it.
+func otherInstanceWarning(c policies.Change, from API) string {
+	kept := c.Facts.InfraInstance
+	why := fmt.Sprintf("the move will not start: %s %s names another virtual machine (spec.biosUUID) than spec.providerID here", kept.Kind, kept.Metadata.Name)
+	if from != MachineAPI {
+		return why + ". Correct spec.providerID, or restore the object"
+	}
+	return fmt.Sprintf("%s, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n %s delete %s.%s %s",
+		why, c.TwinNamespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
+}
+
+func infraGroupOf(o *policies.Object) string {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	return group
 }
 
 // decisionWarning names what a person decides with NoInstanceAnnotation.

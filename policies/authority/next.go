@@ -333,6 +333,9 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
+	if step, ok := remade(s); ok {
+		return step
+	}
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders, "%s has paused: waiting while another Machine has the same spec.providerID. Two APIs would act on one instance. Cancel the move to correct it.", s.Origin.Text())
 	}
@@ -362,6 +365,15 @@ func stop(s State) (Step, bool) {
 func running(s State) (Step, bool) {
 	who := s.who(s.Origin, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedPaused })
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
+}
+
+// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they answer.
+func remade(s State) (Step, bool) {
+	if s.Origin == ClusterAPI {
+		return Step{}, false
+	}
+	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() })
+	return s.wait(ReasonNotPaused, who, "Machine API has paused: waiting until Cluster API's controllers acknowledge that they are paused, too."), who != 0
 }
 
 // last is steps 7 and 8: the target's finalizers are seen before the source's go.

@@ -323,6 +323,12 @@ func Rules() policies.Set {
 			On:          on(capi(machineSet, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteOrphans,
 		},
 		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "A Cluster API Machine with Poundlock's hook " + InstanceHookAnnotation + ", whose provider does not know the instance yet, may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook, and leave the instance behind. What the garbage collector and the namespace controller delete is not held up.",
+			Remedy:      "Delete it in the background, which waits for the hook, or try again when Poundlock has removed the hook.",
+			On:          on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",

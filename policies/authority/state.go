@@ -32,7 +32,8 @@ type State struct {
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks, and was compared by this release.
+	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks and what its provider needs to see
+	// to the instance, and was compared by this release.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
@@ -85,6 +86,8 @@ type Objects struct {
 	InfraPausedLately bool
 	// InfraInstance is what the provider keeps for the instance beside Infra (InfraInstanceKind).
 	InfraInstance *policies.Object
+	// InstancesUnserved reports that the API server has no definition of the kind of InfraInstance: this provider keeps none.
+	InstancesUnserved bool
 	// InfraInstancePausedLately is InfraPausedLately of InfraInstance.
 	InfraInstancePausedLately bool
 	// MachineAPIPausedLately reports the same of the Machine API object. It matters with a Blind controller.
@@ -141,7 +144,7 @@ func (o Objects) State() State {
 	case o.Infra.HasAnnotation(MirrorAnnotation):
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
-	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && !o.Uncompared
+	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
 }
 

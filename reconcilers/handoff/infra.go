@@ -68,7 +68,9 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		p.objects.InfraInstance, err = parse(instance)
 		return err
 	}
-	return r.notInstalled(ctx, kind)
+	err = r.notInstalled(ctx, kind)
+	p.objects.InstancesUnserved = err == nil
+	return err
 }
 
 // versions are those in which a kind may be read, the preferred one first; none where the API server served none when it was asked.
@@ -104,7 +106,7 @@ func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) er
 	definition := facts.Surrounding{GVK: facts.DefinitionKind, Name: plural.Resource + "." + kind.Group}
 	_, gone, err := definition.Leaving(ctx, r.live)
 	if err == nil && !gone {
-		err = &unreadable{fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.", kind, definition.Name)}
+		err = &unreadable{authority.InfraNotServed(kind.String(), definition.Name)}
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies"
@@ -33,6 +34,8 @@ const (
 	// byResumeC and byResumeI take the pause annotation off; a person's.
 	byResumeC
 	byResumeI
+	// byForeground deletes the Cluster API object in the foreground; a person's.
+	byForeground
 )
 
 // review is a question and all that the rules get.
@@ -57,7 +60,7 @@ func (t *turn) allowsMade(m object, w *pair) bool  { return t.ask(review{byCreat
 func (t *turn) allowsMadeC(c object, w *pair) bool { return t.ask(review{byCreateC, w.m, c, w.i}) }
 
 func (p *pairs) ask(r review) bool {
-	const matters = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | 3*statusBit | 3*originBit
+	const matters = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | hooked | 3*statusBit | 3*originBit
 	r.m, r.c, r.i = r.m&matters, r.c&matters, r.i&matters
 	yes, known := p.answers[r]
 	if !known {
@@ -103,6 +106,8 @@ func (p *pairs) change(r review) policies.Change {
 		return policies.Change{Subject: onC, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: c, New: p.stored(r.c|ctlFin, c.APIVersion, kind, 1), Facts: onMachine}
 	case byResumeC:
 		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c&^told, c.APIVersion, kind, 1), Facts: onMachine}
+	case byForeground:
+		return policies.Change{Subject: onC, Operation: admissionv1.Delete, Propagation: metav1.DeletePropagationForeground, Old: c, Facts: onMachine}
 	case byResumeI:
 		return policies.Change{Subject: onI, Operation: admissionv1.Update, Old: i, New: p.stored(r.i&^told, i.APIVersion, i.Kind, 1), Facts: onMachine}
 	}
@@ -121,6 +126,7 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 		}
 	}
 	add(told, authority.PausedAnnotation, "true")
+	add(hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner)
 	of := kind
 	if kind == "AWSMachine" {
 		of = "Machine"

@@ -186,8 +186,8 @@ func (t *turn) core() { t.clusterAPI(coreController) }
 func (t *turn) infra() {
 	switch {
 	case t.set:
-	case t.was.cloud&answer != 0:
-		t.remembers()
+	case t.was.cloud&answer != 0 && t.keeps == keepsNothing:
+		t.remembers(ofI, infra)
 	default:
 		t.clusterAPI(provider)
 	}
@@ -199,8 +199,13 @@ func (t *turn) clusterAPI(c clusterAPI) {
 	if v.next != 0 {
 		t.may(c.cache, c.name+" sees a later version", func(n *pair) { *c.seen(n) = view{seen: v.next} })
 	}
-	if v.seen != now {
-		t.may(c.cache, c.name+" sees what is stored", func(n *pair) { *c.seen(n) = view{seen: now} })
+	if v.seen&^leftover != now {
+		t.may(c.cache, c.name+" sees what is stored", func(n *pair) {
+			*c.seen(n) = view{seen: now}
+			if v.seen.has(leftover) && !now.has(told) {
+				c.seen(n).seen.set(leftover)
+			}
+		})
 	}
 	if !v.seen.has(there) || !w.at(c.on).has(there) {
 		return
@@ -212,12 +217,12 @@ func (t *turn) clusterAPI(c clusterAPI) {
 	switch {
 	case v.seen&(leaving|ctlFin) == 0 && !t.check:
 		// A provider's controller that sees no owner does nothing, and what it sees with its finalizer is later than the owner.
-		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w)
+		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w) || c.on == ofK && (t.keeps == keptByMirror || v.seen.mayAct())
 		if may && !w.at(c.on).has(leaving) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:
-		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on == ofI) {
+		if !v.seen.has(says) && !v.seen.has(earlier) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
@@ -244,11 +249,14 @@ func (t *turn) finalizers(n *pair, c clusterAPI, list object) {
 
 func (t *turn) acts(c clusterAPI, seen object) {
 	w := &t.was
-	if c.on == ofC {
-		t.coreActs(seen)
-		return
-	}
 	switch {
+	case c.on == ofC:
+		t.coreActs(seen)
+	case c.on == ofK:
+		t.instanceActs(seen)
+	case t.keeps != keepsNothing:
+		t.keeperActs(seen)
+
 	case !w.c.has(there):
 		// A provider's controller does nothing without the Machine that owns its object.
 	case seen.has(leaving) && w.cloud.runs() && (w.cloud&byC != 0 || seen.has(pid)):
@@ -271,6 +279,8 @@ func (t *turn) coreActs(seen object) {
 				n.wrote(ofI, core, false)
 			})
 		}
+	case seen.has(hooked):
+		// It waits before it deletes the provider's object.
 	case !t.set && w.i.has(there):
 		if !w.i.has(leaving) {
 			t.may(core, "Cluster API's controller deletes the provider's object", func(n *pair) { n.remove(ofI, core) })
@@ -281,12 +291,12 @@ func (t *turn) coreActs(seen object) {
 }
 
 // remembers is the provider's controller between its call and what it stores of it: it does nothing else before.
-func (t *turn) remembers() {
-	t.may(infra, "the provider's controller stores the instance's ID", func(n *pair) {
+func (t *turn) remembers(on which, by actor) {
+	t.may(by, "the provider's controller stores the instance's ID", func(n *pair) {
 		n.cloud &^= answer
-		if n.i.has(there) {
-			n.i.set(pid)
-			n.wrote(ofI, infra, true)
+		if n.at(on).has(there) {
+			n.at(on).set(pid)
+			n.wrote(on, by, true)
 		}
 	})
 	if t.can(crashes) {
@@ -298,9 +308,14 @@ func (t *turn) remembers() {
 // that is the assumption, and it may act on what it saw before until the very end.
 func (t *turn) clock() {
 	w := &t.was
-	v := w.infra
-	if t.neverAcknowledges && w.i.has(told) && !w.i.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told)) && w.cloud&answer == 0 {
+	heeds := func(o object, v view) bool {
+		return t.neverAcknowledges && o.has(told) && !o.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told))
+	}
+	if heeds(w.i, w.infra) && (w.cloud&answer == 0 || t.keeps != keepsNothing) {
 		t.may(clock, "the provider's object has been told for half a minute", func(n *pair) { n.i.set(heard) })
+	}
+	if heeds(w.k, w.instance) && w.cloud&answer == 0 {
+		t.may(clock, "what is kept for the instance has been told for half a minute", func(n *pair) { n.k.set(heard) })
 	}
 }
 
@@ -310,13 +325,16 @@ func (t *turn) collector() {
 	for _, o := range []struct {
 		which
 		name string
-	}{{ofC, "Cluster API object"}, {ofI, "provider's object"}} {
+	}{{ofC, "Cluster API object"}, {ofI, "provider's object"}, {ofK, "object for the instance"}} {
 		if at := w.at(o.which); w.m.has(emptied) && at.has(there) && !at.has(leaving) {
 			t.may(collector, "the namespace controller deletes the "+o.name, func(n *pair) { n.remove(o.which, collector) })
 		}
 	}
 	if w.i.has(there|dangling) && !w.i.has(leaving) && !w.i.has(owned) {
 		t.may(collector, "the garbage collector deletes the provider's object", func(n *pair) { n.remove(ofI, collector) })
+	}
+	if w.k.has(there|dangling) && !w.k.has(leaving) && !w.k.has(owned) {
+		t.may(collector, "the garbage collector deletes what is kept for the instance", func(n *pair) { n.remove(ofK, collector) })
 	}
 	if w.c.has(fg) && w.i.has(there|owned) && !w.i.has(leaving) {
 		t.may(collector, "the garbage collector deletes the provider's object, in the foreground", func(n *pair) { n.remove(ofI, collector) })

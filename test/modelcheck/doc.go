@@ -8,13 +8,16 @@
 // # What is real, and what is a model
 //
 // The proof calls these as they are: authority.Next, authority.Deletion.Next, authority.GateOf, authority.Source, and
-// authority.Rules. The rules answer each request that a person makes in the model. The shells around them are modelled.
+// authority.Rules. The rules answer each request that a person makes in the model. Of what a
+// provider keeps for an instance it asks authority.Objects.State, feedback.InstanceHook, twin's WantCore and Kept, and
+// deletion's Asked, Next and ReleaseInfra, with objects that it writes out. The shells around them are modelled.
 // Each model has a file of its own that follows the code:
 //
 //	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
 //	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes that mirroring decides one after the other, up to a
 //	                     deletion, whose outcome is read again
 //	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
+//	kept.go              a provider that keeps an object for each instance, with a second controller (OpenStackServer, VSphereVM)
 //	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
 //	                     orphans; the collector; scaling
@@ -44,7 +47,8 @@
 //
 //   - Both sides' controllers can never act together.
 //   - There are never two instances.
-//   - Every instance has a controller that holds a finalizer, and so can delete it.
+//   - Every instance has a controller that holds a finalizer, and so can delete it. Of a provider that keeps an object for
+//     each instance that is the object's controller. Before it holds the object, Poundlock's hook has to keep the Machine.
 //   - No instance is terminated unless somebody asked for it, by the rules of converting › Summary of the rules.
 //     None is left behind.
 //   - The spec of the authoritative object is the last one that a person gave.
@@ -64,6 +68,12 @@
 //   - Strangers that act (authority.Foreign), but for one that is created at once with the Machine API object: a Cluster API object with an instance
 //     of its own is no part of the pair.
 //   - Templates: no controller acts on one.
+//   - Before a provider knows the instance of a Machine that has just moved to Cluster API: a deletion of the provider's
+//     machine itself, of the namespace, and of the Machine's set in the foreground. The hook does not keep the collector
+//     and the namespace controller from the provider's machine. That goes at once, and leaves the instance behind.
+//   - An object for the instance that an older Poundlock left acting, once its Machine has lost the mirror that leads
+//     there, or is deleted with its namespace: nobody can pause it in time.
+//   - An object for the instance that names another instance, or belongs to a machine of another name.
 //   - Conditions other than the three that are decided from.
 //   - What a MachineHealthCheck does to Machines.
 //   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
@@ -89,6 +99,11 @@
 // minute is over, it has seen the pause. It has also ended what it had begun before. Until then it may do whatever an
 // older version lets it do. No controller of Cluster API, restarted, sees an older version than it acted on before. A
 // call to the cloud has reached it by the time that a new process asks there.
+//
+// A provider that keeps an object for each instance finds an instance by its name that is known to its machine. The
+// controller of its machines looks at what is stored before it creates or deletes that object, and both its controllers
+// see their own writes at once: such a controller would be refused, or do the same twice. A condition is written with the
+// version of the object that was seen.
 //
 // A deletion may meet a move, or another deletion of the same family with the opposite meaning. Which of them holds is
 // not judged, only that it ends well.

@@ -6,7 +6,8 @@ package main
 import "github.com/poundlock/poundlock/policies/authority"
 
 // state is what authority.Objects.State reads from the objects of a pair.
-func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
+func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
+	provider := p.provider(m, c, i, k)
 	if foreign(m, c) {
 		c, i = 0, 0
 	}
@@ -28,6 +29,10 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 			s.Infra.Acknowledged = p.believed(i)
 		}
 	}
+	if p.keeps != keepsNothing {
+		s.Infra, s.InfraActs = provider.Party, provider.acts
+		s.CaughtUp = s.CaughtUp && provider.caughtUp
+	}
 	if p.check {
 		s.ClusterAPI.Finalizer = authority.NoFinalizer
 	}
@@ -41,8 +46,8 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 }
 
 // step is what the handoff does next: before authority leaves the API that has it, it reads what the other one's objects live in.
-func (p *pairs) step(m, c, i object, caughtUp bool) authority.Step {
-	s := p.state(m, c, i, caughtUp)
+func (p *pairs) step(m, c, i, k object, caughtUp bool) authority.Step {
+	s := p.state(m, c, i, k, caughtUp)
 	step := p.next(s)
 	if (step.HandsOver() || s.Deserted(step)) && !p.looksAway {
 		s.TargetLeaves = m.has(emptied) && m.requested() == authority.ClusterAPI
@@ -104,16 +109,16 @@ func party(o object) authority.Party {
 }
 
 // decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
-func (p *pairs) decided(m, c, i object) plan {
+func (p *pairs) decided(m, c, i, k object) plan {
 	if !c.has(there) {
-		i = 0 // the provider's object is the one that the Cluster API object refers to
+		i, k = 0, 0 // the provider's object is the one that the Cluster API object refers to
 	}
-	key := [3]object{m, c, i}
+	key := [4]object{m, c, i, k}
 	if id, ok := p.handoffs[key]; ok {
 		return id
 	}
 	caughtUp := m.has(caught) || m.source() == authority.ClusterAPI && c.has(caught)
-	id := p.plans.of(opsOf(p.step(m, c, i, caughtUp), m))
+	id := p.plans.of(p.opsOf(p.step(m, c, i, k, caughtUp), m, i, k))
 	p.handoffs[key] = id
 	return id
 }
@@ -132,7 +137,7 @@ func each(who authority.Who, i, c, m op) []op {
 	return out
 }
 
-func opsOf(step authority.Step, m object) []op {
+func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 	to := func(ifM, ifC op) []op {
 		if step.To == authority.MachineAPI {
 			return []op{ifM}
@@ -145,9 +150,9 @@ func opsOf(step authority.Step, m object) []op {
 	case authority.Acknowledge:
 		return to(leaveC, leaveM)
 	case authority.Pause:
-		return each(step.On, pauseI, pauseC, noOp)
+		return p.both(step, each(step.On, when(i.has(there) && !i.has(told), pauseI), pauseC, noOp), when(k.has(there) && !k.has(told), pauseK))
 	case authority.Release:
-		return each(step.On, releaseI, releaseC, noOp)
+		return p.both(step, each(step.On, when(i.has(told), releaseI), releaseC, noOp), when(k.has(told), releaseK))
 	case authority.AddFinalizer:
 		return each(step.On, holdI, holdC, holdM)
 	case authority.Switch:
@@ -164,17 +169,23 @@ func opsOf(step authority.Step, m object) []op {
 	return nil
 }
 
-// handoffs are the turns of the handoff: it reads the Cluster API side, then the Machine API object, decides, and writes.
+// handoffs are the turns of the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
 func (t *turn) handoffs() {
 	w := &t.was
 	h := &w.handoff
 	switch h.phase {
 	case idle:
 		t.beginHandoff()
+	case readingKept:
+		t.may(handoff, "the handoff reads what is kept for the instance", func(n *pair) {
+			n.handoff.phase = reading
+			n.handoff.k = n.k
+			n.handoff.dirty &^= ofK
+		})
 	case reading:
 		t.may(handoff, "the handoff reads the Machine API object", func(n *pair) {
-			n.handoff.left = t.decided(n.m, h.c, h.i)
-			n.handoff.phase, n.handoff.c, n.handoff.i = writing, 0, 0
+			n.handoff.left = t.decided(n.m, h.c, h.i, h.k)
+			n.handoff.phase, n.handoff.c, n.handoff.i, n.handoff.k = writing, 0, 0, 0
 			if n.handoff.left == 0 {
 				n.handoff = pass{}
 			}
@@ -188,7 +199,7 @@ func (t *turn) handoffs() {
 
 func (t *turn) beginHandoff() {
 	w := &t.was
-	now := t.decided(w.m, w.c, w.i)
+	now := t.decided(w.m, w.c, w.i, w.k)
 	switch {
 	case now == 0 && !t.can(anyDelay):
 	case !t.can(torn):
@@ -197,9 +208,12 @@ func (t *turn) beginHandoff() {
 		}
 	case now != 0 || w.m.has(there):
 		t.tell(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
-			n.handoff = pass{phase: reading, c: n.c &^ caught, i: n.i}
+			n.handoff = pass{phase: reading, c: n.c &^ caught, i: n.i, k: n.k}
 			if n.m.has(caught) {
 				n.handoff.c.set(caught)
+			}
+			if t.keeps != keepsNothing {
+				n.handoff.phase, n.handoff.k = readingKept, 0
 			}
 		})
 	}

@@ -7,13 +7,13 @@ import "github.com/poundlock/poundlock/policies/authority"
 
 // mirrored is the mirror's plan for what it has read: the writes that mirroring.Next decides one after the other, each from
 // what the last one returned.
-func (p *pairs) mirrored(m, c, i object) plan {
-	key := [3]object{m, c, i}
+func (p *pairs) mirrored(m, c, i, k object) plan {
+	key := [4]object{m, c, i, k}
 	if id, ok := p.mirrors[key]; ok {
 		return id
 	}
 	var ops []op
-	w := pair{m: m, c: c, i: i}
+	w := pair{m: m, c: c, i: i, k: k}
 	for range 40 {
 		next := p.nextWrite(&w)
 		if next == noOp {
@@ -37,10 +37,13 @@ func (p *pairs) deletion(w *pair) authority.Deletion {
 		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached),
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told))
+	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told) || p.asks(w, aboutUnreleased) != noOp)
 	charge, away := w.on(d.Authority), w.on(d.Authority.Other())
 	named := !p.set && w.i.has(there|pid) && !p.leavesInstance
 	d.Held = charge.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
+	if p.keeps != keepsNothing {
+		d.Held = p.asks(w, aboutHeld) != noOp
+	}
 	d.Owned = p.family != (authority.Parent{}) && away.has(there)
 	if d.Owned && away.has(leaving) {
 		d.Parent = p.family
@@ -72,6 +75,9 @@ func (w *pair) on(a authority.API) object {
 
 // nextWrite follows mirroring/next.go.
 func (p *pairs) nextWrite(w *pair) op {
+	if o := p.asks(w, aboutHook); o != noOp {
+		return o
+	}
 	if o, does := p.reflect(w); does {
 		return o
 	}
@@ -118,15 +124,15 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	i := first(
 		when(!w.m.has(syncFin), enrolM),
 		p.freesI(w),
-		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, makeC), // before the provider's object, which names it
+		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, p.hooking(w, makeC, makeCHooked)), // before the provider's object, which names it
 		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
 		when(!p.set && (!w.i.has(mark|told) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),
 	)
-	if i == noOp && !w.c.has(mark|told|syncFin|fresh) {
-		return fixC
+	if i == noOp && (!w.c.has(mark|told|syncFin|fresh) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
+		return p.hooking(w, fixC, fixCHooked)
 	}
-	return first(i, when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
+	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
 }
 
 func (p *pairs) toMachineAPI(w *pair) op {
@@ -166,6 +172,9 @@ func knowing(o object, without, with op) op {
 
 // deleting follows mirroring/deletion.
 func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
+	if p.keeps != keepsNothing && (step == authority.ReleaseMirror || step == authority.ReleaseAuthority) {
+		return p.asksStep(w, step)
+	}
 	charge := w.m.inCharge()
 	mine := func(ifM, ifC op) op {
 		if charge == authority.MachineAPI {
@@ -210,6 +219,9 @@ func (p *pairs) leftover(w *pair) op {
 }
 
 func (p *pairs) freesI(w *pair) op {
+	if p.keeps != keepsNothing {
+		return p.asks(w, aboutRelease)
+	}
 	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|told|ctlFin), freeI)
 }
 
@@ -222,9 +234,9 @@ func (t *turn) mirrors() {
 	case reading:
 		t.may(mirror, "the mirror reads the rest", func(n *pair) {
 			p := &n.mirror
-			m, c, i := n.m, p.c, p.i
+			m, c, i, k := n.m, p.c, p.i, p.k
 			if t.authorityFirst {
-				m, c, i = p.m, n.c, n.i
+				m, c, i, k = p.m, n.c, n.i, n.k
 			}
 			if p.edited&ofM != 0 {
 				c.clear(fresh) // it is compared with what the other says by now
@@ -232,12 +244,12 @@ func (t *turn) mirrors() {
 			if p.edited&ofC != 0 {
 				m.clear(fresh)
 			}
-			p.left = t.mirrored(m, c, i)
-			read := ofC | ofI
+			p.left = t.mirrored(m, c, i, k)
+			read := ofC | ofI | ofK
 			if !t.authorityFirst {
 				read = ofM
 			}
-			p.phase, p.m, p.c, p.i = writing, 0, 0, 0
+			p.phase, p.m, p.c, p.i, p.k = writing, 0, 0, 0, 0
 			p.dirty, p.gone, p.grown, p.edited = p.dirty&^read, p.gone&^read, p.grown&^read, p.edited&^read
 			if p.left == 0 {
 				*p = pass{}
@@ -256,7 +268,7 @@ func (t *turn) mirrors() {
 
 func (t *turn) beginMirror() {
 	w := &t.was
-	now := t.mirrored(w.m, w.c, w.i)
+	now := t.mirrored(w.m, w.c, w.i, w.k)
 	switch {
 	case now == 0 && !t.can(anyDelay):
 	case !t.can(torn):
@@ -266,6 +278,6 @@ func (t *turn) beginMirror() {
 	case t.authorityFirst:
 		t.tell(move{by: mirror, what: "the mirror reads the Machine API object", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, m: n.m} })
 	default:
-		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i} })
+		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i, k: n.k} })
 	}
 }

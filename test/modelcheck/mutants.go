@@ -182,5 +182,24 @@ func mutants() []mutant {
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
 		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true }, walkOf(flips|deletes|strips, machineOfMachineAPI)},
 		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"what a provider keeps for an instance is not paused with its machine", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onVSphere.newForClusterAPI)},
+		{"the same, on OpenStack", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onOpenStack.newForClusterAPI)},
+		{"Machine API takes a Machine over while what is kept for its instance has not acknowledged its pause", func(r *rules) { r.asksAlone = true }, walkOf(flips, onVSphere.newForClusterAPI)},
+		{"the same, on OpenStack", func(r *rules) { r.asksAlone = true }, walkOf(flips, onOpenStack.newForClusterAPI)},
+		{"nothing keeps a Machine until its provider knows the instance", func(r *rules) { r.neverHooks, r.movesEarly = true, true }, walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"the hook goes when the object for the instance exists, and the provider does not hold it", func(r *rules) { r.hookGoesEarly = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"a Machine is deleted in the foreground whose provider does not know its instance", func(r *rules) { r.letsForeground = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"the mirror makes no object for the instance, and nobody waits for it", func(r *rules) { r.keepsNone, r.movesEarly = true, true }, walkOf(deletes, onVSphere.toClusterAPI)},
+		{"a Machine moves whose object for the instance is gone, or about to go", func(r *rules) { r.movesEarly = true }, walkOf(flips, onVSphere.unkept)},
+		{"a Machine API object goes before what is kept for its instance is released", func(r *rules) { r.forgetsKept = true }, walkOf(deletes, onOpenStack.toMachineAPI)},
+		{"a provider's machine goes while what is kept for its instance acts", func(r *rules) { r.letsActingGo = true }, walkOf(deletes, onOpenStack.leftActing)},
+		{"the finalizer goes off what is kept for a stranger's machine", func(r *rules) { r.takesStrangers = true }, walkOf(twice, onOpenStack.stranger)},
+		{"a move does not wait for what the mirror recreated on the way", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if s.Current == authority.Migrating && step.Reason == authority.ReasonNotPaused && step.On&^(authority.WhoClusterAPI|authority.WhoInfra) == 0 && s.Requested == authority.ClusterAPI && s.Origin == authority.MachineAPI {
+				s.ClusterAPI.Acknowledged, s.Infra.Acknowledged = authority.AcknowledgedPaused, authority.AcknowledgedPaused
+				return authority.Next(s)
+			}
+			return step
+		}), walkOf(deletes, onVSphere.remade)},
 	}
 }

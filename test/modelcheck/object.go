@@ -49,12 +49,18 @@ const (
 	_
 	// stopped is of views alone: the Cluster is paused as a whole.
 	stopped
+	// earlier, of views alone: the object is gone, and another of its name is there.
+	earlier
+	// leftover, of views alone: an older Poundlock has left it acting, and the controller has not seen a pause yet.
+	leftover
 	// heard: a provider's object of a kind that never answers has been told to pause for as long as Poundlock's patience lasts.
 	heard
 	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this
 	// wait, that no instance exists.
 	untouched
 	decided
+	// hooked, on the Cluster API object: it has Poundlock's hook (authority.InstanceHookAnnotation).
+	hooked
 	// emptied, on the Machine API object: the namespace of its twin is being deleted, with all that is in it. That is no part of the object, and no write of it.
 	emptied
 )
@@ -126,7 +132,7 @@ var bitNames = []struct {
 	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {told, "pause annotation"},
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
-	{detached, "detached"}, {heard, "told for half a minute"},
+	{detached, "detached"}, {hooked, "Poundlock's hook"}, {heard, "told for half a minute"},
 	{emptied, "its twin's namespace is being deleted"}, {untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
 }
 

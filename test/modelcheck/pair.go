@@ -16,14 +16,15 @@ const (
 	ofM which = 1 << iota
 	ofC
 	ofI
+	ofK
 )
 
 // pair is one machine, or one set: what is stored, what each controller has seen of it, and what each is in the middle of.
 type pair struct {
-	// m is the Machine API object, c the Cluster API one, i the provider's.
-	m, c, i object
-	// core and infra are what Cluster API's controllers have in their caches.
-	core, infra view
+	// m is the Machine API object, c the Cluster API one, i the provider's, k what the provider keeps for the instance (authority.InfraInstanceKind).
+	m, c, i, k object
+	// core, infra and instance are what Cluster API's controllers, and the provider's two, have in their caches.
+	core, infra, instance view
 	// handoff and mirror are Poundlock's passes, former that of a leader that has lost its lease and not noticed.
 	handoff, mirror, former pass
 	// work is what the Machine API's controller is in the middle of, behind that its object was written meanwhile.
@@ -40,9 +41,9 @@ type view struct{ seen, next object }
 
 // pass is a reconciler's pass: what it has read of the first objects before it reads the rest, then what it has left to write.
 type pass struct {
-	phase   phase
-	m, c, i object
-	left    plan
+	phase      phase
+	m, c, i, k object
+	left       plan
 	// dirty are the objects that somebody else has written since they were read, gone those that have ceased to exist, grown those whose generation
 	// has moved, edited those whose spec a person has changed.
 	dirty, gone, grown, edited which
@@ -52,6 +53,8 @@ type phase uint8
 
 const (
 	idle phase = iota
+	// readingKept: it has yet to read what the provider keeps for the instance, and then the rest.
+	readingKept
 	reading
 	writing
 )
@@ -100,9 +103,11 @@ const (
 	machineAPI
 	core
 	infra
+	instance
 	// A cache that lags catches up, whatever its controller does meanwhile.
 	coreCache
 	infraCache
+	instanceCache
 	collector
 	clock
 )
@@ -116,14 +121,18 @@ type pairs struct {
 	check bool
 	// neverAcknowledges reports that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
 	neverAcknowledges bool
+	// keeps is whether the provider keeps an object for each instance.
+	keeps keeps
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds
 	begin  map[string]pair
 
 	plans    plans
-	handoffs map[[3]object]plan
-	mirrors  map[[3]object]plan
+	handoffs map[[4]object]plan
+	mirrors  map[[4]object]plan
+	parties  map[[4]object]providersParty
+	asked    map[asking]op
 	gates    map[object]gate
 	answers  map[review]bool
 }
@@ -173,6 +182,8 @@ func (w *pair) at(o which) *object {
 		return &w.m
 	case ofC:
 		return &w.c
+	case ofK:
+		return &w.k
 	}
 	return &w.i
 }
@@ -236,7 +247,11 @@ func (w *pair) bury(o which, by actor) {
 		w.i.clear(owned)
 		w.i.set(dangling)
 	}
-	if !w.m.has(there) && !w.c.has(there) && !w.i.has(there) && !w.cloud.runs() {
+	if o == ofI && w.k.has(owned) {
+		w.k.clear(owned)
+		w.k.set(dangling)
+	}
+	if !w.m.has(there) && !w.c.has(there) && !w.i.has(there) && !w.k.has(there) && !w.cloud.runs() {
 		w.will = 0
 	}
 }
@@ -264,6 +279,7 @@ func (p *pairs) moves(w pair, happens func(move, pair)) {
 	turn.machineAPI()
 	turn.core()
 	turn.infra()
+	turn.instance()
 	turn.collector()
 	turn.clock()
 	turn.user()
@@ -289,6 +305,10 @@ func (t *turn) tell(m move, change func(*pair)) {
 	w := t.was
 	change(&w)
 	t.trim(&w)
+	if t.keeps != keepsNothing {
+		w.infra.heedsItself(w.showI())
+		w.instance.heedsItself(w.showK())
+	}
 	w.lag(&t.was, t.can(skips))
 	t.happens(m, w)
 }
@@ -300,6 +320,7 @@ func (w *pair) lag(was *pair, skips bool) {
 	}
 	w.core.lag(was.showC(), w.showC())
 	w.infra.lag(was.showI(), w.showI())
+	w.instance.lag(was.showK(), w.showK())
 }
 
 func (v *view) lag(was, now object) {
@@ -310,10 +331,13 @@ func (v *view) lag(was, now object) {
 
 // showC and showI are what a cache would show now.
 func (w *pair) showC() object {
-	return w.show(w.c & (there | leaving | syncFin | ctlFin | told | acting | paused))
+	return w.show(w.c & (there | leaving | syncFin | ctlFin | told | acting | paused | hooked))
 }
 func (w *pair) showI() object {
 	return w.show(w.i & (there | leaving | ctlFin | told | acting | paused | pid))
+}
+func (w *pair) showK() object {
+	return w.show(w.k & (there | leaving | ctlFin | told | acting | paused | pid))
 }
 
 func (w *pair) show(o object) object {
@@ -330,7 +354,7 @@ func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
 // wrong is DESIGN §4's list of invariants, and that of issue 4.
 func (p *pairs) wrong(w pair) string {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
-	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct()
+	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.instance.seen.has(leftover)
 	if p.can(twice) { // until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either
 		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
 		machineMayAct = machineMayAct && w.m.has(ctlFin)
@@ -343,7 +367,7 @@ func (p *pairs) wrong(w pair) string {
 		return "there are two instances"
 	case w.cloud&endedUnasked != 0:
 		return "an instance was ended that nobody asked to end"
-	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)): // it gets its finalizer back
+	case w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(w) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)): // it gets its finalizer back
 		return "an instance has nobody who holds a finalizer to delete it under"
 	case w.cloud.runs() && !w.m.has(there) && !w.c.has(there):
 		return "an instance was left behind: neither object is there any more"
@@ -361,7 +385,7 @@ func (p *pairs) unrest(w pair) string {
 	for _, o := range []struct {
 		object
 		name string
-	}{{w.m, "the Machine API object"}, {w.c, "the Cluster API object"}, {w.i, "the provider's object"}} {
+	}{{w.m, "the Machine API object"}, {w.c, "the Cluster API object"}, {w.i, "the provider's object"}, {w.k, "what is kept for the instance"}} {
 		if o.has(leaving) && !o.has(theirs) && !w.i.has(theirs) {
 			return "the deletion of " + o.name + " never ends"
 		}
@@ -369,8 +393,10 @@ func (p *pairs) unrest(w pair) string {
 	if w.c.has(theirs) || w.i.has(theirs) {
 		return "" // who made it paused is who has to release it
 	}
-	step := p.step(w.m, w.c, w.i, w.m.has(caught))
+	step := p.step(w.m, w.c, w.i, w.k, w.m.has(caught))
 	switch src := w.source(); {
+	case w.k.has(there) && !w.i.has(there):
+		return "what was kept for the instance is left behind"
 	case !w.m.has(there) && !w.c.has(there):
 		return ""
 	case w.will&deletionExpected != 0:
@@ -408,7 +434,7 @@ func (p *pairs) unrest(w pair) string {
 	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !p.acts(w.infra.seen)):
 		return "Cluster API is authoritative, but does not act"
 	}
-	return ""
+	return p.keptUnrest(w, w.source())
 }
 
 // acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
@@ -424,7 +450,7 @@ func (p *pairs) without(w pair, src authority.API) string {
 	switch {
 	case src != authority.MachineAPI:
 		return ""
-	case w.c.has(there) || w.i.has(there):
+	case w.c.has(there) || w.i.has(there) || w.k.has(there):
 		return "what was to go with its namespace is still there"
 	case w.m.status() != authority.MachineAPI || !p.gate(w.m).act:
 		return "Machine API is authoritative, but does not act"
@@ -437,7 +463,7 @@ func (p *pairs) without(w pair, src authority.API) string {
 // alone: a Cluster API object that has lost its twin acts on its own.
 func (p *pairs) alone(w pair) string {
 	switch {
-	case w.c.has(told) || !p.set && w.i.has(there|told):
+	case w.c.has(told) || !p.set && (w.i.has(there|told) || w.k.has(there|told)):
 		return "Cluster API is left paused, and there is no Machine API object to move"
 	case w.c.has(syncFin):
 		return "a stale sync finalizer is left"
@@ -461,6 +487,10 @@ func (p *pairs) describe(w pair) string {
 	case byM | byC:
 		runs = "two instances"
 	}
-	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v); %s",
-		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, runs)
+	kept := ""
+	if p.keeps != keepsNothing {
+		kept = fmt.Sprintf("; kept for the instance: %v (its controller sees: %v)", w.k, w.instance.seen)
+	}
+	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v)%s; %s",
+		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, kept, runs)
 }

@@ -26,7 +26,7 @@ func (t *turn) user() {
 			n.wrote(ofC, user, false)
 		})
 	}
-	if t.can(vanishes) && w.m.has(there) && !w.m.has(emptied) {
+	if t.can(vanishes) && w.m.has(there) && !w.m.has(emptied) && !w.unknownToProvider() {
 		t.might("somebody deletes the Cluster API namespace", func(n *pair) {
 			n.m.set(emptied)
 			if w.source() != authority.MachineAPI || w.handoff.phase == writing {
@@ -55,7 +55,7 @@ func (t *turn) userDecides() {
 	if w.m.has(decided) || w.cloud.runs() {
 		return
 	}
-	if step := t.next(t.state(w.m, w.c, w.i, w.m.has(caught))); step.Reason == authority.ReasonInstanceUnknown {
+	if step := t.next(t.state(w.m, w.c, w.i, w.k, w.m.has(caught))); step.Reason == authority.ReasonInstanceUnknown {
 		t.might("somebody decides that there is no instance", func(n *pair) { n.m.set(decided); n.wrote(ofM, user, false) })
 	}
 }
@@ -123,6 +123,9 @@ func (t *turn) userDeletes() {
 		bits object
 		name string
 	}{{0, ""}, {fg, ", in the foreground"}, {orph, ", leaving orphans"}} {
+		if policy.bits == fg && !t.letsForeground && !t.allows(byForeground, w) {
+			continue
+		}
 		t.might("somebody deletes the Cluster API object"+policy.name, func(n *pair) {
 			n.will |= t.means(w, authority.ClusterAPI)
 			n.c.set(policy.bits)

@@ -19,6 +19,8 @@ const (
 	pauseI
 	releaseC
 	releaseI
+	pauseK
+	releaseK
 	holdM
 	holdC
 	holdI
@@ -42,6 +44,12 @@ const (
 	fixIKnowing
 	makeC
 	fixC
+	makeCHooked
+	fixCHooked
+	unhook
+	makeK
+	freeK
+	deleteK
 	makeM
 	fixM
 	fixMKnowing
@@ -144,6 +152,8 @@ var requests = [...]request{
 	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, told)},
 	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, told)},
 	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, told)},
+	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, told)},
+	releaseK:  {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, told|heard)},
 	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told|heard)},
 	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
 	holdC:     {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
@@ -165,8 +175,20 @@ var requests = [...]request{
 	makeIKnowing: {ofI, "makes the provider's object, paused", create, true, becomeI(true)},
 	fixI:         {ofI, "makes the provider's object equal", byVersion, true, becomeI(false)},
 	fixIKnowing:  {ofI, "makes the provider's object equal", byVersion, true, becomeI(true)},
-	makeC:        {ofC, "makes the Cluster API object, paused", create, true, becomeC},
-	fixC:         {ofC, "makes the Cluster API object equal", byVersion, true, becomeC},
+	makeC:        {ofC, "makes the Cluster API object, paused", create, true, becomeC(false)},
+	fixC:         {ofC, "makes the Cluster API object equal", byVersion, true, becomeC(false)},
+	makeCHooked:  {ofC, "makes the Cluster API object, paused, with Poundlock's hook", create, true, becomeC(true)},
+	fixCHooked:   {ofC, "makes the Cluster API object equal, with Poundlock's hook", byVersion, true, becomeC(true)},
+	unhook:       {ofC, "takes Poundlock's hook off the Cluster API object", byVersion, false, takes(ofC, hooked)},
+	makeK: {ofK, "makes what the provider is to keep for the instance, paused", create, false, func(w *pair, p *pass) bool {
+		w.makesKept(told | pid | dangling)
+		if w.i.has(there) && p.gone&ofI == 0 {
+			w.k ^= owned | dangling
+		}
+		return true
+	}},
+	freeK:   {ofK, "takes the finalizer off what is kept for the instance, which is being deleted", byVersion, false, takes(ofK, ctlFin)},
+	deleteK: {ofK, "deletes what is kept for the instance", byUID, true, removes(ofK)},
 	makeM: {ofM, "makes the Machine API object of a Machine that Cluster API's set made", create, true, func(w *pair, p *pass) bool {
 		if !w.m.has(there) {
 			w.m = wants
@@ -222,16 +244,20 @@ func becomeI(knowing bool) func(*pair, *pass) bool {
 }
 
 // becomeC is the apply of the Cluster API object: marked, paused, and with what Machine API's said when it was read.
-func becomeC(w *pair, p *pass) bool {
-	if w.c.has(leaving) && !w.c.has(syncFin) {
-		return false
+func becomeC(hook bool) func(*pair, *pass) bool {
+	return func(w *pair, p *pass) bool {
+		if w.c.has(leaving) && !w.c.has(syncFin) {
+			return false
+		}
+		w.c.set(there | mark | told | syncFin)
+		if w.c.clear(theirs | hooked); hook {
+			w.c.set(hooked)
+		}
+		if w.c.clear(fresh); w.m.has(fresh) && p.edited&ofM == 0 && p.gone&ofM == 0 {
+			w.c.set(fresh)
+		}
+		return true
 	}
-	w.c.set(there | mark | told | syncFin)
-	w.c.clear(theirs)
-	if w.c.clear(fresh); w.m.has(fresh) && p.edited&ofM == 0 && p.gone&ofM == 0 {
-		w.c.set(fresh)
-	}
-	return true
 }
 
 // becomeM is the apply of the Machine API object.
@@ -271,6 +297,8 @@ func caresOf(ops []op) (c cares) {
 			c.gone |= r.on
 		case o == synchronize:
 			c.grown |= ofM | ofC | ofI
+		case o == makeK:
+			c.gone |= ofI
 		case r.grows:
 			c.edited |= ofM | ofC
 			c.gone |= ofM | ofC

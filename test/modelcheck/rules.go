@@ -49,6 +49,24 @@ type rules struct {
 	looksAway bool
 	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
 	wideRow bool
+	// pausesAlone: the handoff does not know what a provider keeps for an instance beside its machine.
+	pausesAlone bool
+	// asksAlone: it pauses both, and awaits the machine's acknowledgement alone.
+	asksAlone bool
+	// neverHooks: no Machine has Poundlock's hook. hookGoesEarly: it goes once the object for the instance exists.
+	neverHooks, hookGoesEarly bool
+	// keepsNone: the mirror makes no object for an instance.
+	keepsNone bool
+	// forgetsKept: the mirror lets a Machine API object go although what is kept for its instance is still paused.
+	forgetsKept bool
+	// movesEarly: a Machine moves although its provider could not see to the instance.
+	movesEarly bool
+	// letsForeground: nobody refuses the deletion in the foreground of a Machine whose provider does not know its instance.
+	letsForeground bool
+	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
+	letsActingGo bool
+	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
+	takesStrangers bool
 }
 
 // actual are the functions as they are.

@@ -18,6 +18,8 @@ type scene struct {
 	check bool
 	// neverAcknowledges: a provider that never acknowledges a pause.
 	neverAcknowledges bool
+	// keeps is whether the provider keeps an object for each instance, and who makes it for an instance of Machine API's.
+	keeps keeps
 	// family is the pair of MachineSets that owns a Machine; zero: none.
 	family authority.Parent
 	world  func() pair
@@ -48,8 +50,144 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
 	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
+	onOpenStack             = kept(keptByProvider, "on OpenStack")
+	onVSphere               = kept(keptByMirror, "on vSphere")
 	checkOfMachineAPI       = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
 )
+
+// keeping are the worlds of a provider that keeps an object for each instance.
+type keeping struct {
+	machineOfMachineAPI, newForClusterAPI, birth, ofClusterAPI, newInClusterAPI scene
+	// The moves begin by themselves.
+	toClusterAPI, toMachineAPI scene
+	// leftActing: an older Poundlock has not paused what is kept for the instance.
+	leftActing scene
+	// returning: a Machine that has just moved to Cluster API, and is asked back before the provider has made its object for the instance.
+	returning scene
+	// remade: on its way to Cluster API, the mirror has recreated the object for the instance.
+	remade scene
+	// unkept: Synchronized is still True, and the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
+	unkept scene
+	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
+	stranger scene
+}
+
+// keepsFew reports whether few states follow from deletions: the mirror makes no object for the instance.
+func (k keeping) keepsFew() bool { return k.toClusterAPI.keeps == keptByProvider }
+
+func kept(by keeps, where string) keeping {
+	in := func(name string, world func() pair) scene {
+		return scene{name: name + ", " + where, keeps: by, neverAcknowledges: by == keptByProvider, world: func() pair {
+			w := world()
+			if by == keptByProvider {
+				w.i.clear(acting | paused)
+				w.k.clear(acting | paused)
+				if w.i.has(told) {
+					w.i.set(heard)
+				}
+			}
+			w.core.seen, w.infra.seen, w.instance.seen = w.showC(), w.showI(), w.showK()|w.instance.seen&leftover
+			return w
+		}}
+	}
+	return keeping{
+		machineOfMachineAPI: in(machineOfMachineAPI.name, ofMachineAPI),
+		newForClusterAPI:    in(newMachineForClusterAPI.name, newMachineForClusterAPI.world),
+		birth:               in(birthInClusterAPI.name, func() pair { return withInstance(bornInClusterAPI()) }),
+		ofClusterAPI:        in(machineOfClusterAPI.name, func() pair { return withInstance(ofClusterAPI()) }),
+		newInClusterAPI:     in(newInClusterAPI.name, newInClusterAPI.world),
+		toClusterAPI: in("a Machine that moves to Cluster API", func() pair {
+			w := ofMachineAPI()
+			w.m.set(wants)
+			return w
+		}),
+		toMachineAPI: in("a Machine that moves to Machine API", func() pair {
+			w := mirroredOfClusterAPI()
+			w.m.clear(wants)
+			return w
+		}),
+		returning: in("a Machine that has just moved to Cluster API, and is asked back", returning),
+		remade:    in("a Machine on its way to Cluster API, whose object for the instance was recreated", remade),
+		unkept:    in("a Machine that is to move to Cluster API, whose object for the instance is gone", unkept),
+		stranger:  in("a paused Machine of Cluster API's alone, and a new one of Machine API's", stranger),
+		leftActing: in("a Machine that is Machine API's, and what is kept for its instance acts", func() pair {
+			w := mirroredOfClusterAPI()
+			w.m.clear(wants | paused)
+			w.m.set(acting | ctlFin)
+			w.m.setStatus(authority.MachineAPI)
+			w.m.setOrigin(authority.MachineAPI)
+			w.cloud = byM
+			for _, o := range []*object{&w.c, &w.i} {
+				o.clear(acting)
+				o.set(told | paused)
+			}
+			w.instance.seen.set(leftover)
+			return w
+		}),
+	}
+}
+
+// returning is a Machine that has just moved to Cluster API.
+func returning() pair {
+	w := mirroredOfClusterAPI()
+	w.m.clear(wants)
+	w.c.set(hooked)
+	w.k, w.cloud = 0, byM
+	return w
+}
+
+// remade is a Machine on its way to Cluster API whose object for the instance is a new one.
+func remade() pair {
+	w := mirroredOfClusterAPI()
+	w.m.set(ctlFin)
+	w.m.setStatus(authority.Migrating)
+	w.m.setOrigin(authority.MachineAPI)
+	for _, o := range []*object{&w.c, &w.i} {
+		o.clear(acting)
+		o.set(told | paused)
+	}
+	w.k, w.cloud = there|told|pid|owned, byM
+	return w
+}
+
+// unkept is a Machine of Machine API's whose mirror was recreated, but for the object for the instance.
+func unkept() pair {
+	w := remade()
+	w.m.clear(paused)
+	w.m.set(acting)
+	w.m.setStatus(authority.MachineAPI)
+	w.k = 0
+	return w
+}
+
+// stranger is a Machine of Cluster API's alone, paused, beside a new one of Machine API's.
+func stranger() pair {
+	w := withInstance(ofClusterAPI())
+	w.m = there | fresh | acting
+	w.m.setStatus(authority.MachineAPI)
+	w.m.setOrigin(authority.MachineAPI)
+	for _, o := range []*object{&w.c, &w.i, &w.k} {
+		o.clear(acting | fresh)
+		o.set(told | paused | theirs)
+	}
+	w.k.set(leaving)
+	return w
+}
+
+// mirroredOfClusterAPI is a mirrored Machine of Cluster API's with its instance.
+func mirroredOfClusterAPI() pair {
+	w := bornInClusterAPI()
+	w.cloud &^= answer
+	w.m.set(pid)
+	w.i.set(pid)
+	return withInstance(w)
+}
+
+// withInstance adds what the provider keeps for an instance that Cluster API has made.
+func withInstance(w pair) pair {
+	w.k = there | ctlFin | acting | owned | w.i&pid
+	return w
+}
 
 func ofMachineAPI() pair {
 	m := there | fresh | pid | ctlFin | acting
@@ -104,8 +242,9 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
-			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
+		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, keeps: s.keeps, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+			handoffs: map[[4]object]plan{}, mirrors: map[[4]object]plan{}, parties: map[[4]object]providersParty{}, asked: map[asking]op{},
+			gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
 	}
 }
@@ -155,6 +294,27 @@ func bounds() []bound {
 	add(true, machineOfMachineAPI, flips|vanishes)
 	add(true, newMachine, twice|crashes)
 	add(true, newInClusterAPI, twice|crashes)
+	for _, on := range []keeping{onOpenStack, onVSphere} {
+		add(true, on.machineOfMachineAPI, flips|edits|crashes)
+		add(true, on.newForClusterAPI, flips|crashes)
+		add(true, on.birth, flips|crashes)
+		add(true, on.ofClusterAPI, flips|recreates)
+		add(on.keepsFew(), on.toClusterAPI, deletes)
+		add(false, on.toMachineAPI, deletes)
+		add(true, on.leftActing, flips|crashes)
+		add(true, on.returning, torn)
+		add(true, on.stranger, twice)
+		add(true, on.unkept, flips|crashes)
+
+		add(false, on.remade, deletes)
+		add(false, on.machineOfMachineAPI, deletes)
+		add(false, on.machineOfMachineAPI, flips|vanishes)
+		add(false, on.newInClusterAPI, twice|deletes)
+		add(false, on.machineOfMachineAPI, flips|deletes)
+		add(false, on.newForClusterAPI, flips|deletes)
+		add(false, on.machineOfMachineAPI, flips|torn|anyDelay)
+		add(false, on.machineOfMachineAPI, flips|skips)
+	}
 
 	add(false, newMachine, twice|deletes)
 	add(false, newInClusterAPI, twice|deletes)

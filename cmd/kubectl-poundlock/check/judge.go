@@ -55,6 +55,7 @@ const (
 	ReasonRefused    = "RequestRefused"
 	ReasonRival      = "RivalMigration"
 	ReasonUnknown    = "ClusterNotShown"
+	ReasonNotServed  = "KindNotServed"
 )
 
 // Reason explains one of the reasons that preflight alone gives.
@@ -68,6 +69,7 @@ func Reasons() []Reason {
 		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
 		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
 		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
+		{ReasonNotServed, "the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an upgrade of the provider; nothing moves, as the objects may exist", "see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider"},
 		{ReasonRefused, "a rule of admission would refuse the request; the message is the rule's", "do what the message says; the rule stands in brackets behind it"},
 	}
 }
@@ -187,6 +189,9 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	if p.Shape().Current == authority.Unset {
 		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
 	}
+	if p.NotServed != "" {
+		return f.say(Blocked, ReasonNotServed, p.NotServed)
+	}
 	step := authority.Next(state(p, to))
 	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
 		return f.say(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
@@ -273,7 +278,7 @@ func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
 		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
-		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival,
+		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
 	}, reason)
 }
 
@@ -295,7 +300,7 @@ func because(step authority.Step, p inventory.Pair) string {
 
 func state(p inventory.Pair, to authority.API) authority.State {
 	s := authority.Objects{
-		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
+		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
 		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
 	}.State()
 	s.Requested = to
@@ -369,7 +374,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		},
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
-		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
 	}
 }
 

@@ -94,6 +94,63 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What a provider keeps for an instance keeps the Machine from moving as it does for the handoff, and in the webhook's words.
+func TestWhatIsKeptForAnInstance(t *testing.T) {
+	const (
+		vsphere = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"VSphere","vsphere":{}}}}`
+		machine = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,"finalizers":["machine.machine.openshift.io"]},
+"spec":{"authoritativeAPI":"MachineAPI","providerID":"vsphere://42-a","providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"VSphereMachineProviderSpec","credentialsSecret":{"name":"vsphere-cloud-credentials"},"diskGiB":120,"memoryMiB":16384,"numCPUs":4,"numCoresPerSocket":4,
+"network":{"devices":[{"networkName":"VM Network"}]},"template":"rhcos","userDataSecret":{"name":"worker-user-data"},"workspace":{"datacenter":"dc1","datastore":"/dc1/datastore/ds1","folder":"/dc1/vm/lock","resourcePool":"/dc1/host/cluster1//Resources","server":"vcenter.example.com"}}}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"phase":"Running","conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+		mark   = `"annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"Machine/a"}`
+		paused = `"conditions":[{"type":"Paused","status":"True"}]`
+		core   = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","finalizers":["machine.cluster.x-k8s.io"],` + mark + `},
+"spec":{"clusterName":"lock","providerID":"vsphere://42-a","infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"VSphereMachine","name":"a"}},"status":{` + paused + `}}`
+		infra = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"3","finalizers":["vspheremachine.infrastructure.cluster.x-k8s.io"],` + mark + `},
+"spec":{"providerID":"vsphere://42-a"},"status":{"ready":true,` + paused + `}}`
+		vm = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereVM","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"4","annotations":{"cluster.x-k8s.io/paused":"true"},
+"ownerReferences":[{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","name":"a","uid":"3"}]},"spec":{"biosUUID":"42-a"},"status":{` + paused + `}}`
+	)
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(vm) }
+	for sentence, c := range map[string]struct {
+		vm      string
+		file    bool
+		unread  string
+		verdict check.Readiness
+		reason  string
+		warned  string
+	}{
+		"it is there, and paused":              {vm: vm, verdict: check.Ready},
+		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: check.Waiting, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine"},
+		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: check.Waiting, reason: authority.ReasonPausing},
+		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: check.Waiting, reason: authority.ReasonNotPaused},
+		"it is not there yet":                  {verdict: check.Waiting, reason: authority.ReasonCatchingUp},
+		"the file does not have it":            {file: true, verdict: check.Ready},
+		"it belongs to a machine that is gone": {vm: with(`"uid":"3"`, `"uid":"0"`), verdict: check.Waiting, reason: authority.ReasonCatchingUp},
+		"its kind is defined, and not served":  {unread: "The API server does not serve VSphereVM", verdict: check.Blocked, reason: check.ReasonNotServed},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			documents := []string{vsphere, machine, core, infra}
+			if c.vm != "" {
+				documents = append(documents, c.vm)
+			}
+			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+			if err != nil || len(f.Pairs) != 1 {
+				t.Fatal(err, f.Problems)
+			}
+			p := f.Pairs[0]
+			if !c.file {
+				p.Source, p.InstancesUnknown, p.NotServed = "", false, c.unread
+			}
+			env, unknown := f.Env(f.Describe(inventory.Cluster{}), p)
+			got := check.Judge(p, authority.ClusterAPI, env, unknown, f.Lacks(f.Describe(inventory.Cluster{}), env))
+			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) {
+				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
+			}
+		})
+	}
+}
+
 // The webhook's own words come with each answer.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)

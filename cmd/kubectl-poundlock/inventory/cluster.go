@@ -34,6 +34,9 @@ const pageSize = 250
 // infrastructures is OpenShift's description of the cluster that it runs on; the one object is named cluster.
 var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
 
+// definitions are CRDs.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
@@ -53,7 +56,7 @@ func (q Query) kinds() []authority.Kind {
 	return q.Kinds
 }
 
-// FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure.
+// FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure, and the definitions of kinds that are not served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
 	if err := c.infrastructure(ctx, client); err != nil {
@@ -175,7 +178,28 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	for _, resource := range c.fleet.instances(kinds) {
+		// A user who may not list them is not told of them.
+		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
+			c.fleet.unlisted = append(c.fleet.unlisted, resource.Resource())
+		} else if err != nil {
+			return err
+		}
+	}
+	c.definitions(ctx, client, kinds)
 	return nil
+}
+
+// definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is not told.
+func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
+	for _, resource := range slices.Concat(c.fleet.providers(kinds), c.fleet.instances(kinds)) {
+		if !slices.Contains(c.fleet.absent, resource.Resource()) {
+			continue
+		}
+		if _, err := client.Resource(definitions).Get(ctx, resource.Definition(), metav1.GetOptions{}); err == nil {
+			c.fleet.notServed[resource.Kind] = authority.InfraNotServed(resource.Kind+"."+resource.Group, resource.Definition())
+		}
+	}
 }
 
 // guess describes the cluster by the objects that were read, where its Infrastructure may not be.
@@ -214,6 +238,16 @@ func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
 		out = append(out, platform.InfraCluster)
 	}
 	return out
+}
+
+// instances are what providers keep for the instances of these kinds beside their machines.
+func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
+	platform, known := platforms.For(f.described().Platform)
+	acts := slices.ContainsFunc(kinds, authority.Kind.InfraActs)
+	if !known || !acts || platform.InfraInstance.Empty() {
+		return nil
+	}
+	return []conversion.Resource{platform.InfraInstance}
 }
 
 // list reads a resource to its end. One that the cluster does not have is empty.

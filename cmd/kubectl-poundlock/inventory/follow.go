@@ -106,7 +106,7 @@ func (w *watcher) start(ctx context.Context, client dynamic.Interface, fail cont
 func (w *watcher) resources(pair authority.Pair) map[string][]schema.GroupVersionResource {
 	out := map[string][]schema.GroupVersionResource{}
 	put := func(namespace string, r schema.GroupVersionResource) {
-		if !slices.Contains(w.cluster.absent, r) {
+		if !slices.Contains(w.cluster.absent, r) && !slices.Contains(w.cluster.unlisted, r) {
 			out[namespace] = append(out[namespace], r)
 		}
 	}
@@ -114,7 +114,7 @@ func (w *watcher) resources(pair authority.Pair) map[string][]schema.GroupVersio
 		put(pair.MachineAPI, k.MachineAPI.WithResource(k.Resource))
 		put(pair.ClusterAPI, k.ClusterAPI.WithResource(k.Resource))
 	}
-	for _, provider := range w.cluster.providers(w.q.kinds()) {
+	for _, provider := range slices.Concat(w.cluster.providers(w.q.kinds()), w.cluster.instances(w.q.kinds())) {
 		put(pair.ClusterAPI, provider.Resource())
 	}
 	return out
@@ -155,6 +155,7 @@ func (w *watcher) fleet() (*Fleet, error) {
 	c := newCollection(w.q.Pairs)
 	c.fleet.withheld, c.fleet.guess = w.cluster.withheld, w.cluster.guess
 	c.fleet.infrastructure, c.fleet.nodeSync, c.fleet.nodeSyncRead, c.fleet.account = w.cluster.infrastructure, w.cluster.nodeSync, w.cluster.nodeSyncRead, w.cluster.account
+	c.fleet.absent, c.fleet.unlisted, c.fleet.notServed = w.cluster.absent, w.cluster.unlisted, w.cluster.notServed
 	for _, store := range w.stores {
 		for _, o := range store.List() {
 			u, ok := o.(*unstructured.Unstructured)

@@ -43,6 +43,11 @@ type Pair struct {
 	Name       string
 	// MachineAPI and ClusterAPI are the core objects, Infra is the provider's object that ClusterAPI refers to.
 	MachineAPI, ClusterAPI, Infra *policies.Object
+	// InfraInstance is what the provider keeps for the instance beside Infra. InstancesUnknown reports that such objects were not shown, or the cluster has no such kind.
+	InfraInstance    *policies.Object
+	InstancesUnknown bool
+	// NotServed is why a provider's object of the pair cannot be looked at, a sentence; "" where it can.
+	NotServed string
 	// Uncounted are the Machines, of those that were read, which one MachineSet of the pair counts and the other does not.
 	Uncounted []policies.Uncounted
 	// Holders are the names of other Machines, of those that were read, with the same spec.providerID.
@@ -133,6 +138,10 @@ type Fleet struct {
 	infra       map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
+	// unlisted are those that the user may not list, and need not.
+	unlisted []schema.GroupVersionResource
+	// notServed are sentences about the absent kinds whose definition exists, by kind.
+	notServed map[string]string
 }
 
 // Problem is a document that could not be read, and why.
@@ -158,7 +167,7 @@ type collection struct {
 }
 
 func newCollection(pairs authority.Pairs) *collection {
-	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}}}
+	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, notServed: map[string]string{}}}
 }
 
 // group is the API group and version of an object.
@@ -256,6 +265,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
 		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
+		c.fleet.instanceOf(p)
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}
 	slices.SortFunc(c.fleet.Pairs, order)
@@ -375,6 +385,29 @@ func (f *Fleet) infraOf(p Pair) *policies.Object {
 		return nil
 	}
 	return f.infra[infraKey{ref.Kind, p.Namespaces.ClusterAPI, ref.Name}]
+}
+
+// instanceOf finds what the provider keeps for the instance of a pair, by the name of its machine, or by that one as its owner.
+func (f *Fleet) instanceOf(p *Pair) {
+	ref := p.InfraRef()
+	kind := authority.InfraInstanceKind(ref.Kind)
+	if !p.Kind.InfraActs() || ref.Name == "" {
+		return
+	}
+	p.NotServed = cmp.Or(f.notServed[ref.Kind], f.notServed[kind])
+	p.InstancesUnknown = p.Source != "" || slices.ContainsFunc(slices.Concat(f.absent, f.unlisted), func(r schema.GroupVersionResource) bool { return kind != "" && r.Resource == strings.ToLower(kind)+"s" })
+	alike := authority.InfraInstanceNamedAlike(p.Infra)
+	named := f.infra[infraKey{kind, p.Namespaces.ClusterAPI, ref.Name}]
+	if named != nil && (alike || !authority.KeptForAnother(kind, named.Metadata.OwnerReferences, ref.Name)) {
+		p.InfraInstance = named
+		return
+	}
+	for key, o := range f.infra {
+		owns := func(r metav1.OwnerReference) bool { return r.UID == p.Infra.Metadata.UID }
+		if !alike && key.kind == kind && key.namespace == p.Namespaces.ClusterAPI && slices.ContainsFunc(o.Metadata.OwnerReferences, owns) {
+			p.InfraInstance = o
+		}
+	}
 }
 
 // Objects are the pair's objects that exist, the Machine API's first.

@@ -1,0 +1,445 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/deletion"
+	"github.com/poundlock/poundlock/mirroring/feedback"
+	mirrorpairs "github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/twin"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// keeps is whether a provider keeps an object for each instance, and who makes it for an instance that Machine API runs.
+type keeps uint8
+
+const (
+	keepsNothing keeps = iota
+	// keptByProvider is OpenStack: the provider alone makes the object, puts its finalizer on only while it acts, and acts without the object's owner.
+	keptByProvider
+	// keptByMirror is vSphere: the mirror makes the object, paused. The provider puts its finalizer on also while it is paused, and does nothing without the owner.
+	keptByMirror
+)
+
+// platform is the real one, with the ID of an instance.
+func (k keeps) platform() (p conversion.Platform, id string) {
+	name, id := "OpenStack", "openstack:///1"
+	if k == keptByMirror {
+		name, id = "VSphere", "vsphere://1"
+	}
+	p, _ = platforms.For(name)
+	return p, id
+}
+
+// about is what the model asks of the mirror's own functions about what a provider keeps, or the step of a deletion.
+type about uint8
+
+const (
+	// aboutHook: does the hook go?
+	aboutHook about = iota
+	// aboutWantedHook: has the mirror the hook?
+	aboutWantedHook
+	// aboutKept: does the mirror make the object?
+	aboutKept
+	// aboutRelease: what goes of the provider's?
+	aboutRelease
+	// aboutUnreleased: has the handoff yet to release anything of Cluster API's?
+	aboutUnreleased
+	// aboutHeld: does anybody hold what is authoritative?
+	aboutHeld
+	// aboutStep: what is the next write of this step of a deletion?
+	aboutStep
+)
+
+// asking is a question and all that its answer depends on.
+type asking struct {
+	about
+	step       authority.DeletionStep
+	m, c, i, k object
+}
+
+// asks returns the request that the mirror's own functions decide on; noOp: none.
+func (p *pairs) asks(w *pair, q about) op { return p.answerTo(asking{q, "", w.m, w.c, w.i, w.k}) }
+
+// asksStep returns the next write of a step of a deletion.
+func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
+	return p.answerTo(asking{aboutStep, step, w.m, w.c, w.i, w.k})
+}
+
+// hooking returns one of two requests: the mirror of a Machine whose instance the provider does not know yet has Poundlock's hook.
+func (p *pairs) hooking(w *pair, without, with op) op {
+	if p.asks(w, aboutWantedHook) != noOp {
+		return with
+	}
+	return without
+}
+
+func (p *pairs) answerTo(q asking) op {
+	if p.keeps == keepsNothing {
+		return noOp
+	}
+	q.m &= there | leaving | syncFin | ctlFin | pid | wants | 3*statusBit | 3*originBit
+	q.c &= there | leaving | syncFin | ctlFin | told | mark | hooked
+	q.i &= there | leaving | ctlFin | told | mark | owned | dangling | pid
+	q.k &= there | leaving | ctlFin | told | owned | dangling | pid
+	o, known := p.asked[q]
+	if !known {
+		o = p.decide(q)
+		p.asked[q] = o
+	}
+	return o
+}
+
+func (p *pairs) decide(q asking) op {
+	stranger := q.i.has(there) && !q.i.has(mark)
+	switch q.about {
+	case aboutHook:
+		if p.hookGoesEarly && q.k.has(there) {
+			q.k.set(ctlFin)
+		}
+		return when(feedback.InstanceHook(p.mirrorState(q)) != nil, unhook)
+	case aboutWantedHook:
+		want := object(0)
+		if q.m.has(there|pid) && !p.neverHooks {
+			want = p.wantsHook(q)
+		}
+		return when(want != 0, fixCHooked)
+	case aboutKept:
+		return when(!p.keepsNone && twin.Of(p.mirrorState(q)).Kept() != nil, makeK)
+	case aboutUnreleased:
+		if p.forgetsKept {
+			q.k = 0
+		}
+		return when(deletion.Asked(p.mirrorState(q)).Unreleased, releaseK)
+	case aboutHeld:
+		if p.letsActingGo {
+			q.k = 0
+		}
+		return when(deletion.Asked(p.mirrorState(q)).Held, freeK)
+	case aboutRelease, aboutStep:
+	}
+	if p.letsActingGo {
+		q.k = 0
+	}
+	if p.takesStrangers && stranger {
+		q.i.set(mark)
+	}
+	s := p.mirrorState(q)
+	w := deletion.Of(s).ReleaseInfra(s.Infra)
+	if q.about == aboutStep {
+		w = deletion.Of(s).Next(q.step)
+	}
+	o := opOf(w, q.step)
+	if requests[o].on == ofI && stranger {
+		return noOp
+	}
+	return o
+}
+
+// wantsHook is the hook as the mirror of a Machine with an instance is made with it.
+func (p *pairs) wantsHook(q asking) object {
+	s := p.mirrorState(q)
+	_, id := p.keeps.platform()
+	infra := p.inCluster(asking{i: there | pid}).infra
+	want := twin.Of(s).WantCore(&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"providerID": id}}}, infra)
+	if _, has := want.GetAnnotations()[authority.InstanceHookAnnotation]; has {
+		return hooked
+	}
+	return 0
+}
+
+// opOf is the request of a write.
+func opOf(w *mirrorpairs.Write, step authority.DeletionStep) op {
+	if w == nil {
+		return noOp
+	}
+	metadata, _ := w.Patch["metadata"].(map[string]any)
+	_, owners := metadata["ownerReferences"]
+	last := step == authority.ReleaseAuthority
+	pick := func(is bool, yes, no op) op {
+		if is {
+			return yes
+		}
+		return no
+	}
+	switch removes := w.Verb == mirrorpairs.Remove; w.Object.GetKind() {
+	case "OpenStackServer", "VSphereVM":
+		return pick(removes, deleteK, freeK)
+	case "OpenStackMachine", "VSphereMachine":
+		return pick(removes, deleteI, pick(owners, keepI, freeI))
+	default:
+		if w.Object.GroupVersionKind().Group == "machine.openshift.io" {
+			return pick(removes, deleteM, pick(last, finishM, letGoM))
+		}
+		return pick(removes, deleteC, pick(last, finishC, letGoC))
+	}
+}
+
+// objects are those of a pair as an API server has them; nil: there is none.
+type objects struct{ machineAPI, core, infra, instance *unstructured.Unstructured }
+
+func (p *pairs) inCluster(q asking) (out objects) {
+	platform, id := p.keeps.platform()
+	infra, instance := platform.InfraMachine.GroupVersionKind, platform.InfraInstance.GroupVersionKind
+	is := func(o object, bit object, value any) any {
+		if o.has(bit) {
+			return value
+		}
+		return nil
+	}
+	build := func(o object, apiVersion, kind, namespace, uid, finalizer string, owner map[string]any, fields map[string]any) *unstructured.Unstructured {
+		if !o.has(there) {
+			return nil
+		}
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		maps.Copy(u.Object, fields)
+		annotations, finalizers := map[string]any{}, []any{}
+		for _, a := range []struct {
+			bit        object
+			key, value string
+		}{{told, authority.PausedAnnotation, "true"}, {mark, authority.MirrorAnnotation, "Machine/one"}, {hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner}} {
+			if o.has(a.bit) {
+				annotations[a.key] = a.value
+			}
+		}
+		for _, f := range []any{is(o, syncFin, authority.SyncFinalizer), is(o, ctlFin, finalizer)} {
+			if f != nil {
+				finalizers = append(finalizers, f)
+			}
+		}
+		metadata := map[string]any{"name": "one", "namespace": namespace, "uid": uid, "annotations": annotations, "finalizers": finalizers}
+		if o.has(leaving) {
+			metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		}
+		switch {
+		case o.has(owned):
+			metadata["ownerReferences"] = []any{owner}
+		case o.has(dangling):
+			gone := maps.Clone(owner)
+			gone["uid"] = "gone"
+			metadata["ownerReferences"] = []any{gone}
+		}
+		status, _ := fields["status"].(map[string]any)
+		if says := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; says != "" {
+			status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": says}}
+		}
+		u.Object["apiVersion"], u.Object["kind"], u.Object["metadata"] = apiVersion, kind, metadata
+		return u
+	}
+	kind := authority.Kinds()[0]
+	ref := func(apiVersion, kind, uid string) map[string]any {
+		return map[string]any{"apiVersion": apiVersion, "kind": kind, "name": "one", "uid": uid, "controller": true}
+	}
+	spec := func(o object, field string, value any) map[string]any {
+		if !o.has(pid) {
+			return map[string]any{}
+		}
+		return map[string]any{field: value}
+	}
+	m := spec(q.m, "providerID", id)
+	m["authoritativeAPI"] = string(q.m.requested())
+	out.machineAPI = build(q.m, kind.MachineAPI.String(), kind.Name, "mapi", "m", kind.MachineAPIFinalizer, nil, map[string]any{
+		"spec": m, "status": map[string]any{"authoritativeAPI": string(q.m.status()), "synchronizedAPI": string(q.m.origin())},
+	})
+	out.core = build(q.c, kind.ClusterAPI.String(), kind.Name, "capi", "c", kind.ClusterAPIFinalizer, nil, map[string]any{
+		"spec": map[string]any{"infrastructureRef": map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": "one"}}, "status": map[string]any{},
+	})
+	out.infra = build(q.i, infra.GroupVersion().String(), infra.Kind, "capi", "i", authority.InfraFinalizer(infra.Group, infra.Kind), ref(kind.ClusterAPI.String(), kind.Name, "c"), map[string]any{
+		"spec": spec(q.i, "providerID", id), "status": map[string]any{"ready": q.i.has(pid)},
+	})
+	out.instance = build(q.k, instance.GroupVersion().String(), instance.Kind, "capi", "k", authority.InfraFinalizer(instance.Group, instance.Kind), ref(infra.GroupVersion().String(), infra.Kind, "i"), map[string]any{
+		"spec": spec(q.k, "biosUUID", "1"), "status": map[string]any{},
+	})
+	return out
+}
+
+// mirrorState is what the mirror reads of a pair.
+func (p *pairs) mirrorState(q asking) *mirrorpairs.State {
+	kind := authority.Kinds()[0]
+	platform, _ := p.keeps.platform()
+	o := p.inCluster(q)
+	cluster := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": map[string]any{"name": "c", "namespace": "capi", "uid": "cluster"}}}
+	return &mirrorpairs.State{
+		Kind: kind, Name: "one", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "capi"}, Env: conversion.Env{Platform: platform, ClusterName: "c"}, Cluster: cluster,
+		MachineAPI: o.machineAPI, Core: o.core, Infra: o.infra, InfraInstance: o.instance,
+	}
+}
+
+// providersParty is what authority.Objects makes of the provider's two objects.
+type providersParty struct {
+	authority.Party
+	acts, caughtUp bool
+}
+
+// provider asks authority.Objects for the provider's party.
+func (p *pairs) provider(m, c, i, k object) providersParty {
+	if p.keeps == keepsNothing {
+		return providersParty{}
+	}
+	if p.pausesAlone {
+		k = 0
+	}
+	key := [4]object{
+		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | told | acting | paused | mark | hooked),
+		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard), k & (there | leaving | ctlFin | told | acting | paused | owned | dangling | heard),
+	}
+	party, known := p.parties[key]
+	if !known {
+		party = p.partyOf(key)
+		if p.asksAlone {
+			party.Acknowledged = p.partyOf([4]object{key[0], key[1], key[2], 0}).Acknowledged
+		}
+		p.parties[key] = party
+	}
+	return party
+}
+
+func (p *pairs) partyOf(of [4]object) providersParty {
+	platform, _ := p.keeps.platform()
+	o := p.inCluster(asking{m: of[0], c: of[1], i: of[2], k: of[3]})
+	infra := platform.InfraMachine
+	lately := func(o object) bool { return o.has(told) && !o.has(heard) && !p.impatient }
+	s := authority.Objects{
+		Kind: authority.Kinds()[0], Enabled: true, InfraFinalizer: authority.InfraFinalizer(infra.Group, infra.Kind),
+		MachineAPI: mirrorpairs.ObjectOf(o.machineAPI), ClusterAPI: mirrorpairs.ObjectOf(o.core), Infra: mirrorpairs.ObjectOf(o.infra), InfraInstance: mirrorpairs.ObjectOf(o.instance),
+		InfraPausedLately: lately(of[2]), InfraInstancePausedLately: lately(of[3]),
+	}.State()
+	return providersParty{s.Infra, s.InfraActs, s.CaughtUp || p.movesEarly}
+}
+
+// both adds what is written to the object for the instance to the requests of a step: after the provider's machine, and before Cluster API's.
+func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
+	if kept == noOp || p.pausesAlone || !step.On.Has(authority.WhoInfra) {
+		return ops
+	}
+	at := 0
+	if len(ops) > 0 && requests[ops[0]].on == ofI {
+		at = 1
+	}
+	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
+}
+
+var instanceController = clusterAPI{instance, instanceCache, "the provider's controller of instances", ofK, func(w *pair) *view { return &w.instance }, (*pair).showK}
+
+// instance is the provider's controller of what it keeps for instances, which calls the cloud.
+func (t *turn) instance() {
+	switch {
+	case t.keeps == keepsNothing:
+	case t.was.cloud&answer != 0:
+		t.remembers(ofK, instance)
+	default:
+		t.clusterAPI(instanceController)
+	}
+}
+
+// keeperActs is the controller of a provider's machine that keeps an object for the instance: it calls no cloud itself. It creates and deletes that object by
+// what is stored: it wrote it itself, or it is refused.
+func (t *turn) keeperActs(seen object) {
+	w := &t.was
+	switch {
+	case !w.c.has(there):
+	case seen.has(leaving) && w.k.has(there):
+		if !w.k.has(leaving) {
+			t.may(infra, "the provider's controller deletes what it keeps for the instance", func(n *pair) { n.remove(ofK, infra) })
+		}
+	case seen.has(leaving):
+		t.may(infra, "the provider's controller takes its finalizer off", func(n *pair) { t.finalizers(n, provider, seen&^ctlFin) })
+	case !w.k.has(there):
+		if !w.m.has(emptied) {
+			t.may(infra, "the provider's controller makes what it keeps for the instance", func(n *pair) {
+				n.makesKept(owned)
+				n.wrote(ofK, infra, false)
+			})
+		}
+	case t.keeps == keptByMirror && !w.k.has(owned):
+		t.may(infra, "the provider's controller makes its machine the owner of what it keeps for the instance", func(n *pair) {
+			n.k.clear(dangling)
+			n.k.set(owned)
+			n.wrote(ofK, infra, false)
+		})
+	case w.k.has(pid) && !seen.has(pid) && !w.i.has(pid):
+		t.may(infra, "the provider's controller copies the instance's ID", func(n *pair) {
+			n.i.set(pid)
+			n.wrote(ofI, infra, true)
+		})
+	}
+}
+
+// instanceActs: an instance that is known to the machine has long been there, and is found by its name.
+func (t *turn) instanceActs(seen object) {
+	w := &t.was
+	switch {
+	case t.keeps == keptByMirror && !(w.k.has(owned) && w.i.has(there) && w.c.has(there)):
+	case seen.has(leaving) && w.cloud.runs():
+		t.may(instance, "the provider's controller ends the instance", func(n *pair) { n.terminate(true) })
+	case seen.has(leaving):
+		t.may(instance, "the provider's controller of instances takes its finalizer off", func(n *pair) { t.finalizers(n, instanceController, seen&^ctlFin) })
+	case seen.has(pid) || w.k.has(pid):
+	case w.cloud&byC != 0 || w.cloud.runs() && (w.i.has(pid) || !w.i.has(there)):
+		t.may(instance, "the provider's controller finds the instance", func(n *pair) {
+			n.k.set(pid)
+			n.wrote(ofK, instance, false)
+		})
+	default:
+		t.may(instance, "the provider's controller creates the instance", func(n *pair) { n.cloud |= byC | answer })
+	}
+}
+
+// holdsInstance reports whether an object of Cluster API's holds the instance, so that its end ends that one. Where the provider keeps an object for it, that is the
+// one, or Poundlock's hook keeps the provider's machine until it does.
+func (p *pairs) holdsInstance(w pair) bool {
+	if p.keeps == keepsNothing {
+		return w.i.has(there | ctlFin)
+	}
+	if p.keeps == keptByMirror && w.k&(there|told|leaving) == there|told && w.i&(told|leaving) == told {
+		return true // the provider puts its finalizer on before it says that it is paused, and Cluster API is not released before that
+	}
+	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|told))
+}
+
+// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and nobody else.
+func (w *pair) unknownToProvider() bool {
+	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
+	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
+}
+
+// makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an earlier one.
+func (w *pair) makesKept(bits object) {
+	w.k = there | bits
+	if w.instance.seen.has(there) {
+		w.instance.seen.set(earlier)
+	}
+}
+
+// heedsItself shows a cache what is stored where that differs by nothing but what the cache's own controller writes: such a controller looks at what is stored before it
+// has an instance created, or copies an ID, and so does the same either way.
+func (v *view) heedsItself(now object) {
+	if v.seen&(there|earlier) == there && now.has(there) && v.next == 0 && (v.seen^now)&^(ctlFin|acting|paused|pid|leftover) == 0 {
+		v.seen = now | v.seen&leftover
+	}
+}
+
+// keptUnrest is what must be so of what a provider keeps for an instance once everybody has had their turn.
+func (p *pairs) keptUnrest(w pair, src authority.API) string {
+	switch {
+	case p.keeps == keepsNothing:
+	case src == authority.ClusterAPI && w.c.has(hooked):
+		return "Poundlock's hook is left"
+	case src == authority.ClusterAPI && !w.halted && (!w.k.has(there|ctlFin|pid) || !p.acts(w.instance.seen)):
+		return "Cluster API is authoritative, but its provider does not see to the instance"
+	case src == authority.MachineAPI && w.k.has(there) && !w.k.has(told):
+		return "what is kept for the instance is not paused"
+	case src == authority.MachineAPI && !p.holdsWhenMoved(w):
+		return "Machine API's Machine may move, and its instance would be left behind if it were deleted then"
+	}
+	return ""
+}
+
+func (p *pairs) holdsWhenMoved(w pair) bool { return p.holdsInstance(w) || !w.cloud.runs() }
