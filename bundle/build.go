@@ -135,7 +135,8 @@ func (d *Draft) bundle(contract string) (Bundle, Summary, error) {
 	}
 	Sort(d.Documents)
 	b := Bundle{
-		Provider: d.Provider, Contract: contract, Metadata: d.Metadata, Annotations: d.Annotations, Release: d.Release, Documents: d.Documents, Images: d.Keys, Variables: variables,
+		Provider: d.Provider, Contract: contract, Metadata: d.Metadata, Annotations: d.Annotations, Release: d.Release, Documents: d.Documents,
+		Images: d.Keys, Variables: variables,
 	}
 	return b, summarize(b, d.entries), errors.Join(d.problems...)
 }

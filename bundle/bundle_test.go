@@ -206,7 +206,8 @@ func TestDocumentEvaluate(t *testing.T) {
 		})
 	}
 	for _, quote := range []string{`"`, ""} {
-		crd := decoded(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n  description: "+quote+"as $$ and ${NONE}"+quote+"\n")[0]
+		crd := decoded(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n  description: "+quote+
+			"as $$ and ${NONE}"+quote+"\n")[0]
 		got, problems := crd.Evaluate(values)
 		if len(problems) > 0 || at(got.Object, "spec")["description"] != "as $$ and ${NONE}" {
 			t.Error("a definition's prose was evaluated, or is no string:", got, problems)

@@ -41,7 +41,8 @@ func Contract(metadata []byte, release string) (string, error) {
 				return "", fmt.Errorf("metadata.yaml: the release series %d.%d has no contract: add it", v.Major(), v.Minor())
 			}
 			if !contractName.MatchString(series.Contract) {
-				return "", fmt.Errorf("metadata.yaml: the contract of the release series %d.%d is %q, which is no version of an API: use one such as v1beta1", v.Major(), v.Minor(), series.Contract)
+				return "", fmt.Errorf("metadata.yaml: the contract of the release series %d.%d is %q, which is no version of an API: use one such as v1beta1",
+					v.Major(), v.Minor(), series.Contract)
 			}
 			return series.Contract, nil
 		}

@@ -15,7 +15,8 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    x\n    ---\n", bomb(),
 		"---\n---\n", "apiVersion: v1\nkind: A\nmetadata:\n  name: ${A:=b}\nx: [1, 1.0, 0x1, yes, ~, !!str 1, &a b, *a]\n",
-		"apiVersion: v1\nkind: A\nmetadata: {name: a}\n\"<<\": 1\nx: \"\\x85\\u2028 \\t\\n\"\n", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}", "apiVersion: v1\nkind: A\nmetadata: &a {name: a, x: *a}\n",
+		"apiVersion: v1\nkind: A\nmetadata: {name: a}\n\"<<\": 1\nx: \"\\x85\\u2028 \\t\\n\"\n", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}",
+		"apiVersion: v1\nkind: A\nmetadata: &a {name: a, x: *a}\n",
 	} {
 		f.Add([]byte(seed))
 	}

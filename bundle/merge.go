@@ -176,7 +176,8 @@ func setsOf(pieces []Piece) []set {
 // check finds what no further ConfigMap fixes.
 func (s set) check() error {
 	if s[0].Shards > 1 && s[0].Hash == "" {
-		return fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again", s[0].ConfigMap, HashAnnotation)
+		return fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again",
+			s[0].ConfigMap, HashAnnotation)
 	}
 	have := map[int]string{}
 	for _, p := range s {

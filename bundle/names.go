@@ -114,7 +114,8 @@ func (c *nameCheck) each(field string, value any, lowered func(string) string, v
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !open(key) && len(validation.IsQualifiedName(lowered(key))) > 0 {
-			c.refuse(field, key, "is a key that no API server takes: use NAME or PREFIX/NAME, with letters, digits, -, _ and . in the name, at most 63, and a DNS name as the prefix")
+			c.refuse(field, key,
+				"is a key that no API server takes: use NAME or PREFIX/NAME, with letters, digits, -, _ and . in the name, at most 63, and a DNS name as the prefix")
 		}
 		at := field + "[" + key + "]"
 		if value, ok := c.asText(at, values[key]); ok {

@@ -45,7 +45,8 @@ func TestPreflight(t *testing.T) {
 }
 
 func TestOn(t *testing.T) {
-	all := []Bundle{{Provider: Provider{Name: coreName}}, {Provider: Provider{Name: "aws", Platforms: []string{"AWS"}}}, {Provider: Provider{Name: "ibmcloud", Platforms: []string{"PowerVS", "IBMCloud"}}}}
+	all := []Bundle{{Provider: Provider{Name: coreName}}, {Provider: Provider{Name: "aws", Platforms: []string{"AWS"}}},
+		{Provider: Provider{Name: "ibmcloud", Platforms: []string{"PowerVS", "IBMCloud"}}}}
 	for platform, want := range map[string]string{"AWS": "cluster-api aws", "IBMCloud": "cluster-api ibmcloud", "None": "cluster-api"} {
 		var got []string
 		for _, b := range On(platform, all) {

@@ -116,8 +116,9 @@ func (p Provider) Complete() (Provider, error) {
 	if _, err := version.ParseSemantic(p.Version); err != nil {
 		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", named))
 	} else if len(validation.IsValidLabelValue(p.Version)) > 0 {
-		problems = append(problems, fmt.Errorf("version %q is no label that an API server takes: leave out what follows a +, use at most %d characters, and end with a letter or digit",
-			named, validation.LabelValueMaxLength))
+		problems = append(problems,
+			fmt.Errorf("version %q is no label that an API server takes: leave out what follows a +, use at most %d characters, and end with a letter or digit",
+				named, validation.LabelValueMaxLength))
 	}
 	if len(p.Platforms) == 0 && p.Type == Infrastructure {
 		p.Platforms = platformsOf[p.Name]

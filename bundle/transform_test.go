@@ -70,28 +70,37 @@ var tables = map[string]map[string]transformed{
 		"what is not there": {in: doc("ConfigMap", "name: a", ""), err: "no object matches", options: Options{Exclude: []string{"ConfigMap/b"}}},
 		"a definition takes its objects, webhooks and rules along": {
 			in: doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, names: {plural: things, kind: Thing}}") + doc("Thing", "name: a", "") +
-				doc("ValidatingWebhookConfiguration", "name: all", "webhooks: [{name: a, rules: [{apiGroups: [example.com], resources: [things]}]}, {name: b, rules: [{apiGroups: [example.com], resources: [things/status, others]}]}]") +
+				doc("ValidatingWebhookConfiguration", "name: all",
+					"webhooks: [{name: a, rules: [{apiGroups: [example.com], resources: [things]}]}, {name: b, rules: [{apiGroups: [example.com], resources: [things/status, others]}]}]") +
 				doc("MutatingWebhookConfiguration", "name: gone", "webhooks: [{name: a, rules: [{apiGroups: [example.com], resources: [things]}]}]") +
-				doc("ClusterRole", "name: r", "rules: [{apiGroups: [example.com], resources: [things], verbs: [get]}, {apiGroups: [''], resources: [secrets], verbs: [get]}]"),
+				doc("ClusterRole", "name: r",
+					"rules: [{apiGroups: [example.com], resources: [things], verbs: [get]}, {apiGroups: [''], resources: [secrets], verbs: [get]}]"),
 			want: doc("ValidatingWebhookConfiguration", "name: all", "webhooks: [{name: b, rules: [{apiGroups: [example.com], resources: [others]}]}]") +
 				doc("ClusterRole", "name: r", "rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]"),
 			options: Options{Exclude: []string{"CustomResourceDefinition/things"}},
 		},
 		"a workload takes its Service, account, roles and webhooks along": {
-			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}, spec: {serviceAccountName: acc}}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
+			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}, spec: {serviceAccountName: acc}}}") +
+				doc("Service", "name: hook", "spec: {selector: {app: m}}") +
 				doc("ServiceAccount", "name: acc", "") + doc("ServiceAccount", "name: other", "") +
 				doc("RoleBinding", "name: b", "roleRef: {kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: acc}]") + doc("Role", "name: r", "") +
-				doc("ClusterRoleBinding", "name: shared", "roleRef: {kind: ClusterRole, name: s}, subjects: [{kind: ServiceAccount, name: acc}, {kind: ServiceAccount, name: other}]") + doc("ClusterRole", "name: s", "") +
-				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]") + doc("PodDisruptionBudget", "name: p", "spec: {selector: {matchLabels: {app: m}}}") +
+				doc("ClusterRoleBinding", "name: shared",
+					"roleRef: {kind: ClusterRole, name: s}, subjects: [{kind: ServiceAccount, name: acc}, {kind: ServiceAccount, name: other}]") +
+				doc("ClusterRole", "name: s", "") +
+				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]") +
+				doc("PodDisruptionBudget", "name: p", "spec: {selector: {matchLabels: {app: m}}}") +
 				doc("HorizontalPodAutoscaler", "name: h", "spec: {scaleTargetRef: {kind: Deployment, name: m}}"),
 			want: doc("ServiceAccount", "name: other", "") +
-				doc("ClusterRoleBinding", "name: shared", "roleRef: {kind: ClusterRole, name: s}, subjects: [{kind: ServiceAccount, name: other}]") + doc("ClusterRole", "name: s", ""),
+				doc("ClusterRoleBinding", "name: shared", "roleRef: {kind: ClusterRole, name: s}, subjects: [{kind: ServiceAccount, name: other}]") +
+				doc("ClusterRole", "name: s", ""),
 			options: Options{Exclude: []string{"Deployment/m"}},
 		},
 		"a Service that another workload serves stays": {
-			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("DaemonSet", "name: d", "spec: {template: {metadata: {labels: {app: m}}}}") +
+			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") +
+				doc("DaemonSet", "name: d", "spec: {template: {metadata: {labels: {app: m}}}}") +
 				doc("Service", "name: hook", "spec: {selector: {app: m}}"),
-			want: doc("DaemonSet", "name: d", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}"), options: Options{Exclude: []string{"Deployment/m"}},
+			want:    doc("DaemonSet", "name: d", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}"),
+			options: Options{Exclude: []string{"Deployment/m"}},
 		},
 		"a Service that a conversion needs": {
 			in:  doc("Service", "name: hook", "") + doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
@@ -125,41 +134,55 @@ var tables = map[string]map[string]transformed{
 		"the Service of a webhook gets the Secret that its pods mount": {
 			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("Certificate", "name: c", certificate) +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") + doc("Certificate", "name: c", certificate) +
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("Certificate", "name: c", certificate) +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
 		},
 		"the mounted Secret counts, not the Certificate's": {
-			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") +
+			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
+				doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") +
 				doc("MutatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
 			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
-				doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") + doc("MutatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
+				doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") + doc("MutatingWebhookConfiguration", "name: v",
+				"webhooks: [{name: a, "+webhookService+"}]"),
 		},
 		"the Service of a conversion": {
-			in:   doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") + doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
+			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("CustomResourceDefinition", "name: c",
+				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
 		},
 		"the second webhook's Service, too": {
-			in: doc("Deployment", "name: m", mounting) + doc("DaemonSet", "name: n", strings.NewReplacer("app: m", "app: n", "hook-cert", "two-cert").Replace(mounting)) +
+			in: doc("Deployment", "name: m", mounting) +
+				doc("DaemonSet", "name: n", strings.NewReplacer("app: m", "app: n", "hook-cert", "two-cert").Replace(mounting)) +
 				doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("Service", "name: two", "spec: {selector: {app: n}}") +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}, {name: b, clientConfig: {service: {name: two}}}]"),
-			want: doc("Deployment", "name: m", mounting) + doc("DaemonSet", "name: n", strings.NewReplacer("app: m", "app: n", "hook-cert", "two-cert").Replace(mounting)) +
-				doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") + doc("Service", "name: two, annotations: {"+servingCert+": two-cert}", "spec: {selector: {app: n}}") +
+			want: doc("Deployment", "name: m", mounting) +
+				doc("DaemonSet", "name: n", strings.NewReplacer("app: m", "app: n", "hook-cert", "two-cert").Replace(mounting)) +
+				doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("Service", "name: two, annotations: {"+servingCert+": two-cert}", "spec: {selector: {app: n}}") +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}, {name: b, clientConfig: {service: {name: two}}}]"),
 		},
 		"two Services and one Secret": {
-			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("Service", "name: two", "spec: {selector: {app: m}}") +
+			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
+				doc("Service", "name: two", "spec: {selector: {app: m}}") +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}, {name: b, clientConfig: {service: {name: two}}}]"),
 			err: "a Secret of its own",
 		},
 		"a Service of metrics that shares the Secret has none": {
-			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: metrics", "spec: {selector: {app: m}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
-				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: metrics", "spec: {selector: {app: m}}") + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
-				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
+			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: metrics", "spec: {selector: {app: m}}") +
+				doc("Service", "name: hook", "spec: {selector: {app: m}}") +
+				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v",
+				"webhooks: [{name: a, "+webhookService+"}]"),
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: metrics", "spec: {selector: {app: m}}") +
+				doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v",
+				"webhooks: [{name: a, "+webhookService+"}]"),
 			note: "belongs to Service hook",
 		},
 		"no pods mount anything": {
-			in:  doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
+			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
+				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
 			err: "serving certificate is unclear",
 		},
 		"no Service":                            {in: doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"), err: "not in the manifests"},
@@ -168,36 +191,49 @@ var tables = map[string]map[string]transformed{
 	},
 	"ca-bundles": {
 		"webhooks": {
-			in:   doc("ValidatingWebhookConfiguration", "name: v, annotations: {cert-manager.io/inject-ca-from: own/c}", "webhooks: [{name: a, clientConfig: {caBundle: Cg==, service: {name: hook}}}, {name: b, clientConfig: {caBundle: Cg==, service: {name: hook}}}]"),
-			want: doc("ValidatingWebhookConfiguration", "name: v, annotations: {"+injectCABundle+": 'true'}", "webhooks: [{name: a, clientConfig: {service: {name: hook}}}, {name: b, clientConfig: {service: {name: hook}}}]"),
+			in: doc("ValidatingWebhookConfiguration", "name: v, annotations: {cert-manager.io/inject-ca-from: own/c}",
+				"webhooks: [{name: a, clientConfig: {caBundle: Cg==, service: {name: hook}}}, {name: b, clientConfig: {caBundle: Cg==, service: {name: hook}}}]"),
+			want: doc("ValidatingWebhookConfiguration", "name: v, annotations: {"+injectCABundle+": 'true'}",
+				"webhooks: [{name: a, clientConfig: {service: {name: hook}}}, {name: b, clientConfig: {service: {name: hook}}}]"),
 		},
 		"a conversion": {
-			in:   doc("CustomResourceDefinition", "name: c, annotations: {cert-manager.io/inject-ca-from: own/c, x: y}", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
-			want: doc("CustomResourceDefinition", "name: c, annotations: {"+injectCABundle+": 'true', x: y}", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
+			in: doc("CustomResourceDefinition", "name: c, annotations: {cert-manager.io/inject-ca-from: own/c, x: y}",
+				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
+			want: doc("CustomResourceDefinition", "name: c, annotations: {"+injectCABundle+": 'true', x: y}",
+				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
 		},
 		"a definition without webhook": {
-			in: doc("CustomResourceDefinition", "name: c, annotations: {cert-manager.io/inject-ca-from: own/c}", "spec: {conversion: {strategy: None}}"), want: doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: None}}"),
+			in:   doc("CustomResourceDefinition", "name: c, annotations: {cert-manager.io/inject-ca-from: own/c}", "spec: {conversion: {strategy: None}}"),
+			want: doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: None}}"),
 		},
 		"a URL":               {in: doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, clientConfig: {url: 'https://a', caBundle: x}}]"), want: doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, clientConfig: {url: 'https://a', caBundle: x}}]")},
 		"a URL and a Service": {in: doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, clientConfig: {url: 'https://a'}}, {name: b, "+webhookService+"}]"), err: "two configurations"},
 	},
 	"dropped-kinds": {
 		"what OpenShift provides": {
-			in:   doc("Namespace", "name: a", "") + doc("Secret", "name: b", "") + doc("Issuer", "name: c", "") + doc("Certificate", "name: d", "") + doc("ClusterIssuer", "name: e", "") + doc("ServiceAccount", "name: f", ""),
+			in: doc("Namespace", "name: a", "") + doc("Secret", "name: b", "") + doc("Issuer", "name: c", "") + doc("Certificate", "name: d", "") +
+				doc("ClusterIssuer", "name: e", "") + doc("ServiceAccount", "name: f", ""),
 			want: doc("ServiceAccount", "name: f", ""), note: "credentials",
 		},
 		"nothing else": {in: doc("PriorityClass", "name: a", "") + doc("NetworkPolicy", "name: b", "") + doc("Thing", "name: c", ""), want: doc("PriorityClass", "name: a", "") + doc("NetworkPolicy", "name: b", "") + doc("Thing", "name: c", "")},
 	},
 	"namespaces": {
 		"everything moves": {
-			in: doc("Namespace", "name: own", "") + doc("Deployment", "name: m, namespace: own", "spec: {template: {spec: {containers: [{name: manager, args: [--namespace=own, --host=hook.own.svc, /own/path, ownership], env: [{name: N, value: own}]}]}}}") +
-				doc("ClusterRoleBinding", "name: b", "subjects: [{kind: ServiceAccount, name: a, namespace: own}, {kind: ServiceAccount, name: a, namespace: openshift-monitoring}]") +
-				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+", namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [own]}]}}]") +
+			in: doc("Namespace", "name: own", "") + doc("Deployment", "name: m, namespace: own",
+				"spec: {template: {spec: {containers: [{name: manager, args: [--namespace=own, --host=hook.own.svc, /own/path, ownership], env: [{name: N, value: own}]}]}}}") +
+				doc("ClusterRoleBinding", "name: b",
+					"subjects: [{kind: ServiceAccount, name: a, namespace: own}, {kind: ServiceAccount, name: a, namespace: openshift-monitoring}]") +
+				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+
+					", namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [own]}]}}]") +
 				doc("CustomResourceDefinition", "name: c", "spec: {conversion: {webhook: {"+webhookService+"}}, description: own}"),
-			want: doc("Namespace", "name: own", "") + doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {containers: [{name: manager, args: [--namespace=openshift-cluster-api, --host=hook.openshift-cluster-api.svc, /own/path, ownership], env: [{name: N, value: openshift-cluster-api}]}]}}}") +
-				doc("ClusterRoleBinding", "name: b", "subjects: [{kind: ServiceAccount, name: a, namespace: openshift-cluster-api}, {kind: ServiceAccount, name: a, namespace: openshift-monitoring}]") +
-				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}, namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [openshift-cluster-api]}]}}]") +
-				doc("CustomResourceDefinition", "name: c", "spec: {conversion: {webhook: {clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}}}, description: own}"),
+			want: doc("Namespace", "name: own", "") + doc("Deployment", "name: m, namespace: openshift-cluster-api",
+				"spec: {template: {spec: {containers: [{name: manager, args: [--namespace=openshift-cluster-api, --host=hook.openshift-cluster-api.svc, /own/path, ownership], env: [{name: N, value: openshift-cluster-api}]}]}}}") +
+				doc("ClusterRoleBinding", "name: b",
+					"subjects: [{kind: ServiceAccount, name: a, namespace: openshift-cluster-api}, {kind: ServiceAccount, name: a, namespace: openshift-monitoring}]") +
+				doc("ValidatingWebhookConfiguration", "name: v",
+					"webhooks: [{name: a, clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}, namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [openshift-cluster-api]}]}}]") +
+				doc("CustomResourceDefinition", "name: c",
+					"spec: {conversion: {webhook: {clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}}}, description: own}"),
 		},
 		"without a Namespace, that of the workload counts": {
 			in:   doc("Deployment", "name: m, namespace: own", "") + doc("Role", "name: r, namespace: own", ""),
@@ -208,8 +244,10 @@ var tables = map[string]map[string]transformed{
 		"a foreign namespace":    {in: doc("Namespace", "name: own", "") + doc("Role", "name: a, namespace: kube-system", ""), err: "kube-system"},
 		"a system's is nobody's": {in: doc("Namespace", "name: kube-system", "") + doc("Role", "name: a, namespace: kube-system", ""), err: "kube-system"},
 		"a custom resource": {
-			in:   doc("Namespace", "name: own", "") + doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, scope: Namespaced, names: {kind: Thing}}") + doc("Thing", "name: a", ""),
-			want: doc("Namespace", "name: own", "") + doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, scope: Namespaced, names: {kind: Thing}}") + doc("Thing", "name: a, namespace: openshift-cluster-api", ""),
+			in: doc("Namespace", "name: own", "") + doc("CustomResourceDefinition", "name: things",
+				"spec: {group: example.com, scope: Namespaced, names: {kind: Thing}}") + doc("Thing", "name: a", ""),
+			want: doc("Namespace", "name: own", "") + doc("CustomResourceDefinition", "name: things",
+				"spec: {group: example.com, scope: Namespaced, names: {kind: Thing}}") + doc("Thing", "name: a, namespace: openshift-cluster-api", ""),
 		},
 	},
 	"unmoved-namespaces": {
@@ -219,13 +257,19 @@ var tables = map[string]map[string]transformed{
 		"an object":     {in: doc("ConfigMap", "name: a", ""), want: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "")},
 		"a wrong label": {in: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: aws}", ""), want: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "")},
 		"selectors that match another provider's pods": {
-			in: doc("Deployment", "name: m", "spec: {selector: {matchLabels: {app: m}}, template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: s", "spec: {selector: {app: m}}") + doc("Service", "name: other", "spec: {selector: {app: x}}"),
-			want: doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {matchLabels: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}, template: {metadata: {labels: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}, spec: {}}}") +
-				doc("Service", "name: s, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}") + doc("Service", "name: other, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {app: x}}"),
+			in: doc("Deployment", "name: m", "spec: {selector: {matchLabels: {app: m}}, template: {metadata: {labels: {app: m}}}}") +
+				doc("Service", "name: s", "spec: {selector: {app: m}}") + doc("Service", "name: other", "spec: {selector: {app: x}}"),
+			want: doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}",
+				"spec: {selector: {matchLabels: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}, template: {metadata: {labels: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}, spec: {}}}") +
+				doc("Service", "name: s, labels: {cluster.x-k8s.io/provider: infrastructure-aws}",
+					"spec: {selector: {app: m, cluster.x-k8s.io/provider: infrastructure-aws}}") +
+				doc("Service", "name: other, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {app: x}}"),
 		},
 		"selectors that name a provider stay": {
-			in:   doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {matchLabels: {cluster.x-k8s.io/provider: aws}}, template: {metadata: {labels: {cluster.x-k8s.io/provider: aws}}, spec: {}}}"),
-			want: doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "spec: {selector: {matchLabels: {cluster.x-k8s.io/provider: aws}}, template: {metadata: {labels: {cluster.x-k8s.io/provider: aws}}, spec: {}}}"),
+			in: doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}",
+				"spec: {selector: {matchLabels: {cluster.x-k8s.io/provider: aws}}, template: {metadata: {labels: {cluster.x-k8s.io/provider: aws}}, spec: {}}}"),
+			want: doc("Deployment", "name: m, labels: {cluster.x-k8s.io/provider: infrastructure-aws}",
+				"spec: {selector: {matchLabels: {cluster.x-k8s.io/provider: aws}}, template: {metadata: {labels: {cluster.x-k8s.io/provider: aws}}, spec: {}}}"),
 		},
 	},
 	"priority": {
@@ -256,16 +300,22 @@ var tables = map[string]map[string]transformed{
 	},
 	"required-scc": {
 		"IDs go with it": {
-			in:   doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {}}, spec: {securityContext: {runAsNonRoot: true, fsGroup: 1000}, containers: [{name: a, securityContext: {runAsUser: 65532, runAsGroup: 65532}}]}}}"),
-			want: doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: restricted-v2}}, spec: {securityContext: {runAsNonRoot: true}, containers: [{name: a, securityContext: {runAsGroup: 65532}}]}}}"),
+			in: doc("Deployment", "name: m",
+				"spec: {template: {metadata: {annotations: {}}, spec: {securityContext: {runAsNonRoot: true, fsGroup: 1000}, containers: [{name: a, securityContext: {runAsUser: 65532, runAsGroup: 65532}}]}}}"),
+			want: doc("Deployment", "name: m",
+				"spec: {template: {metadata: {annotations: {openshift.io/required-scc: restricted-v2}}, spec: {securityContext: {runAsNonRoot: true}, containers: [{name: a, securityContext: {runAsGroup: 65532}}]}}}"),
 		},
 		"another SCC stays": {
-			in:   doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: hostnetwork-v2}}, spec: {securityContext: {runAsUser: 1}}}}"),
-			want: doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: hostnetwork-v2}}, spec: {securityContext: {runAsUser: 1}}}}"), note: "keeps its own SCC",
+			in: doc("Deployment", "name: m",
+				"spec: {template: {metadata: {annotations: {openshift.io/required-scc: hostnetwork-v2}}, spec: {securityContext: {runAsUser: 1}}}}"),
+			want: doc("Deployment", "name: m",
+				"spec: {template: {metadata: {annotations: {openshift.io/required-scc: hostnetwork-v2}}, spec: {securityContext: {runAsUser: 1}}}}"),
+			note: "keeps its own SCC",
 		},
 		"what it refuses is noted": {
 			in:   doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: restricted-v2}}, spec: {hostNetwork: true}}}"),
-			want: doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: restricted-v2}}, spec: {hostNetwork: true}}}"), note: "hostNetwork is true",
+			want: doc("Deployment", "name: m", "spec: {template: {metadata: {annotations: {openshift.io/required-scc: restricted-v2}}, spec: {hostNetwork: true}}}"),
+			note: "hostNetwork is true",
 		},
 	},
 	"feature-gates": {
@@ -422,7 +472,8 @@ func TestClusterProtection(t *testing.T) {
 func TestSetImages(t *testing.T) {
 	const sum = "quay.io/a@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	rows := []Image{{Kind: "Deployment", Workload: "m", Container: "manager", Key: "k"}, {Kind: "Deployment", Workload: "m", Container: "i", Init: true, Key: "j"}}
-	both := pods("Deployment", "containers: [{name: manager, image: 'registry.invalid/k:injected'}], initContainers: [{name: i, image: 'registry.invalid/j:injected'}]")
+	both := pods("Deployment",
+		"containers: [{name: manager, image: 'registry.invalid/k:injected'}], initContainers: [{name: i, image: 'registry.invalid/j:injected'}]")
 	for name, c := range map[string]struct {
 		in         string
 		references References

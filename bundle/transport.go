@@ -151,7 +151,8 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 			return shards, nil
 		}
 		if n >= len(b.Documents) {
-			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it"+orGzip(format, ", shorten its descriptions, or use gzip", " or shorten its descriptions"))
+			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it"+orGzip(format, ", shorten its descriptions, or use gzip",
+				" or shorten its descriptions"))
 		}
 	}
 }

@@ -22,7 +22,8 @@ const metadataOfAWS = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: M
 
 // bundleOf makes a bundle of ConfigMaps with so many bytes each, which compress well or not at all.
 func bundleOf(random bool, sizes ...int) Bundle {
-	b := Bundle{Provider: aws, Contract: "v1beta1", Metadata: []byte(metadataOfAWS), Images: []Image{{Kind: "Deployment", Workload: "m", Container: "manager", Key: "k"}}, Annotations: map[string]string{"a": "b"}}
+	b := Bundle{Provider: aws, Contract: "v1beta1", Metadata: []byte(metadataOfAWS),
+		Images: []Image{{Kind: "Deployment", Workload: "m", Container: "manager", Key: "k"}}, Annotations: map[string]string{"a": "b"}}
 	b.Provider.Platforms = []string{"AWS"}
 	source := rand.New(rand.NewSource(1))
 	for i, size := range sizes {
@@ -352,7 +353,8 @@ func TestRemnant(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	const sum = "quay.io/a@sha256:0123456789012345678901234567890123456789012345678901234567890123"
-	in := doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {containers: [{name: manager, image: 'registry.invalid/k:injected', args: ['--x=${X}']}]}}}")
+	in := doc("Deployment", "name: m, namespace: openshift-cluster-api",
+		"spec: {template: {spec: {containers: [{name: manager, image: 'registry.invalid/k:injected', args: ['--x=${X}']}]}}}")
 	b := bundleOf(false)
 	b.Documents = decoded(t, in+doc("Secret", "name: s", "data: {a: '${UNKNOWN}'}"))
 	before := encoded(t, b.Documents)

@@ -453,7 +453,8 @@ func meetForeignSecrets(t *testing.T, p *place) {
 	must(t, p.Update(t.Context(), released))
 	eventually(t, "a Secret that nobody writes is taken over", ready(s))
 	copied := &corev1.Secret{}
-	must(t, p.Get(t.Context(), types.NamespacedName{Namespace: p.name, Name: copyName(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "serving"}, Data: data})}, copied))
+	must(t, p.Get(t.Context(), types.NamespacedName{Namespace: p.name, Name: copyName(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "serving"}, Data: data})},
+		copied))
 	if string(copied.Data["password"]) != "hunter2" {
 		t.Errorf("the copy holds %v", copied.Data)
 	}

@@ -67,7 +67,8 @@ func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	}
 	for _, annotation := range []string{"cert-manager.io/certificate-name", "service.beta.openshift.io/originating-service-name"} {
 		if owner, set := st.secret.Annotations[annotation]; set {
-			return true, fmt.Errorf("the Secret %s belongs to another issuer (annotation %s: %s): serve it from files, or name another Secret for self-managed certificates",
+			return true, fmt.Errorf(
+				"the Secret %s belongs to another issuer (annotation %s: %s): serve it from files, or name another Secret for self-managed certificates",
 				s.o.Secret, annotation, owner)
 		}
 	}

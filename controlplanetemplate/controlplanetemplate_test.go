@@ -90,7 +90,8 @@ func master(kit conversiontest.Kit) (spec, domains map[string]any) {
 		spec["cluster"], spec["subnets"], spec["failureDomain"] = map[string]any{"type": ""}, []any{}, nil
 		one["name"] = "fd1"
 	case "PowerVS":
-		spec["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"}}
+		spec["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"},
+			map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"}}
 	}
 	if len(one) == 0 {
 		return spec, nil
@@ -156,14 +157,17 @@ func inDomain(kit conversiontest.Kit) (zoned conversiontest.Kit, ok bool) {
 	}
 	switch kit.Platform.Name {
 	case "VSphere":
-		kit.Infrastructure = set(kit.Infrastructure, []any{map[string]any{"name": "fd1", "region": "r", "zone": "z", "server": "vcenter.example.com", "topology": map[string]any{
-			"computeCluster": "/dc1/host/cluster1", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "networks": []any{"/dc1/network/VM Network"}, "template": "/dc1/vm/images/rhcos",
-		}}}, "spec", "platformSpec", "vsphere", "failureDomains")
+		kit.Infrastructure = set(kit.Infrastructure,
+			[]any{map[string]any{"name": "fd1", "region": "r", "zone": "z", "server": "vcenter.example.com", "topology": map[string]any{
+				"computeCluster": "/dc1/host/cluster1", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "networks": []any{"/dc1/network/VM Network"}, "template": "/dc1/vm/images/rhcos",
+			}}}, "spec", "platformSpec", "vsphere", "failureDomains")
 	case "Nutanix":
-		kit.Infrastructure = set(kit.Infrastructure, []any{map[string]any{"name": "fd1", "cluster": map[string]any{"type": "UUID", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
-			"subnets": []any{map[string]any{"type": "Name", "name": "one"}}}}, "spec", "platformSpec", "nutanix", "failureDomains")
-		kit.InfraCluster = set(kit.InfraCluster, []any{map[string]any{"name": "fd1", "controlPlane": true, "cluster": map[string]any{"type": "uuid", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
-			"subnets": []any{map[string]any{"type": "name", "name": "one"}}}}, "failureDomains")
+		kit.Infrastructure = set(kit.Infrastructure,
+			[]any{map[string]any{"name": "fd1", "cluster": map[string]any{"type": "UUID", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
+				"subnets": []any{map[string]any{"type": "Name", "name": "one"}}}}, "spec", "platformSpec", "nutanix", "failureDomains")
+		kit.InfraCluster = set(kit.InfraCluster,
+			[]any{map[string]any{"name": "fd1", "controlPlane": true, "cluster": map[string]any{"type": "uuid", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
+				"subnets": []any{map[string]any{"type": "name", "name": "one"}}}}, "failureDomains")
 	default:
 		return kit, false
 	}
@@ -236,7 +240,8 @@ func TestAMovedMachineIsAsItsSetSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec, domains := master(kit)
 			of := read(t, machineAPI(t, spec, domains))
-			plan := controlplane.Make(controlplane.View{Set: of, Infrastructure: infrastructure(t, kit), Machines: []machinev1beta1.Machine{mirrored(t, made(t, of, kit), kit)}})
+			plan := controlplane.Make(controlplane.View{Set: of, Infrastructure: infrastructure(t, kit),
+				Machines: []machinev1beta1.Machine{mirrored(t, made(t, of, kit), kit)}})
 			if m := plan.Indexes[0].Machines[0]; !m.Updated() {
 				t.Errorf("the Machine would be replaced: %v", m.Differences)
 			}
@@ -286,7 +291,8 @@ func made(t *testing.T, set *machinev1.ControlPlaneMachineSet, kit conversiontes
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "lock-7x2k9-master-0", Labels: set.Spec.Template.OpenShiftMachineV1Beta1Machine.ObjectMeta.Labels}}
+	m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "lock-7x2k9-master-0",
+		Labels: set.Spec.Template.OpenShiftMachineV1Beta1Machine.ObjectMeta.Labels}}
 	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
 	return m
 }

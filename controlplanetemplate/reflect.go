@@ -57,7 +57,8 @@ func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstru
 }
 
 // reflectAt converts the template with another providerSpec than its own, if there is one.
-func reflectAt(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec map[string]any, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
+func reflectAt(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec map[string]any,
+	env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	as, err := machineAPISet(t, providerSpec, env)
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}

@@ -43,7 +43,8 @@ func Resolve(get environment.Get, pair authority.Pair, set []byte) (controlplane
 	return controlplane.Resolve(out, t, providerSpec, errs), nil
 }
 
-func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte, field.ErrorList, error) {
+func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte,
+	field.ErrorList, error) {
 	path := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef")
 	env := conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI}
 	missing, err := environment.Read(get, true, &env)

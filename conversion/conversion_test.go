@@ -173,10 +173,13 @@ func TestDecodingInAnyCase(t *testing.T) {
 	}
 	got := outer{Any: &inner{}}
 	p := NewPass(&Env{}, &Core{}, "spec")
-	if !p.Decode([]byte(`{"SIZE": 1, "Name": "x", "oWn": {"Size": 12345678901234567, "notes": {"A": "a", "a": "b"}}, "list": [{"Size": 2}], "any": {"sIze": 3}, "Price": "1Gi"}`), &got) || len(p.Errors()) > 0 {
+	if !p.Decode([]byte(
+		`{"SIZE": 1, "Name": "x", "oWn": {"Size": 12345678901234567, "notes": {"A": "a", "a": "b"}}, "list": [{"Size": 2}], "any": {"sIze": 3}, "Price": "1Gi"}`),
+		&got) || len(p.Errors()) > 0 {
 		t.Fatal(p.Errors())
 	}
-	want := outer{inner: inner{Size: 1}, Name: "x", Own: &inner{Size: 12345678901234567, Notes: map[string]string{"A": "a", "a": "b"}}, List: []inner{{Size: 2}}, Any: &inner{Size: 3}, Price: resource.MustParse("1Gi")}
+	want := outer{inner: inner{Size: 1}, Name: "x", Own: &inner{Size: 12345678901234567, Notes: map[string]string{"A": "a", "a": "b"}}, List: []inner{{Size: 2}},
+		Any: &inner{Size: 3}, Price: resource.MustParse("1Gi")}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(outer{}, inner{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

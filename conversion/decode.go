@@ -225,8 +225,10 @@ type object interface{ GetObjectKind() schema.ObjectKind }
 
 // providerKinds are the kinds of OpenShift's providerSpecs.
 var providerKinds = []string{
-	"AWSMachineProviderConfig", "AzureMachineProviderSpec", "GCPMachineProviderSpec", "OpenstackProviderSpec", "VSphereMachineProviderSpec", "NutanixMachineProviderConfig",
-	"PowerVSMachineProviderConfig", "BareMetalMachineProviderSpec", "IBMCloudMachineProviderSpec", "AlibabaCloudMachineProviderConfig", "KubevirtMachineProviderSpec",
+	"AWSMachineProviderConfig", "AzureMachineProviderSpec", "GCPMachineProviderSpec", "OpenstackProviderSpec", "VSphereMachineProviderSpec",
+	"NutanixMachineProviderConfig",
+	"PowerVSMachineProviderConfig", "BareMetalMachineProviderSpec", "IBMCloudMachineProviderSpec", "AlibabaCloudMachineProviderConfig",
+	"KubevirtMachineProviderSpec",
 	"LibvirtMachineProviderConfig", "OvirtMachineProviderSpec",
 }
 

@@ -89,7 +89,8 @@ func (p *Pass) Differs(path string, value any, where string, there any) {
 }
 
 func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
-	*p.errs = append(*p.errs, &field.Error{Type: t, Field: eventnote.Cut(join(p.root, path), longestWords), BadValue: readable(value), Detail: eventnote.Cut(detail, longestWords)})
+	*p.errs = append(*p.errs, &field.Error{Type: t, Field: eventnote.Cut(join(p.root, path), longestWords), BadValue: readable(value),
+		Detail: eventnote.Cut(detail, longestWords)})
 }
 
 // How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the

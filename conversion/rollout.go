@@ -16,7 +16,8 @@ func (p *Pass) WarnOfRollout() {
 	// A semicolon, as what goes before may end in a command that a person copies.
 	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet replaces each that differs from its template. "+
 		"Set its strategy to OnDelete before you edit this. Then edit the template and every control plane Machine alike, and set the strategy back: "+
-		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`, p.Env.MachineAPINamespace)
+		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`,
+		p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
 		if strings.HasPrefix(e.Field, p.root+".") {
 			e.Detail = eventnote.Cut(e.Detail, longestWords-len(note)) + note

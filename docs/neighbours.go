@@ -34,7 +34,8 @@ func Neighbours() string {
 	b.WriteString("| writer | writes | on | while | what becomes of it | why |\n|---|---|---|---|---|---|\n")
 	identities := authority.OpenShiftIdentities()
 	for _, g := range authority.Grants() {
-		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", g.Writer, named(identities[g.Actor]...), code(g.Fields), g.Side, strings.Join(g.Kinds, ", "), while(g.While), treatment(g), g.Why)
+		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", g.Writer, named(identities[g.Actor]...), code(g.Fields), g.Side, strings.Join(g.Kinds, ", "),
+			while(g.While), treatment(g), g.Why)
 	}
 	b.WriteString("\n## What ordinary rules decide\n\n| writer | writes | what becomes of it | rule | what follows |\n|---|---|---|---|---|\n")
 	for _, o := range authority.Others() {

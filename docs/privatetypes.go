@@ -118,12 +118,15 @@ Logs are JSON. The proxy has ` + "`Translation error`, `Proxy request failed`, `
 
 var privateTypesForms = map[translation.Value]string{
 	translation.APIVersion: "group and version", translation.Group: "group", translation.Reference: "group and version of an owner or object",
-	translation.DefinitionName: "name of a definition", translation.Prose: "sentence", translation.Path: "path", translation.SchemaName: "name of a schema", translation.SchemaReference: "reference to a schema",
+	translation.DefinitionName: "name of a definition", translation.Prose: "sentence", translation.Path: "path", translation.SchemaName: "name of a schema",
+	translation.SchemaReference: "reference to a schema",
 }
 
 var privateTypesDocuments = map[translation.Document]string{
-	translation.Objects: "any object", translation.ClusterAPI: "object of Cluster API", translation.Definitions: "CustomResourceDefinition", translation.Events: "Event",
-	translation.AccessReviews: "access review", translation.Discovery: "discovery", translation.Roots: "root", translation.OpenAPI: "OpenAPI", translation.ConversionReviews: "ConversionReview", translation.AdmissionReviews: "AdmissionReview",
+	translation.Objects: "any object", translation.ClusterAPI: "object of Cluster API", translation.Definitions: "CustomResourceDefinition",
+	translation.Events:        "Event",
+	translation.AccessReviews: "access review", translation.Discovery: "discovery", translation.Roots: "root", translation.OpenAPI: "OpenAPI",
+	translation.ConversionReviews: "ConversionReview", translation.AdmissionReviews: "AdmissionReview",
 }
 
 // PrivateTypes is the page of private types, Markdown.

@@ -107,7 +107,8 @@ func TestEverySignalIsExplained(t *testing.T) {
 		}
 	}
 	for _, c := range []machinev1beta1.ConditionType{
-		machinev1beta1.InstanceExistsCondition, machinev1beta1.MachineCreated, machinev1beta1.MachineDrainable, machinev1beta1.MachineDrained, machinev1beta1.MachineTerminable,
+		machinev1beta1.InstanceExistsCondition, machinev1beta1.MachineCreated, machinev1beta1.MachineDrainable, machinev1beta1.MachineDrained,
+		machinev1beta1.MachineTerminable,
 		machinev1beta1.RemediationAllowedCondition, machinev1beta1.ExternalRemediationTemplateAvailable, machinev1beta1.ExternalRemediationRequestAvailable,
 	} {
 		if !known[string(c)] {

@@ -43,7 +43,8 @@ func TestRulesPage(t *testing.T) {
 // A person who meets a rule's id in a message finds what it is, what to do and where it comes from.
 func TestEveryRowIsWholeForTheReader(t *testing.T) {
 	for _, r := range all() {
-		if !strings.HasPrefix(r.ID, "authority/") && !strings.HasPrefix(r.ID, "controlplane/") || r.Description == "" || r.Remedy == "" || r.Clause == "" || len(r.On) == 0 {
+		if !strings.HasPrefix(r.ID, "authority/") && !strings.HasPrefix(r.ID, "controlplane/") || r.Description == "" || r.Remedy == "" ||
+			r.Clause == "" || len(r.On) == 0 {
 			t.Errorf("the row %q leaves something out", r.ID)
 		}
 	}

@@ -46,7 +46,8 @@ func TestAccounts(t *testing.T) {
 	got, err = (&facts.Accounts{Reader: admin}).Of(t.Context(), azure, about)
 	must("", got, err) // no such namespace
 
-	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-config", Name: "cloud-provider-config"}, Data: map[string]string{"config": `{"subscriptionId": "s-1"}`}}
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-config", Name: "cloud-provider-config"},
+		Data: map[string]string{"config": `{"subscriptionId": "s-1"}`}}
 	for _, create := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.Namespace}}, o} {
 		if err := admin.Create(t.Context(), create); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,8 @@ type Environment struct {
 
 // Read describes the cluster to a conversion between the namespaces of a pair, all but the platform's infrastructure cluster; provided reports
 // whether a provider's object stands behind the kind. What is missing is no error: it may come yet.
-func (e Environment) Read(ctx context.Context, get environment.Get, pair authority.Pair, provided bool) (env conversion.Env, missing conversion.Missing, err error) {
+func (e Environment) Read(ctx context.Context, get environment.Get, pair authority.Pair, provided bool) (env conversion.Env,
+	missing conversion.Missing, err error) {
 	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI, NodeSync: e.NodeSync}
 	if missing, err = environment.Read(get, provided, &env); err == nil {
 		env.Account, err = e.Accounts.Of(ctx, env.Platform, env.Infrastructure)

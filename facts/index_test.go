@@ -28,7 +28,8 @@ func TestMachinesAreFoundByTheirInstance(t *testing.T) {
 			}
 		}
 	}
-	for _, none := range []client.Object{&unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"providerID": ""}}}} {
+	for _, none := range []client.Object{&unstructured.Unstructured{Object: map[string]any{}},
+		&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"providerID": ""}}}} {
 		if got := instanceOf(none); len(got) > 0 {
 			t.Errorf("%v is indexed as %q", none, got)
 		}

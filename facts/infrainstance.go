@@ -21,7 +21,8 @@ import (
 
 // InfraInstance reads what a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. Only where it need not have the
 // machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at.
-func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, infraMachine *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, infraMachine *unstructured.Unstructured) (*unstructured.Unstructured,
+	error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
 	err := from.Get(ctx, client.ObjectKeyFromObject(infraMachine), o)

@@ -17,7 +17,8 @@ import (
 
 // Applied reports whether a live object already is what would be applied, so that no request is needed. want is sealed.
 func Applied(want, live *unstructured.Unstructured) bool {
-	return live != nil && managed(live) && live.GetAnnotations()[AppliedAnnotation] == want.GetAnnotations()[AppliedAnnotation] && covers(want.Object, live.Object, "")
+	return live != nil && managed(live) && live.GetAnnotations()[AppliedAnnotation] == want.GetAnnotations()[AppliedAnnotation] &&
+		covers(want.Object, live.Object, "")
 }
 
 // covers reports whether everything in want is in live. The API server adds defaults, and others fields that are none of ours.

@@ -121,7 +121,8 @@ func certificateWaits(secret string, service *unstructured.Unstructured, f Facts
 	case secret == "" || there && found.Service == service.GetName() && found.ServiceUID == service.GetUID():
 		return ""
 	case there && found.CertManager != "":
-		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA leaves it alone. Delete that Certificate first. %s", secret, found.CertManager, remedy)
+		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA leaves it alone. Delete that Certificate first. %s",
+			secret, found.CertManager, remedy)
 	case there && found.Service != "" && found.Service != service.GetName():
 		return fmt.Sprintf("Secret %s has the certificate of Service %s. %s", secret, found.Service, remedy)
 	case there && found.Service != "":
@@ -170,7 +171,8 @@ func rolloutWaits(live *unstructured.Unstructured) string {
 		return "its controller has not seen the newest content"
 	}
 	if live.GetKind() == "DaemonSet" {
-		return counted(number(status, "desiredNumberScheduled"), number(status, "updatedNumberScheduled"), number(status, "currentNumberScheduled"), number(status, "numberAvailable"))
+		return counted(number(status, "desiredNumberScheduled"), number(status, "updatedNumberScheduled"), number(status, "currentNumberScheduled"),
+			number(status, "numberAvailable"))
 	}
 	want := int64(1)
 	if _, set := spec["replicas"]; set {

@@ -271,7 +271,8 @@ func TestPlaced(t *testing.T) {
 			Annotations: map[string]string{bundle.PlatformAnnotation: platforms},
 		}}
 	}
-	core, aws, gcp, ibm := of("core", "cluster-api", ""), of("infrastructure", "aws", "AWS"), of("infrastructure", "gcp", "GCP"), of("infrastructure", "ibmcloud", "PowerVS,IBMCloud")
+	core, aws, gcp, ibm := of("core", "cluster-api", ""), of("infrastructure", "aws", "AWS"), of("infrastructure", "gcp", "GCP"),
+		of("infrastructure", "ibmcloud", "PowerVS,IBMCloud")
 	for name, c := range map[string]struct {
 		platform Platform
 		kept     []corev1.ConfigMap
@@ -369,7 +370,8 @@ func TestCheckScopes(t *testing.T) {
 		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "the kind has none"},
 		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve example.com/v1"},
 		"its definition comes along": {[]Object{
-			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"), of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
+			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"),
+			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
 			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: e}, spec: {group: example.com, names: {kind: Thing}}}"),
 		}, ""},
 	} {
@@ -582,7 +584,8 @@ func TestRouted(t *testing.T) {
 			if got == nil {
 				return
 			}
-			if diff := cmp.Diff(map[string]any{"selector": at(live.Object, "spec")["selector"], "ports": at(live.Object, "spec")["ports"]}, at(got.Object, "spec")); diff != "" {
+			if diff := cmp.Diff(map[string]any{"selector": at(live.Object, "spec")["selector"], "ports": at(live.Object, "spec")["ports"]},
+				at(got.Object, "spec")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -641,7 +644,8 @@ func TestCertificateOf(t *testing.T) {
 func TestHeldAndVanishing(t *testing.T) {
 	const hooks = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: %s}"
 	want := object(t, fmt.Sprintf(hooks, "[{name: a, clientConfig: {}}, {name: b, clientConfig: {}}]"))
-	live := object(t, fmt.Sprintf(hooks, "[{name: a, clientConfig: {caBundle: Cg==}}, {name: old1, clientConfig: {caBundle: Cg==}}, {name: old2, clientConfig: {}}]"))
+	live := object(t, fmt.Sprintf(hooks,
+		"[{name: a, clientConfig: {caBundle: Cg==}}, {name: old1, clientConfig: {caBundle: Cg==}}, {name: old2, clientConfig: {}}]"))
 	var held []string
 	for _, hook := range items(Held(want, live).Object, "webhooks") {
 		if len(items(hook, "matchConditions")) > 0 {
@@ -665,7 +669,8 @@ func definition(t *testing.T, conversion, stored string, versions ...string) *un
 		name, marks, _ := strings.Cut(v, ":")
 		list = append(list, fmt.Sprintf("{name: %s, served: %t, storage: %t}", name, strings.Contains(marks, "s"), strings.Contains(marks, "!")))
 	}
-	return object(t, fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {conversion: {strategy: Webhook, webhook: {clientConfig: {service: {name: %s}}}}, versions: [%s]}, status: {storedVersions: [%s]}}",
+	return object(t, fmt.Sprintf(
+		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {conversion: {strategy: Webhook, webhook: {clientConfig: {service: {name: %s}}}}, versions: [%s]}, status: {storedVersions: [%s]}}",
 		conversion, strings.Join(list, ", "), stored))
 }
 
@@ -737,8 +742,10 @@ func TestMoving(t *testing.T) {
 	hook := func(name, policy, service string) string {
 		return fmt.Sprintf("{name: %s, failurePolicy: %s, clientConfig: {service: {name: s, namespace: n%s}}}", name, policy, service)
 	}
-	want := object(t, fmt.Sprintf(hooks, strings.Join([]string{hook("same", "Fail", ""), hook("path", "Fail", ", path: /b"), hook("open", "Ignore", ", path: /b")}, ", ")))
-	live := object(t, fmt.Sprintf(hooks, strings.Join([]string{hook("gone", "Fail", ""), hook("same", "Fail", ", port: 443"), hook("path", "Fail", ", path: /a"), hook("open", "Ignore", ", path: /a")}, ", ")))
+	want := object(t, fmt.Sprintf(hooks,
+		strings.Join([]string{hook("same", "Fail", ""), hook("path", "Fail", ", path: /b"), hook("open", "Ignore", ", path: /b")}, ", ")))
+	live := object(t, fmt.Sprintf(hooks, strings.Join([]string{hook("gone", "Fail", ""), hook("same", "Fail", ", port: 443"), hook("path", "Fail", ", path: /a"),
+		hook("open", "Ignore", ", path: /a")}, ", ")))
 	if diff := cmp.Diff([]int{2}, Moving(want, live)); diff != "" {
 		t.Error("one that fails closed, and has another path:", diff)
 	}
@@ -783,7 +790,8 @@ func TestLost(t *testing.T) {
 
 func TestRewrites(t *testing.T) {
 	live := func(uid string, generation int) *unstructured.Unstructured {
-		return object(t, fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, uid: %s, generation: %d}}", uid, generation))
+		return object(t, fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, uid: %s, generation: %d}}",
+			uid, generation))
 	}
 	r, err := ParseRewrites(Rewrites(nil).With(live("u", 2), "here").Text())
 	if err != nil {

@@ -67,7 +67,8 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	}
 	for i := range kept {
 		if of, err := providerOf(&kept[i]); err == nil && !forPlatform(&kept[i], platform.Name) {
-			return &Unplaced{fmt.Sprintf("Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, or remove the provider %[2]s",
+			return &Unplaced{fmt.Sprintf(
+				"Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, or remove the provider %[2]s",
 				platform.Name, of.Label(), strings.Join(of.Platforms, ", "))}
 		}
 	}
@@ -108,7 +109,8 @@ func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
 	case slices.Contains(supported, name), slices.Contains(enabled, string(name)):
 		return Platform{Name: string(name)}
 	case slices.Contains(Optional, name):
-		return Platform{Unsupported: fmt.Sprintf("Cluster API is off by default on platform %s: start the installer with --enable-platform=%s to install it", name, name)}
+		return Platform{Unsupported: fmt.Sprintf("Cluster API is off by default on platform %s: start the installer with --enable-platform=%s to install it",
+			name, name)}
 	}
 	return Platform{Unsupported: fmt.Sprintf("Cluster API is not yet implemented on this platform: %s", name)}
 }

@@ -116,7 +116,8 @@ func (p Pass) problems(now time.Time) (all []string, final bool) {
 		}
 	}
 	if len(p.Missing) > 0 {
-		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing: the content that was installed last stays applied. Apply the release's ConfigMaps again", strings.Join(p.Missing, ", ")))
+		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing: the content that was installed last stays applied. Apply the release's ConfigMaps again",
+			strings.Join(p.Missing, ", ")))
 		final = true
 	}
 	return all, final
@@ -149,7 +150,8 @@ func (m Memory) Remember(p Pass, now time.Time) Memory {
 
 // degraded decides. What is shown stays until a whole pass succeeds.
 func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
-	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" && now.Sub(p.WaitsSince) > StageDeadline
+	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" &&
+		now.Sub(p.WaitsSince) > StageDeadline
 	switch {
 	case overdue, m.Finals >= FinalPasses, m.Lasts(now):
 		return true
@@ -339,7 +341,8 @@ func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersi
 }
 
 // Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only.
-func Merge(now []configv1.ClusterOperatorStatusCondition, want []metav1.Condition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition, changed bool) {
+func Merge(now []configv1.ClusterOperatorStatusCondition, want []metav1.Condition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition,
+	changed bool) {
 	merged = slices.Clone(now)
 	for _, w := range want {
 		c := configv1.ClusterOperatorStatusCondition{

@@ -94,12 +94,14 @@ func TestConditions(t *testing.T) {
 		"nothing to install":      {Pass{Platform: on}, "False", "False", "False", "True"},
 		"nothing could be read":   {Pass{Platform: on, Unread: true, Err: errors.New("x")}, "", "", "False", ""},
 		"core, and the release is broken": {Pass{
-			Platform: on, Err: &Final{errors.New("x")}, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}},
+			Platform: on, Err: &Final{errors.New("x")}, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}),
+			Outcomes: []Outcome{{Wanted: next, Installed: next}},
 		}, "False", "False", "False", "True"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, want := range map[configv1.ClusterStatusConditionType]string{
-				configv1.OperatorAvailable: c.available, configv1.OperatorProgressing: c.progressing, configv1.OperatorDegraded: c.degraded, configv1.OperatorUpgradeable: c.upgradeable,
+				configv1.OperatorAvailable: c.available, configv1.OperatorProgressing: c.progressing, configv1.OperatorDegraded: c.degraded,
+				configv1.OperatorUpgradeable: c.upgradeable,
 			} {
 				if got := statusOf(c.pass, Memory{}, false, noon, kind); got != want {
 					t.Errorf("%s is %s, want %s", kind, got, want)

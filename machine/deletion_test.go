@@ -72,7 +72,8 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestControlPlane(t *testing.T) {
-	for label, want := range map[string]bool{"node-role.kubernetes.io/master": true, "node-role.kubernetes.io/control-plane": true, "node-role.kubernetes.io/worker": false} {
+	for label, want := range map[string]bool{"node-role.kubernetes.io/master": true, "node-role.kubernetes.io/control-plane": true,
+		"node-role.kubernetes.io/worker": false} {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: ""}}}
 		if got := machine.ControlPlane(n); got != want {
 			t.Errorf("%s: %t, want %t", label, got, want)

@@ -106,16 +106,19 @@ func TestKeep(t *testing.T) {
 		return machinev1beta1.Condition{Type: machinev1beta1.ConditionType(kind), Status: corev1.ConditionStatus(status)}
 	}
 	m := machineThat(held, inPhase("Provisioning"))
-	m.Status.Conditions = []machinev1beta1.Condition{at("Paused", "False"), at("Synchronized", "True"), at("Theirs", "False"), at("Dropped", "True"), at("InstanceExists", "True")}
+	m.Status.Conditions = []machinev1beta1.Condition{at("Paused", "False"), at("Synchronized", "True"), at("Theirs", "False"), at("Dropped", "True"),
+		at("InstanceExists", "True")}
 	theirs := m.DeepCopy()
 	theirs.Labels, theirs.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
 	theirs.Spec.ProviderID, theirs.Status.Addresses = new("a://1"), []corev1.NodeAddress{{Address: "x"}}
 	theirs.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte("{}")}
-	theirs.Status.Conditions = []machinev1beta1.Condition{at("New", "True"), at("Theirs", "True"), at("Paused", "True"), at("Synchronized", "False"), at("Drained", "True")}
+	theirs.Status.Conditions = []machinev1beta1.Condition{at("New", "True"), at("Theirs", "True"), at("Paused", "True"),
+		at("Synchronized", "False"), at("Drained", "True")}
 	want := m.DeepCopy()
 	want.Labels, want.Annotations, want.Spec.ProviderID = theirs.Labels, theirs.Annotations, theirs.Spec.ProviderID
 	want.Status.Addresses, want.Status.ProviderStatus = theirs.Status.Addresses, theirs.Status.ProviderStatus
-	want.Status.Conditions = []machinev1beta1.Condition{at("Paused", "False"), at("Synchronized", "True"), at("Theirs", "True"), at("InstanceExists", "True"), at("New", "True")}
+	want.Status.Conditions = []machinev1beta1.Condition{at("Paused", "False"), at("Synchronized", "True"), at("Theirs", "True"),
+		at("InstanceExists", "True"), at("New", "True")}
 
 	// Beyond what it may.
 	theirs.Name, theirs.Finalizers, theirs.OwnerReferences = "two", nil, []metav1.OwnerReference{{Name: "x"}}

@@ -23,7 +23,8 @@ const Installer = installation.Manager
 // A provider with another group needs a role of its own for the installer.
 var ProviderGroups = []string{
 	"addons.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io", "cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io",
-	"infrastructure.cluster.x-k8s.io", "ipam.cluster.x-k8s.io", "ipam.metal3.io", "metal3.io", "runtime.cluster.x-k8s.io", "vmware.infrastructure.cluster.x-k8s.io",
+	"infrastructure.cluster.x-k8s.io", "ipam.cluster.x-k8s.io", "ipam.metal3.io", "metal3.io", "runtime.cluster.x-k8s.io",
+	"vmware.infrastructure.cluster.x-k8s.io",
 }
 
 // own is what the installer does with a kind that it applies.

@@ -349,7 +349,8 @@ func TestTheRolesForPeople(t *testing.T) {
 				t.Errorf("a viewer writes: %v", r)
 			case slices.Contains(r.Resources, "secrets") || slices.Contains(r.Verbs, "*"):
 				t.Errorf("%s: %v", name, r)
-			case slices.Contains(r.Verbs, "delete") && (i < 2 || len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, func(n string) bool { return !strings.HasPrefix(n, Name) })):
+			case slices.Contains(r.Verbs, "delete") &&
+				(i < 2 || len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, func(n string) bool { return !strings.HasPrefix(n, Name) })):
 				t.Errorf("%s deletes what is not Poundlock's: %v", name, r)
 			}
 		}
@@ -583,7 +584,8 @@ func TestTheControlPlaneComponent(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := memory.WriteFile("/overlays/mine/kustomization.yaml", []byte("resources: [../"+overlay+"]\ncomponents: [../../components/control-plane]\n")); err != nil {
+		if err := memory.WriteFile("/overlays/mine/kustomization.yaml",
+			[]byte("resources: [../"+overlay+"]\ncomponents: [../../components/control-plane]\n")); err != nil {
 			t.Fatal(err)
 		}
 		made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/overlays/mine")

@@ -34,7 +34,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	if s.IsMirror(o) {
 		return s.unnamed(o)
 	}
-	free := "delete it, and with it what it runs" + s.afterUnpausing() + ", or leave both as they are: each API then acts on its own object, and this one cannot migrate"
+	free := "delete it, and with it what it runs" + s.afterUnpausing() +
+		", or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	begun := s.Kind.Name != "Machine" || slices.Contains(s.MachineAPI.GetFinalizers(), s.Kind.MachineAPIFinalizer)
 	if !begun {
 		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs" + s.afterUnpausing()
@@ -80,7 +81,8 @@ func (s steps) afterUnpausing() string {
 		}
 		if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; paused {
 			kind, _, _ := strings.Cut(pairs.Describe(o), " ")
-			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(), authority.PausedAnnotation))
+			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(),
+				authority.PausedAnnotation))
 		}
 	}
 	if len(commands) == 0 {
@@ -92,8 +94,10 @@ func (s steps) afterUnpausing() string {
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
-	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
+	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||
+		s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", pairs.Describe(mirror), id)
+	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine",
+		pairs.Describe(mirror), id)
 }

@@ -60,7 +60,8 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 			if c.begun {
 				s.MachineAPI.SetFinalizers([]string{authority.MachineAPIMachineFinalizer})
 			}
-			if got := (steps{State: s}).inTheWay(); !strings.Contains(got, c.want) || !strings.Contains(got, c.ends) || (c.ends == "") == strings.Contains(got, "kubectl") {
+			if got := (steps{State: s}).inTheWay(); !strings.Contains(got, c.want) || !strings.Contains(got, c.ends) ||
+				(c.ends == "") == strings.Contains(got, "kubectl") {
 				t.Errorf("%q has not the words %q, and the commands %q", got, c.want, c.ends)
 			}
 		})

@@ -273,7 +273,8 @@ func (s steps) claimInfra() *pairs.Write {
 // reattach takes back the mark of a detached object that has a parent again.
 func (s steps) reattach() *pairs.Write {
 	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
-	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
+	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present ||
+		owner.UID != set.GetUID() {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Reason: "Attached", Note: pairs.Describe(s.MachineAPI) + " has a MachineSet again",

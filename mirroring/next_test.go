@@ -32,7 +32,8 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: pairs.ReasonSurroundings, Missing: "the AWSCluster is gone",
-			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), Core: mirroringtest.Object(t, c.core),
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+
+				`}}`), Core: mirroringtest.Object(t, c.core),
 			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
 		w := Next(s, time.Unix(0, 0))
 		if w == nil || c.authority == "MachineAPI" && w.Reason != c.want || c.authority != "MachineAPI" && w.Reason == "Released" {
@@ -44,10 +45,13 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 // TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
 func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 	machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
-	machine.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
-	machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
+	machine.MachineAPI = mirroringtest.Object(t,
+		`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
+	machine.Core = mirroringtest.Object(t,
+		`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
 	set := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
-	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
+	set.MachineAPI = mirroringtest.Object(t,
+		`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
 	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
 	for _, s := range []*pairs.State{machine, set} {
 		c, last := stepsOf(s, time.Now()), ""
@@ -64,7 +68,8 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 		}
 	}
 	status := pairs.Below(machine.MachineAPI.Object, "status")
-	if pairs.Below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || pairs.Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
+	if pairs.Below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil ||
+		pairs.Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
 		t.Errorf("the Machine's mirror is %v", machine.MachineAPI.Object)
 	}
 	if n, _ := pairs.Replicas(set.MachineAPI); n != 5 || !jsonnumbers.Equal(pairs.Below(set.MachineAPI.Object, "status")["replicas"], int64(4)) {
@@ -95,7 +100,8 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
 		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
 	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), Infra: mirroringtest.Machine(t, c.infra)}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`),
+			Infra: mirroringtest.Machine(t, c.infra)}
 		before := len(pairs.OwnersWithout(s.Infra, s.Core))
 		w := steps{State: s}.claimInfra()
 		if (w != nil) != c.claimed {

@@ -26,7 +26,8 @@ type ownerCase struct {
 func (c ownerCase) state(t *testing.T) *pairs.State {
 	t.Helper()
 	owner := func(side authority.API, uid string) string {
-		return fmt.Sprintf(`, ownerReferences: [{apiVersion: %s, kind: MachineSet, name: s, uid: %s, controller: true, blockOwnerDeletion: true}]`, groupVersion[side], uid)
+		return fmt.Sprintf(`, ownerReferences: [{apiVersion: %s, kind: MachineSet, name: s, uid: %s, controller: true, blockOwnerDeletion: true}]`,
+			groupVersion[side], uid)
 	}
 	side := c.machine
 	if c.m == "" {
@@ -66,7 +67,8 @@ var groupVersion = map[authority.API]string{authority.MachineAPI: "machine.opens
 func TestRestoreOwner(t *testing.T) {
 	const going, paused = `, deletionTimestamp: "2026-11-21T17:00:00Z"`, `, cluster.x-k8s.io/paused: ""`
 	ref := func(kind, name, uid string) string {
-		return fmt.Sprintf(`, labels: {set: s}, ownerReferences: [{apiVersion: %s, kind: %s, name: %s, uid: %s, controller: true}]`, groupVersion[authority.ClusterAPI], kind, name, uid)
+		return fmt.Sprintf(`, labels: {set: s}, ownerReferences: [{apiVersion: %s, kind: %s, name: %s, uid: %s, controller: true}]`,
+			groupVersion[authority.ClusterAPI], kind, name, uid)
 	}
 	there := ownerCase{machine: authority.ClusterAPI, set: authority.MachineAPI, paused: paused}
 	here := ownerCase{machine: authority.MachineAPI, set: authority.ClusterAPI}

@@ -26,13 +26,14 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 		{"in mid-move back", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"it is new, and its first twin is made", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
 		{"a new set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
-		{"Machine API is authoritative: the mirror is made again", "Machine", `{authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI, synchronizedGeneration: 2}`, ""},
+		{"Machine API is authoritative: the mirror is recreated", "Machine", `{authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI, synchronizedGeneration: 2}`, ""},
 	} {
 		spec := value
 		if c.kind == "MachineSet" {
 			spec = `replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {` + value + `}}`
 		}
-		s := &pairs.State{Kind: mirroringtest.Kind(t, c.kind), Name: "m", Pair: authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"},
+		s := &pairs.State{Kind: mirroringtest.Kind(t, c.kind), Name: "m",
+			Pair: authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"},
 			Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
 				Infrastructure: mirroringtest.Machine(t, `{status: {infrastructureName: c, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`).Object,
 				InfraCluster:   mirroringtest.Machine(t, `{spec: {region: us-east-1}}`).Object},

@@ -35,7 +35,8 @@ func TestAVerdictDoesNotOutliveAMove(t *testing.T) {
 		{"a stranger's", "MachineAPI", `cluster.x-k8s.io/paused: "true"`, false},
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"} // no Env: it does not convert
-		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.api+`}}`)
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+
+			c.api+`}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.annotations+`}}, status: {conditions: [{type: Paused, status: "True"}, `+judged+`],
 			deprecated: {v1beta1: {conditions: [{type: Ready, status: "True"}, `+judged+`]}}}}`)
 		for range 3 {
@@ -58,5 +59,6 @@ func TestAVerdictDoesNotOutliveAMove(t *testing.T) {
 
 // isUnhealthyAndOwnerRemediated is what Cluster API's MachineSet asks (util/collections of its module): no pause keeps it from the deletion.
 func isUnhealthyAndOwnerRemediated(conditions []metav1.Condition) bool {
-	return meta.IsStatusConditionFalse(conditions, clusterv1.MachineHealthCheckSucceededCondition) && meta.IsStatusConditionFalse(conditions, clusterv1.MachineOwnerRemediatedCondition)
+	return meta.IsStatusConditionFalse(conditions, clusterv1.MachineHealthCheckSucceededCondition) &&
+		meta.IsStatusConditionFalse(conditions, clusterv1.MachineOwnerRemediatedCondition)
 }

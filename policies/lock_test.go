@@ -116,7 +116,8 @@ func TestExactDifferences(t *testing.T) {
 // TestMostDifferences: what is not named is counted.
 func TestMostDifferences(t *testing.T) {
 	for most, want := range map[int][2]int{0: {3, 0}, 1: {1, 2}, 2: {2, 1}, 3: {3, 0}, 4: {3, 0}} {
-		named, more, err := policies.Comparison{Most: most}.Differences(field.NewPath("spec"), json.RawMessage(`{"a":1,"b":[1,2]}`), json.RawMessage(`{"a":2,"b":[3,4]}`))
+		named, more, err := policies.Comparison{Most: most}.Differences(field.NewPath("spec"), json.RawMessage(`{"a":1,"b":[1,2]}`),
+			json.RawMessage(`{"a":2,"b":[3,4]}`))
 		if err != nil || len(named) != want[0] || more != want[1] || named[0].Path.String() != "spec.a" {
 			t.Errorf("at most %d: %d named, %d more, %v; want %v, from the first on", most, len(named), more, err, want)
 		}

@@ -143,11 +143,13 @@ func TestParseObject(t *testing.T) {
 
 // TestObjectSaysWhatItIs reads what rules ask of an object, of one that is not there too.
 func TestObjectSaysWhatItIs(t *testing.T) {
-	o, err := policies.ParseObject([]byte(`{"kind":"Machine","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"],"annotations":{"a":""}},"spec":{"x":1}}`))
+	o, err := policies.ParseObject(
+		[]byte(`{"kind":"Machine","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"],"annotations":{"a":""}},"spec":{"x":1}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Kind != "Machine" || !o.Deleting() || !o.HasFinalizer("f") || o.HasFinalizer("g") || !o.HasAnnotation("a") || o.HasAnnotation("b") || string(o.Spec) != `{"x":1}` {
+	if o.Kind != "Machine" || !o.Deleting() || !o.HasFinalizer("f") || o.HasFinalizer("g") || !o.HasAnnotation("a") || o.HasAnnotation("b") ||
+		string(o.Spec) != `{"x":1}` {
 		t.Errorf("read as %+v", o)
 	}
 	var none *policies.Object

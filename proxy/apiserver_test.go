@@ -83,7 +83,8 @@ func TestMain(m *testing.M) {
 			crds = append(crds, crd, private) // the platform's, and ours
 		}
 	}
-	options := embedded.Options{CRDs: crds, ControllerManager: true, ControllerManagerArgs: []string{"--controllers=garbage-collector-controller,namespace-controller"}}
+	options := embedded.Options{CRDs: crds, ControllerManager: true,
+		ControllerManagerArgs: []string{"--controllers=garbage-collector-controller,namespace-controller"}}
 	os.Exit(embedded.Main(m, options, func(p *embedded.Plane) error {
 		plane = p
 		return nil
@@ -265,7 +266,8 @@ func TestWhatIsStored(t *testing.T) {
 	applied.SetLabels(map[string]string{"applied": "1", "cluster.x-k8s.io/cluster-name": "a"})
 	one(ours.Apply(t.Context(), "a", applied, metav1.ApplyOptions{FieldManager: "json", Force: true}))
 	check("applied as JSON")
-	if _, err := ours.Patch(t.Context(), "a", types.JSONPatchType, []byte(`[{"op":"test","path":"/apiVersion","value":"x"}]`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+	if _, err := ours.Patch(t.Context(), "a", types.JSONPatchType, []byte(`[{"op":"test","path":"/apiVersion","value":"x"}]`),
+		metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
 		t.Error("a test that fails:", err)
 	}
 
@@ -294,7 +296,8 @@ func TestAWatch(t *testing.T) {
 	one := must[*unstructured.Unstructured](t)
 	one(client.Create(t.Context(), machine("a", "c"), metav1.CreateOptions{}))
 	initial := true
-	w, err := client.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true})
+	w, err := client.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,10 +380,13 @@ func TestOwners(t *testing.T) {
 	reference := func(o *unstructured.Unstructured) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}}
 	}
-	secret(secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ours", OwnerReferences: reference(owner)}, Type: "cluster.x-k8s.io/secret"}, metav1.CreateOptions{}))
-	secret(direct.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "theirs", OwnerReferences: reference(platforms)}}, metav1.CreateOptions{}))
+	secret(secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ours", OwnerReferences: reference(owner)},
+		Type: "cluster.x-k8s.io/secret"}, metav1.CreateOptions{}))
+	secret(direct.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "theirs", OwnerReferences: reference(platforms)}},
+		metav1.CreateOptions{}))
 
-	if o := secret(direct.Get(t.Context(), "ours", metav1.GetOptions{})); o.OwnerReferences[0].APIVersion != translation.Private+"/v1beta2" || o.Type != "cluster.x-k8s.io/secret" {
+	if o := secret(direct.Get(t.Context(), "ours", metav1.GetOptions{})); o.OwnerReferences[0].APIVersion != translation.Private+"/v1beta2" ||
+		o.Type != "cluster.x-k8s.io/secret" {
 		t.Errorf("stored: %+v", o)
 	}
 	if o := secret(secrets.Get(t.Context(), "ours", metav1.GetOptions{})); o.OwnerReferences[0].APIVersion != translation.Standard+"/v1beta2" {
@@ -392,7 +398,8 @@ func TestOwners(t *testing.T) {
 	}
 	o.Labels = map[string]string{"changed": "yes"}
 	secret(secrets.Update(t.Context(), o, metav1.UpdateOptions{}))
-	if o := secret(direct.Get(t.Context(), "theirs", metav1.GetOptions{})); o.OwnerReferences[0].APIVersion != translation.Standard+"/v1beta2" || o.Labels["changed"] != "yes" {
+	if o := secret(direct.Get(t.Context(), "theirs", metav1.GetOptions{})); o.OwnerReferences[0].APIVersion != translation.Standard+"/v1beta2" ||
+		o.Labels["changed"] != "yes" {
 		t.Errorf("written back: %+v", o)
 	}
 	if err := ours.Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
@@ -427,11 +434,13 @@ func TestDefinitions(t *testing.T) {
 			return list.Items[0].Spec.Group, list.Items[0].UID, err
 		},
 		"metadata": func() (string, types.UID, error) {
-			o, err := metadata.NewForConfigOrDie(config).Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(t.Context(), name, metav1.GetOptions{})
+			o, err := metadata.NewForConfigOrDie(config).Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(t.Context(),
+				name, metav1.GetOptions{})
 			return translation.Standard, o.UID, err
 		},
 		"patched": func() (string, types.UID, error) {
-			crd, err := client.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"name":"`+name+`","labels":{"patched":"yes"}},"spec":{"group":"cluster.x-k8s.io"}}`), metav1.PatchOptions{})
+			crd, err := client.Patch(t.Context(), name, types.MergePatchType,
+				[]byte(`{"metadata":{"name":"`+name+`","labels":{"patched":"yes"}},"spec":{"group":"cluster.x-k8s.io"}}`), metav1.PatchOptions{})
 			return crd.Spec.Group, crd.UID, err
 		},
 	} {
@@ -516,7 +525,8 @@ func TestDiscovery(t *testing.T) {
 				return fmt.Errorf("an old hash leads to %q: %s", led, answer.Status)
 			}
 			text, err := document.Schema("application/json")
-			if err == nil && (!bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) || !bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`))) {
+			if err == nil && (!bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) ||
+				!bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`))) {
 				err = fmt.Errorf("no Machine in %.400s", text)
 			}
 			return err
@@ -566,7 +576,8 @@ func TestKubectl(t *testing.T) {
 	}
 	run := func(kubeconfig, in string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--namespace=" + ns, "--kubeconfig=" + kubeconfig, "--cache-dir=" + home + "/" + filepath.Base(filepath.Dir(kubeconfig))}, args...)...)
+		cmd := exec.CommandContext(t.Context(), plane.Kubectl(),
+			append([]string{"--namespace=" + ns, "--kubeconfig=" + kubeconfig, "--cache-dir=" + home + "/" + filepath.Base(filepath.Dir(kubeconfig))}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME="+home)
 		cmd.Stdin = strings.NewReader(in)
 		out, err := cmd.CombinedOutput()
@@ -655,7 +666,8 @@ func TestClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(config))
-	scales, err := scale.NewForConfig(config, restmapper.NewDeferredDiscoveryRESTMapper(d), dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	scales, err := scale.NewForConfig(config, restmapper.NewDeferredDiscoveryRESTMapper(d), dynamic.LegacyAPIPathResolverFunc,
+		scale.NewDiscoveryScaleKindResolver(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -714,7 +726,8 @@ func TestTheSameAnswers(t *testing.T) {
 	sets := strings.TrimSuffix(path, "machines") + "machinesets"
 	set := machineSet("s", "c")
 	codes := map[string]int{}
-	unstable := regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|deletionTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"|1 \([0-9]+\)`)
+	unstable := regexp.MustCompile(
+		`"(uid|resourceVersion|creationTimestamp|deletionTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"|1 \([0-9]+\)`)
 	for _, step := range []struct{ method, path, media, body, accept, user string }{
 		{"GET", path, "", "", "", ""},
 		{"POST", path, "application/json", text(machine("m", "c")), "", ""},

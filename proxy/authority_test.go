@@ -33,7 +33,8 @@ func selfSigned(t *testing.T, serial int64) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"api"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"api"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	leaf, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,8 @@ func TestTheAuthorityIsReadAgain(t *testing.T) {
 			ErrorLog:  log.New(io.Discard, "", 0),
 		}
 		go func() { _ = server.ServeTLS(connections, "", "") }()
-		p, err := New(Options{Log: slog.New(slog.DiscardHandler), Upstream: &rest.Config{Host: "https://api", TLSClientConfig: rest.TLSClientConfig{CAFile: file}, Dial: connections.dial}})
+		p, err := New(Options{Log: slog.New(slog.DiscardHandler), Upstream: &rest.Config{Host: "https://api", TLSClientConfig: rest.TLSClientConfig{CAFile: file},
+			Dial: connections.dial}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,9 +28,11 @@ import (
 
 // object is one of 5 KB. Nobody reads about half of it.
 var object = `{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","kind":"Machine","metadata":{"managedFields":[{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","fieldsV1":{` +
-	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`, 30) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"cluster.hypershift.openshift.io/v1beta2",` +
+	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`,
+		30) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"cluster.hypershift.openshift.io/v1beta2",` +
 	`"kind":"MachineSet","name":"s"}]},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.hypershift.openshift.io","kind":"AWSMachine","name":"m"}},"status":{"conditions":[` +
-	strings.Repeat(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":"NodeHealthy","status":"True","type":"NodeHealthy"},`, 18) + `{}]}}`
+	strings.Repeat(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":"NodeHealthy","status":"True","type":"NodeHealthy"},`,
+		18) + `{}]}}`
 
 // list is written as an API server does, in pieces.
 func list(w io.Writer, items int) {
@@ -59,7 +61,8 @@ func servers(tb testing.TB) (direct *http.Client, addresses map[string]string) {
 	upstream.EnableHTTP2 = true
 	upstream.StartTLS()
 	tb.Cleanup(upstream.Close)
-	config := &rest.Config{Host: upstream.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})}}
+	config := &rest.Config{Host: upstream.URL,
+		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})}}
 	p, err := New(Options{Upstream: config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
@@ -70,7 +73,8 @@ func servers(tb testing.TB) (direct *http.Client, addresses map[string]string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	passing := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }, Transport: p.multiple, FlushInterval: -1, BufferPool: &buffers{}})
+	passing := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }, Transport: p.multiple,
+		FlushInterval: -1, BufferPool: &buffers{}})
 	tb.Cleanup(passing.Close)
 	return upstream.Client(), map[string]string{"direct": upstream.URL, "passing": passing.URL, "translating": translating.URL}
 }

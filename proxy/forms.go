@@ -66,7 +66,8 @@ func (p *Proxy) whole(r *http.Response, translated *translation.Reader, f *form)
 		return fmt.Errorf("%w: %w", errAnswer, err)
 	}
 	if len(document) > f.largest {
-		return &refusal{http.StatusNotAcceptable, fmt.Sprintf("an answer of more than %d bytes is not made into %s: ask for application/json, or for fewer objects with limit", f.largest, f.media)}
+		return &refusal{http.StatusNotAcceptable,
+			fmt.Sprintf("an answer of more than %d bytes is not made into %s: ask for application/json, or for fewer objects with limit", f.largest, f.media)}
 	}
 	content, err := f.of(document)
 	if err != nil {

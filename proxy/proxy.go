@@ -181,7 +181,8 @@ func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
 	case e.upgrade != "" && e.Subresource == "" && !e.Opaque:
 		return &refusal{http.StatusNotAcceptable, "a watch by WebSocket cannot be translated: watch by plain HTTP"}
 	case e.Document == translation.Definitions && e.Name == "" && r.Method == http.MethodDelete:
-		return &refusal{http.StatusForbidden, "deleting a collection of CustomResourceDefinitions would delete the platform's too, which are hidden here: delete them by name"}
+		return &refusal{http.StatusForbidden,
+			"deleting a collection of CustomResourceDefinitions would delete the platform's too, which are hidden here: delete them by name"}
 	}
 	return nil
 }

@@ -117,7 +117,8 @@ func TestWhatReachesTheAPIServer(t *testing.T) {
 		{"JSON", "POST", machinesPath + "?fieldManager=cluster.x-k8s.io&labelSelector=cluster.x-k8s.io%2Fa%3Db", readObject, []string{"Content-Type", "application/json"},
 			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines?fieldManager=cluster.x-k8s.io&labelSelector=cluster.x-k8s.io%2Fa%3Db", storedObject},
 		{"JSON of some length", "PUT", machinesPath + "/m", `{"a":"` + strings.Repeat("x", small) + `","apiVersion":"cluster.x-k8s.io/v1"}`, []string{"Content-Type", "application/json"},
-			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m", `{"a":"` + strings.Repeat("x", small) + `","apiVersion":"cluster.hypershift.openshift.io/v1"}`},
+			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m",
+			`{"a":"` + strings.Repeat("x", small) + `","apiVersion":"cluster.hypershift.openshift.io/v1"}`},
 		{"YAML", "POST", machinesPath, "apiVersion: cluster.x-k8s.io/v1beta2\n", []string{"Content-Type", "application/yaml"}, "", storedObject},
 		{"YAML like JSON", "PATCH", machinesPath + "/m", "{apiVersion: cluster.x-k8s.io/v1beta2}", []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
 		{"an apply in JSON", "PATCH", machinesPath + "/m", readObject, []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
@@ -135,14 +136,16 @@ func TestWhatReachesTheAPIServer(t *testing.T) {
 		{"an opaque endpoint", "POST", "/api/v1/namespaces/n/services/s/proxy/x", "cluster.x-k8s.io", []string{"Content-Type", "application/json"}, "", "cluster.x-k8s.io"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			_, answer, err := ask(t, c.method, url+c.path, c.body, append(c.header, "Authorization", "Bearer another", "X-Remote-User", "root", "Accept", "application/vnd.kubernetes.protobuf;as=Table,application/json;as=Table, */*", "Accept-Encoding", "gzip")...)
+			_, answer, err := ask(t, c.method, url+c.path, c.body, append(c.header, "Authorization", "Bearer another", "X-Remote-User", "root", "Accept",
+				"application/vnd.kubernetes.protobuf;as=Table,application/json;as=Table, */*", "Accept-Encoding", "gzip")...)
 			if err != nil || answer == "" {
 				t.Fatal(answer, err)
 			}
 			if string(body) != c.wantBody || c.wantURI != "" && got.RequestURI != c.wantURI {
 				t.Errorf("%s %.200s", got.RequestURI, body)
 			}
-			if got.Header.Get("Authorization") != "Bearer the-pods" || got.Header.Get("X-Remote-User") != "" || got.Header.Get("X-Forwarded-For") != "" || got.Header.Get("Accept-Encoding") != "" {
+			if got.Header.Get("Authorization") != "Bearer the-pods" || got.Header.Get("X-Remote-User") != "" || got.Header.Get("X-Forwarded-For") != "" ||
+				got.Header.Get("Accept-Encoding") != "" {
 				t.Errorf("%v", got.Header)
 			}
 			if accept := got.Header.Get("Accept"); !translation.EndpointOf(got.URL.Path).Opaque && accept != "application/json;as=Table,*/*" {
@@ -218,7 +221,8 @@ func TestAnOfferThatNobodyTakesUp(t *testing.T) {
 		}
 		respond("application/json", storedObject)(w, r)
 	})
-	for _, c := range [][]string{{machinesPath, "h2c"}, {machinesPath, "websocket"}, {machinesPath + "?watch=true", "h2c"}, {machinesPath + "/m/status", "h2c"}, {"/apis", "TLS/1.2"}} {
+	for _, c := range [][]string{{machinesPath, "h2c"}, {machinesPath, "websocket"}, {machinesPath + "?watch=true", "h2c"},
+		{machinesPath + "/m/status", "h2c"}, {"/apis", "TLS/1.2"}} {
 		if answer, body, err := ask(t, "GET", url+c[0], "", "Connection", "Upgrade", "Upgrade", c[1]); err != nil || answer.StatusCode != 200 {
 			t.Errorf("%v: %+v %q %v", c, answer, body, err)
 		}
@@ -253,7 +257,8 @@ func TestWhatIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			var status metav1.Status
-			if err := json.Unmarshal([]byte(body), &status); err != nil || answer.StatusCode != c.code || status.Code != int32(c.code) || status.Kind != "Status" || status.Message == "" || status.Reason == "" {
+			if err := json.Unmarshal([]byte(body), &status); err != nil || answer.StatusCode != c.code || status.Code != int32(c.code) || status.Kind != "Status" ||
+				status.Message == "" || status.Reason == "" {
 				t.Errorf("%d %s %v", answer.StatusCode, body, err)
 			}
 			if reached {
@@ -343,7 +348,8 @@ func TestWhatIsAnswered(t *testing.T) {
 		{"an error", machinesPath, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(404)
-			_, _ = io.WriteString(w, `{"kind":"Status","message":"machines.cluster.hypershift.openshift.io \"m\" not found","details":{"group":"cluster.hypershift.openshift.io"}}`)
+			_, _ = io.WriteString(w,
+				`{"kind":"Status","message":"machines.cluster.hypershift.openshift.io \"m\" not found","details":{"group":"cluster.hypershift.openshift.io"}}`)
 		}, 404, `{"kind":"Status","message":"machines.cluster.x-k8s.io \"m\" not found","details":{"group":"cluster.x-k8s.io"}}`, false},
 		{"an error in plain text", machinesPath, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, `Internal Server Error: "/apis/cluster.hypershift.openshift.io/v1beta2/watch": a reason`, 500)
@@ -354,7 +360,8 @@ func TestWhatIsAnswered(t *testing.T) {
 		{"OpenAPI, forbidden", "/openapi/v3/apis/cluster.x-k8s.io/v1beta2", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(403)
-			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","message":"forbidden: User \"u\" cannot get path \"/openapi/v3/apis/cluster.hypershift.openshift.io/v1beta2\""}`)
+			_, _ = io.WriteString(w,
+				`{"kind":"Status","apiVersion":"v1","message":"forbidden: User \"u\" cannot get path \"/openapi/v3/apis/cluster.hypershift.openshift.io/v1beta2\""}`)
 		}, 403, `{"kind":"Status","apiVersion":"v1","message":"forbidden: User \"u\" cannot get path \"/openapi/v3/apis/cluster.x-k8s.io/v1beta2\""}`, false},
 		{"discovery, which nobody can watch", "/apis?watch=true", respond("application/json", `{"groups":[{"name":"cluster.hypershift.openshift.io"},{"name":"cluster.x-k8s.io"}]}`), 200, `{"groups":[{"name":"cluster.x-k8s.io"}]}`, false},
 		{"the root, which nobody can watch", "/?watch=true", respond("application/json", `{"paths":["/apis/cluster.hypershift.openshift.io","/apis/cluster.x-k8s.io"]}`), 200, `{"paths":["/apis/cluster.x-k8s.io"]}`, false},
@@ -518,7 +525,8 @@ func TestAnAPIServerThatSendsConnectionsAway(t *testing.T) {
 	for range 10 {
 		clients.Go(func() {
 			for range 20 {
-				if answer, body, err := ask(t, "POST", url+machinesPath, readObject, "Content-Type", "application/json"); err != nil || answer.StatusCode != 200 || body != readObject {
+				if answer, body, err := ask(t, "POST", url+machinesPath, readObject, "Content-Type", "application/json"); err != nil ||
+					answer.StatusCode != 200 || body != readObject {
 					t.Errorf("%+v %q %v", answer, body, err)
 				}
 			}

@@ -180,7 +180,8 @@ type refusal struct {
 func (r *refusal) Error() string { return r.message }
 
 var reasons = map[int]metav1.StatusReason{
-	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotAcceptable: metav1.StatusReasonNotAcceptable,
+	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusForbidden: metav1.StatusReasonForbidden,
+	http.StatusNotAcceptable:        metav1.StatusReasonNotAcceptable,
 	http.StatusUnsupportedMediaType: metav1.StatusReasonUnsupportedMediaType, http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
 	http.StatusBadGateway: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 }

@@ -169,7 +169,8 @@ func TestPortForward(t *testing.T) {
 	stops := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 	readies := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 	ports := []string{"0:80"}
-	old, err := portforward.New(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to), ports, stops[0], readies[0], io.Discard, io.Discard)
+	old, err := portforward.New(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to), ports, stops[0],
+		readies[0], io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

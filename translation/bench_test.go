@@ -16,7 +16,8 @@ func machines() []byte {
 	for i := range items {
 		items[i] = machine(i)
 	}
-	return []byte(`{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","items":[` + strings.Join(items, ",") + `],"kind":"MachineList","metadata":{"continue":"","resourceVersion":"7"}}` + "\n")
+	return []byte(`{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","items":[` + strings.Join(items, ",") +
+		`],"kind":"MachineList","metadata":{"continue":"","resourceVersion":"7"}}` + "\n")
 }
 
 // only hides everything of a reader but Read, so that io.Copy takes no shortcut.

@@ -22,7 +22,8 @@ func TestTheLongestSuffixCounts(t *testing.T) {
 			t.Errorf("%s is converted at %q", group, to.URL)
 		}
 	}
-	for _, bad := range [][]string{nil, {s}, {https}, {s + "=http://h"}, {s + "=https://"}, {s + "=://"}, {"apps" + https}, {"." + s + https}, {p + https}, {"operator." + s + https}, {s + https, s + https}} {
+	for _, bad := range [][]string{nil, {s}, {https}, {s + "=http://h"}, {s + "=https://"}, {s + "=://"}, {"apps" + https}, {"." + s + https}, {p + https},
+		{"operator." + s + https}, {s + https, s + https}} {
 		if u, err := ParseConverters(bad); err == nil || !strings.Contains(err.Error(), "--upstream") {
 			t.Errorf("%q: %v %v", bad, u, err)
 		}

@@ -43,15 +43,18 @@ func TestEndpoints(t *testing.T) {
 		{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Definitions, false, "customresourcedefinitions  "},
 		{
 			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.x-k8s.io/status",
-			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.hypershift.openshift.io/status", Definitions, false, "customresourcedefinitions machines.cluster.x-k8s.io status",
+			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.hypershift.openshift.io/status",
+			Definitions, false, "customresourcedefinitions machines.cluster.x-k8s.io status",
 		},
 		{
 			"/apis/apiextensions.k8s.io/v1/watch/customresourcedefinitions/machines.cluster.x-k8s.io",
-			"/apis/apiextensions.k8s.io/v1/watch/customresourcedefinitions/machines.cluster.hypershift.openshift.io", Definitions, false, "customresourcedefinitions machines.cluster.x-k8s.io ",
+			"/apis/apiextensions.k8s.io/v1/watch/customresourcedefinitions/machines.cluster.hypershift.openshift.io",
+			Definitions, false, "customresourcedefinitions machines.cluster.x-k8s.io ",
 		},
 		{
 			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.hypershift.openshift.io",
-			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines." + Foreign, Definitions, false, "customresourcedefinitions machines.cluster.hypershift.openshift.io ",
+			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines." + Foreign, Definitions, false,
+			"customresourcedefinitions machines.cluster.hypershift.openshift.io ",
 		},
 		{"/openapi/v3", "/openapi/v3", OpenAPI, false, "  "},
 		{"/openapi/v2", "/openapi/v2", OpenAPI, false, "  "},
@@ -62,7 +65,8 @@ func TestEndpoints(t *testing.T) {
 		{"", "", Roots, false, "  "},
 	} {
 		e := EndpointOf(c.path)
-		if parts := strings.Join([]string{e.Resource, e.Name, e.Subresource}, " "); e.Path != c.want || e.Document != c.document || e.Opaque != c.opaque || parts != c.parts {
+		if parts := strings.Join([]string{e.Resource, e.Name, e.Subresource}, " "); e.Path != c.want || e.Document != c.document ||
+			e.Opaque != c.opaque || parts != c.parts {
 			t.Errorf("%q: %+v", c.path, e)
 		}
 	}
@@ -127,9 +131,13 @@ func TestPatches(t *testing.T) {
 		})
 	}
 	for _, same := range []string{
-		`[]`, ` [ ] `, `null`, `[null]`, `[7,"x"]`, `[[[]]]`, ` [ [["a"], [ {} ]] , [1]]`, `[[{"path":"/apiVersion","value":"cluster.x-k8s.io/v1"}]]`, `[{"op":"test","path":"/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"add","path":"/metadata/annotations/cluster.x-k8s.io~1paused","value":"cluster.x-k8s.io/v1"}]`,
-		`[{"op":"add","path":"/metadata/labels","value":{"apiVersion":"cluster.x-k8s.io/v1"}}]`, `[{"op":"add","path":"apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"add","path":7,"value":"cluster.x-k8s.io/v1"}]`,
-		`[{"op":"copy","from":"/apiVersion","path":"/spec/apiVersion"}]`, `[{"op":"add","path":"/spec/template/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`,
+		`[]`, ` [ ] `, `null`, `[null]`, `[7,"x"]`, `[[[]]]`, ` [ [["a"], [ {} ]] , [1]]`, `[[{"path":"/apiVersion","value":"cluster.x-k8s.io/v1"}]]`,
+		`[{"op":"test","path":"/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`,
+		`[{"op":"add","path":"/metadata/annotations/cluster.x-k8s.io~1paused","value":"cluster.x-k8s.io/v1"}]`,
+		`[{"op":"add","path":"/metadata/labels","value":{"apiVersion":"cluster.x-k8s.io/v1"}}]`, `[{"op":"add","path":"apiVersion","value":"cluster.x-k8s.io/v1"}]`,
+		`[{"op":"add","path":7,"value":"cluster.x-k8s.io/v1"}]`,
+		`[{"op":"copy","from":"/apiVersion","path":"/spec/apiVersion"}]`,
+		`[{"op":"add","path":"/spec/template/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`,
 	} {
 		if got, err := ToPrivate.Patch(ClusterAPI, []byte(same)); err != nil || string(got) != same {
 			t.Errorf("%s became %s %v", same, got, err)
@@ -151,8 +159,10 @@ func TestAPatchOfManyOperations(t *testing.T) {
 }
 
 func TestYAML(t *testing.T) {
-	got, twice, err := YAML([]byte("apiVersion: &v cluster.x-k8s.io/v1\nkind: Machine\nspec:\n  ref: {apiVersion: *v}\n  bool: yes\n  text: \"yes\"\n  number: 0x10\n"))
-	if want := `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine","spec":{"bool":true,"number":16,"ref":{"apiVersion":"cluster.x-k8s.io/v1"},"text":"yes"}}`; err != nil || twice != nil || string(got) != want {
+	got, twice, err := YAML(
+		[]byte("apiVersion: &v cluster.x-k8s.io/v1\nkind: Machine\nspec:\n  ref: {apiVersion: *v}\n  bool: yes\n  text: \"yes\"\n  number: 0x10\n"))
+	if want := `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine","spec":{"bool":true,"number":16,"ref":{"apiVersion":"cluster.x-k8s.io/v1"},"text":"yes"}}`; err != nil ||
+		twice != nil || string(got) != want {
 		t.Errorf("%s %v %v", got, twice, err)
 	}
 	if got, twice, err := YAML([]byte("a: 1\na: 2\n")); err != nil || twice == nil || string(got) != `{"a":2}` {

@@ -289,7 +289,8 @@ func check(t *testing.T, d Direction, doc Document, s shape, body []byte, piece 
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%q became\n%v\nwant\n%v", body, got, want)
 	}
-	if !slices.ContainsFunc([]string{Standard, Private, Foreign, "io.x-k8s", "io.openshift", `\`}, func(s string) bool { return bytes.Contains(body, []byte(s)) }) && !bytes.Equal(out, body) {
+	if !slices.ContainsFunc([]string{Standard, Private, Foreign, "io.x-k8s", "io.openshift", `\`},
+		func(s string) bool { return bytes.Contains(body, []byte(s)) }) && !bytes.Equal(out, body) {
 		t.Fatalf("%q has nothing to translate and became %q", body, out)
 	}
 }
@@ -325,9 +326,12 @@ var (
 		return out
 	}()
 	someText = []string{
-		"", "Status", "Table", "v1", "apps/v1", "cluster.x-k8s.io/v1beta2", "cluster.hypershift.openshift.io/v1beta2", Foreign + "/v1", "infrastructure.cluster.x-k8s.io", "bootstrap.cluster.hypershift.openshift.io",
-		"machines.cluster.x-k8s.io", "machines.cluster.hypershift.openshift.io", "operator.cluster.x-k8s.io", `machines.cluster.hypershift.openshift.io \"m\" not found`, `a\\b\n\u00e9\ud83d\ude00`,
-		"/apis/cluster.hypershift.openshift.io/v1", "apis/cluster.x-k8s.io/v1", "io.openshift.hypershift.cluster.v1.M", "#/components/schemas/io.openshift.hypershift.cluster.v1.M", `cluster\u002ex-k8s.io\/v1`, "é",
+		"", "Status", "Table", "v1", "apps/v1", "cluster.x-k8s.io/v1beta2", "cluster.hypershift.openshift.io/v1beta2",
+		Foreign + "/v1", "infrastructure.cluster.x-k8s.io", "bootstrap.cluster.hypershift.openshift.io",
+		"machines.cluster.x-k8s.io", "machines.cluster.hypershift.openshift.io",
+		"operator.cluster.x-k8s.io", `machines.cluster.hypershift.openshift.io \"m\" not found`, `a\\b\n\u00e9\ud83d\ude00`,
+		"/apis/cluster.hypershift.openshift.io/v1", "apis/cluster.x-k8s.io/v1", "io.openshift.hypershift.cluster.v1.M",
+		"#/components/schemas/io.openshift.hypershift.cluster.v1.M", `cluster\u002ex-k8s.io\/v1`, "é",
 	}
 	scalars = []string{"0", "-1", "12", "1.5e+3", "true", "false", "null", "7"}
 	blanks  = []string{"", "", "", "", " ", "\n  ", "\t\r\n"}

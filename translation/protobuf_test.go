@@ -23,7 +23,8 @@ import (
 func scheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(s), eventsv1.AddToScheme(s), authorizationv1.AddToScheme(s), apiextensionsv1.AddToScheme(s), metav1.AddMetaToScheme(s)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(s), eventsv1.AddToScheme(s), authorizationv1.AddToScheme(s), apiextensionsv1.AddToScheme(s),
+		metav1.AddMetaToScheme(s)); err != nil {
 		t.Fatal(err)
 	}
 	for _, group := range []string{"", Standard, Private} {
@@ -38,7 +39,8 @@ func metadata(group string) metav1.ObjectMeta {
 		Name: "n", Labels: map[string]string{"cluster.x-k8s.io/cluster-name": "c", "apiVersion": group + "/v1"}, Annotations: map[string]string{"a": group + "/v1"},
 		Finalizers:      []string{"machine." + group},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment"}, {APIVersion: group + "/v1beta2", Kind: "Cluster", Name: "c", UID: "u"}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", APIVersion: "infrastructure." + group + "/v1", FieldsV1: metav1.NewFieldsV1(`{"f:` + group + `/v1":{}}`)}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", APIVersion: "infrastructure." + group + "/v1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:` + group + `/v1":{}}`)}},
 	}
 }
 
@@ -70,7 +72,8 @@ func TestProtobuf(t *testing.T) {
 				Causes: []metav1.StatusCause{{Message: group + "/v1", Field: group}}}},
 		}
 	}
-	documentOf := map[string]Document{"an Event": Events, "an Event of events.k8s.io": Events, "a question about oneself": AccessReviews, "a question": AccessReviews,
+	documentOf := map[string]Document{"an Event": Events, "an Event of events.k8s.io": Events, "a question about oneself": AccessReviews,
+		"a question":                AccessReviews,
 		"a question in a namespace": AccessReviews, "rules": AccessReviews, "a definition": Definitions}
 	for name, object := range objects(Private) {
 		t.Run(name, func(t *testing.T) {

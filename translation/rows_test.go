@@ -207,7 +207,8 @@ func TestReader(t *testing.T) {
 		t.Error("truncated:", err)
 	}
 	broken := errors.New("broken")
-	if _, err := io.ReadAll(NewReader(io.MultiReader(strings.NewReader(body[:40]), iotest.ErrReader(broken)), NewScanner(ToStandard, Objects))); !errors.Is(err, broken) {
+	if _, err := io.ReadAll(NewReader(io.MultiReader(strings.NewReader(body[:40]), iotest.ErrReader(broken)), NewScanner(ToStandard, Objects))); !errors.Is(err,
+		broken) {
 		t.Error("broken:", err)
 	}
 }
@@ -239,22 +240,26 @@ func TestTheKindStandsFirst(t *testing.T) {
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	owned := `{"apiVersion":"` + Private + `/v1beta2","kind":"PartialObjectMetadata","metadata":{"name":"m","ownerReferences":[{"apiVersion":"` + Private + `/v1beta2"}]}}`
+	owned := `{"apiVersion":"` + Private + `/v1beta2","kind":"PartialObjectMetadata","metadata":{"name":"m","ownerReferences":[{"apiVersion":"` +
+		Private + `/v1beta2"}]}}`
 	for _, o := range []runtime.Object{
 		&metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Message: "machines." + Private + " is not there", Details: &metav1.StatusDetails{
 			Group: Private, Causes: []metav1.StatusCause{{Message: "of " + Private}},
 		}},
-		&metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}, Rows: []metav1.TableRow{{Object: runtime.RawExtension{Raw: []byte(owned)}}}},
+		&metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
+			Rows: []metav1.TableRow{{Object: runtime.RawExtension{Raw: []byte(owned)}}}},
 	} {
 		for _, pretty := range []bool{false, true} {
 			var text strings.Builder
-			if err := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{Pretty: pretty}).Encode(o, &text); err != nil {
+			if err := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme,
+				serializer.SerializerOptions{Pretty: pretty}).Encode(o, &text); err != nil {
 				t.Fatal(err)
 			}
 			if got := must(t, NewScanner(ToPrivate, Objects), text.String()); got != text.String() {
 				t.Errorf("a client sent %s, which became %s", text.String(), got)
 			}
-			if got := must(t, NewScanner(ToStandard, ClusterAPI), text.String()); strings.Count(got, Standard) != strings.Count(text.String(), Private) || strings.Contains(got, Private) {
+			if got := must(t, NewScanner(ToStandard, ClusterAPI), text.String()); strings.Count(got, Standard) != strings.Count(text.String(), Private) ||
+				strings.Contains(got, Private) {
 				t.Errorf("%s\nbecomes\n%s", text.String(), got)
 			}
 		}
@@ -284,7 +289,8 @@ func TestKindsOfTheSameNames(t *testing.T) {
 // Only what is asked for as a list is one: an object may have a member of its own by the name of `items`, as all else that is its user's.
 func TestAnObjectWithItems(t *testing.T) {
 	for _, group := range []string{Private, Standard} {
-		inner := fmt.Sprintf(`{"apiVersion":"%[1]s/v1","metadata":{"name":"machines.%[1]s","ownerReferences":[{"apiVersion":"%[1]s/v1"}]},"spec":{"group":%[1]q,"ref":{"apiGroup":%[1]q}}}`, group)
+		inner := fmt.Sprintf(
+			`{"apiVersion":"%[1]s/v1","metadata":{"name":"machines.%[1]s","ownerReferences":[{"apiVersion":"%[1]s/v1"}]},"spec":{"group":%[1]q,"ref":{"apiGroup":%[1]q}}}`, group)
 		body := `{"apiVersion":"example.com/v1","items":[` + inner + `],"kind":"Bundle"}`
 		for _, doc := range []Document{Objects, ClusterAPI, Definitions, Events, AccessReviews} {
 			for _, d := range []Direction{ToPrivate, ToStandard} {

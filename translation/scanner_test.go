@@ -57,7 +57,8 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 		},
 		{
 			"an aggregated group", Discovery, false,
-			`{"items":[{"metadata":{"name":"apps"}},{"metadata":{"name":"infrastructure.cluster.x-k8s.io"},"versions":[{}]}]}`, `{"items":[{"metadata":{"name":"apps"}}]}`,
+			`{"items":[{"metadata":{"name":"apps"}},{"metadata":{"name":"infrastructure.cluster.x-k8s.io"},"versions":[{}]}]}`,
+			`{"items":[{"metadata":{"name":"apps"}}]}`,
 		},
 		{
 			"paths of OpenAPI", OpenAPI, false,
@@ -89,8 +90,10 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 func TestWhatIsMalformed(t *testing.T) {
 	bodies := []string{
 		``, ` `, `{`, `[`, `"`, `"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `[1,]`, `[,1]`, `{,}`, `{"a",1}`, `{1:2}`, `[1 2]`, `{"a":1 "b":2}`,
-		`{"a":1]`, `[1}`, `]`, `}`, `tru`, `truE`, `nul`, `nulll`, `falsy`, `-`, `01`, `1.`, `.5`, `1e`, `1e+`, `--1`, `+1`, `0x1`, `1.e3`, `"\x"`, `"\u12"`, `"\u12g4"`,
-		"\"a\nb\"", "\"\x00\"", `{} {}`, `{}x`, `1 2`, `{"a":tru}`, `{"a":1.}`, "\xef\xbb\xbf{}", `'a'`, `{a:1}`, `// c`, `[1]]`, `NaN`, `{"apiVersion":"cluster.x-k8s.io/v1`,
+		`{"a":1]`, `[1}`, `]`, `}`, `tru`, `truE`, `nul`, `nulll`, `falsy`, `-`, `01`, `1.`, `.5`, `1e`, `1e+`, `--1`, `+1`, `0x1`, `1.e3`,
+		`"\x"`, `"\u12"`, `"\u12g4"`,
+		"\"a\nb\"", "\"\x00\"", `{} {}`, `{}x`, `1 2`, `{"a":tru}`, `{"a":1.}`, "\xef\xbb\xbf{}", `'a'`, `{a:1}`, `// c`, `[1]]`, `NaN`,
+		`{"apiVersion":"cluster.x-k8s.io/v1`,
 		strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
 	}
 	for _, body := range bodies {
@@ -111,7 +114,8 @@ func TestWhatIsMalformed(t *testing.T) {
 	if _, err := translated(t, NewFrameScanner(ToStandard, ClusterAPI), `{"type":"ADDED","object":{`); !errors.Is(err, ErrMalformed) {
 		t.Error("a truncated frame:", err)
 	}
-	if out, err := translated(t, NewScanner(ToStandard, Objects), strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth)); err != nil || len(out) != 2*maxDepth {
+	if out, err := translated(t, NewScanner(ToStandard, Objects), strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth)); err != nil ||
+		len(out) != 2*maxDepth {
 		t.Error("deep:", err)
 	}
 }
@@ -204,15 +208,18 @@ func TestMemory(t *testing.T) {
 // machine is one of a list, as an API server writes it: names in alphabetical order, two entries of managedFields, conditions and references.
 func machine(i int) string {
 	var conditions []string
-	for _, c := range []string{"Available", "BootstrapConfigReady", "Deleting", "HealthCheckSucceeded", "InfrastructureReady", "NodeHealthy", "NodeReady", "Paused", "Ready", "UpToDate"} {
-		conditions = append(conditions, fmt.Sprintf(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":%q,"status":"True","type":%q}`, c, c))
+	for _, c := range []string{"Available", "BootstrapConfigReady", "Deleting", "HealthCheckSucceeded", "InfrastructureReady", "NodeHealthy", "NodeReady",
+		"Paused", "Ready", "UpToDate"} {
+		conditions = append(conditions,
+			fmt.Sprintf(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":%q,"status":"True","type":%q}`, c, c))
 	}
 	fields := func(manager, sub string) string {
 		return fmt.Sprintf(`{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster.x-k8s.io/cloned-from":{}},`+
 			`"f:finalizers":{".":{},"v:\"machine.cluster.x-k8s.io\"":{}},"f:labels":{"f:cluster.x-k8s.io/cluster-name":{},"f:cluster.x-k8s.io/deployment-name":{},"f:cluster.x-k8s.io/set-name":{},"f:machine-template-hash":{}},`+
 			`"f:ownerReferences":{".":{},"k:{\"uid\":\"5f9f3a52-54f0-4c24-9b7e-4b7f3c7f1d2e\"}":{}}},"f:spec":{".":{},"f:bootstrap":{"f:configRef":{}},"f:clusterName":{},"f:deletion":{"f:nodeDrainTimeoutSeconds":{},`+
 			`"f:nodeVolumeDetachTimeoutSeconds":{}},"f:infrastructureRef":{},"f:providerID":{},"f:version":{}},"f:status":{"f:addresses":{},"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},`+
-			`"f:message":{},"f:reason":{},"f:status":{},"f:type":{}}},"f:nodeInfo":{},"f:phase":{}}},"manager":%q,"operation":"Apply","subresource":%q,"time":"2026-11-20T10:00:00Z"}`, manager, sub)
+			`"f:message":{},"f:reason":{},"f:status":{},"f:type":{}}},"f:nodeInfo":{},"f:phase":{}}},"manager":%q,"operation":"Apply","subresource":%q,"time":"2026-11-20T10:00:00Z"}`,
+			manager, sub)
 	}
 	return fmt.Sprintf(`{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","kind":"Machine","metadata":{"annotations":{"cluster.x-k8s.io/cloned-from-groupkind":"AWSMachineTemplate.infrastructure.cluster.x-k8s.io"},`+
 		`"creationTimestamp":"2026-11-20T09:00:00Z","finalizers":["machine.cluster.x-k8s.io"],"generation":2,"labels":{"cluster.x-k8s.io/cluster-name":"c","cluster.x-k8s.io/set-name":"workers"},"managedFields":[%s,%s],`+

@@ -143,7 +143,8 @@ func checks(t *testing.T, p *place, name string) {
 	p.create(t, p.admin, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: c},
 		spec: {clusterName: x, selector: {matchLabels: {a: b}}}}`, name))
 	created := p.admin.Create(t.Context(), p.object(t, check(name)))
-	edited := p.admin.Patch(t.Context(), toward(coreKind(policies.SideClusterAPI, "MachineHealthCheck"), "c", name), merge(`{"spec":{"checks":{"nodeStartupTimeoutSeconds":60}}}`))
+	edited := p.admin.Patch(t.Context(), toward(coreKind(policies.SideClusterAPI, "MachineHealthCheck"), "c", name),
+		merge(`{"spec":{"checks":{"nodeStartupTimeoutSeconds":60}}}`))
 	if want == "" && (created != nil || edited != nil) {
 		t.Errorf("created: %v; edited: %v", created, edited)
 	}
@@ -390,7 +391,8 @@ func replacesStatus(t *testing.T, p *place) {
 	p.create(t, p.admin, machineManifest("older", ""))
 	p.patchStatus(t, mapiMachine, "m", "older",
 		`{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"},{"type":"AuthoritySettled","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
-	for _, lacks := range [][]string{{"synchronizedAPI"}, {"synchronizedAPI", "synchronizedGeneration"}, {"conditions"}, {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration", "conditions"}} {
+	for _, lacks := range [][]string{{"synchronizedAPI"}, {"synchronizedAPI", "synchronizedGeneration"}, {"conditions"},
+		{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration", "conditions"}} {
 		o := toward(mapiMachine, "m", "older")
 		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 		before, _, _ := unstructured.NestedMap(o.Object, "status")
@@ -411,7 +413,8 @@ func replacesStatus(t *testing.T, p *place) {
 // restored is a Machine whose backup comes back while its mirror has stayed.
 func restored(t *testing.T, p *place) {
 	const id = "spec: {providerID: 'aws:///eu-west-1a/i-back'"
-	p.create(t, p.poundlock, strings.NewReplacer("annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/back, ", "spec:\n", "spec:\n  providerID: aws:///eu-west-1a/i-back\n").Replace(twinManifest("back")))
+	p.create(t, p.poundlock, strings.NewReplacer("annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/back, ",
+		"spec:\n", "spec:\n  providerID: aws:///eu-west-1a/i-back\n").Replace(twinManifest("back")))
 	p.create(t, p.poundlock, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachine
@@ -419,7 +422,8 @@ metadata: {namespace: c, name: back}
 `+id+`, instanceType: m6i.large}`)
 	backup := strings.Replace(machineManifest("back", ""), "spec:", "spec:\n  authoritativeAPI: MachineAPI\n  providerID: aws:///eu-west-1a/i-back", 1)
 	denied(t, p.admin.Create(t.Context(), p.object(t, backup)), "authority/create-machineapi", "spec.authoritativeAPI")
-	p.must(t, p.poundlock.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "back"), merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)))
+	p.must(t, p.poundlock.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "back"),
+		merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)))
 	denied(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(backup, "i-back", "i-other", 1))), "authority/create-machineapi", "spec.providerID")
 	p.create(t, p.admin, backup)
 }
@@ -467,7 +471,8 @@ spec: {template: {spec: {instanceType: m6i.large}}}`)
 // collection deletes as a list what it may not delete by name, while authority moves back.
 func collection(t *testing.T, p *place) {
 	p.pair(t, "collected")
-	p.must(t, p.poundlock.Patch(t.Context(), toward(capiMachine, "c", "collected"), merge(`{"metadata":{"labels":{"of":"collection"},"finalizers":["sync.machine.openshift.io/finalizer"]}}`)))
+	p.must(t, p.poundlock.Patch(t.Context(), toward(capiMachine, "c", "collected"),
+		merge(`{"metadata":{"labels":{"of":"collection"},"finalizers":["sync.machine.openshift.io/finalizer"]}}`)))
 	p.create(t, p.poundlock, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachine
@@ -525,7 +530,8 @@ func warnOfMove(t *testing.T, p *place) {
 // warnOfUse edits and creates what Cluster API is authoritative for.
 func warnOfUse(t *testing.T, p *place) {
 	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
-	p.patchStatus(t, mapiMachine, "m", "used", `{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
+	p.patchStatus(t, mapiMachine, "m", "used",
+		`{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachine

@@ -32,39 +32,50 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType: nlb}}`)
-	p.patches(t, false, request, says("a set moves without its Machines: new ones will be Cluster API's", "While status.authoritativeAPI is Migrating, none is replaced"), "--dry-run=server")
+	p.patches(t, false, request, says("a set moves without its Machines: new ones will be Cluster API's",
+		"While status.authoritativeAPI is Migrating, none is replaced"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"authoritativeAPI":"ClusterAPI","template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"deviceIndex":2}}}}}}}`,
-		says("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"), "--dry-run=server")
+		says("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"),
+		"--dry-run=server")
 
-	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), says("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster", "[controlplane/authority]"))
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says(`this will do nothing until this is fixed`, `machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "cluster-0123abcd" does not exist`), "--dry-run=server")
+	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), says("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster",
+		"[controlplane/authority]"))
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says(`this will do nothing until this is fixed`,
+		`machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "cluster-0123abcd" does not exist`), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachineTemplate
 metadata: {namespace: c, name: cluster-0123abcd, annotations: {poundlock.openshift.io/mirror-of: ControlPlaneMachineSet/cluster}}
 spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: {version: "3.4", storageType: UnencryptedUserData}}}}`)
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3 control plane Machines, one at a time: x-master-0 (", "instanceType m6i.xlarge → m6i.4xlarge"), "--dry-run=server")
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3 control plane Machines, one at a time: x-master-0 (",
+		"instanceType m6i.xlarge → m6i.4xlarge"), "--dry-run=server")
 
 	set, template := machinev1.GroupVersion.WithKind(controlplane.Kind), platforms.List()[0].InfraMachineTemplate.GroupVersionKind
 	o := toward(template, "c", "cluster-0123abcd")
-	denied(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"t3.micro"}}}}`)), "authority/infra-locked", "spec.template.spec.instanceType")
+	denied(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"t3.micro"}}}}`)), "authority/infra-locked",
+		"spec.template.spec.instanceType")
 	p.patchStatus(t, set, "m", "cluster", `{"status":{"replicas":3}}`)
 	s := toward(set, "m", "cluster")
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(s), s))
 	if status, _ := s.Object["status"].(map[string]any); status["authoritativeAPI"] != "MachineAPI" {
 		t.Errorf("whoever writes status first does not store the authority: %v", status)
 	}
-	denied(t, p.admin.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"Migrating"}}`)), "authority/status-owned", "status.authoritativeAPI")
-	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`)))
-	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)))
+	denied(t, p.admin.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"Migrating"}}`)), "authority/status-owned",
+		"status.authoritativeAPI")
+	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"),
+		merge(`{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`)))
+	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"),
+		merge(`{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)))
 	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3"))
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(s), s))
 	s.Object["status"] = map[string]any{"replicas": int64(2)} // as OpenShift's operator sends it, whose type lacks the fields
 	p.must(t, p.admin.Status().Update(t.Context(), s))
-	if status, _ := s.Object["status"].(map[string]any); status["authoritativeAPI"] != "ClusterAPI" || status["synchronizedAPI"] != "ClusterAPI" || status["replicas"] != int64(2) {
+	if status, _ := s.Object["status"].(map[string]any); status["authoritativeAPI"] != "ClusterAPI" || status["synchronizedAPI"] != "ClusterAPI" ||
+		status["replicas"] != int64(2) {
 		t.Errorf("an operator that knows no authoritativeAPI replaces status: %v", status)
 	}
-	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`, says("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
+	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`,
+		says("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
 	p.prints(t, false, "", says("nothing in Cluster API is deleted with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }

@@ -57,7 +57,8 @@ func everyRequest(t *testing.T, route Route) []policiestest.Case {
 		namespace, twin = twin, namespace
 	}
 	object := func(kind schema.GroupVersionKind, namespace, spec, status string) *policies.Object {
-		o, err := policies.ParseObject(fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q,"finalizers":["a/b"]},"spec":%s,"status":%s}`,
+		o, err := policies.ParseObject(fmt.Appendf(nil,
+			`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q,"finalizers":["a/b"]},"spec":%s,"status":%s}`,
 			kind.GroupVersion().String(), kind.Kind, policiestest.ObjectName, namespace, spec, status))
 		if err != nil {
 			t.Fatal(err)

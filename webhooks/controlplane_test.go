@@ -165,29 +165,39 @@ func controlPlaneSet(t *testing.T, p *place) {
 	replaced := "x-master-0 (instanceType m6i.xlarge → m6i.2xlarge), x-master-1 (instanceType m6i.xlarge → m6i.2xlarge), x-master-2 (instanceType m6i.xlarge → m6i.2xlarge) [controlplane/forecast]"
 
 	p.prints(t, true, setManifest("mine", "Inactive", "a", "b", "c"), says("[controlplane/name]", "metadata.name"), "create", "-f", "-")
-	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), says("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b", "[controlplane/failure-domains]"), "create", "-f", "-")
-	p.prints(t, false, setManifest("cluster", "Inactive", "c", "a", "b"), says("the set is Inactive; made Active it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
+	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), says("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b",
+		"[controlplane/failure-domains]"), "create", "-f", "-")
+	p.prints(t, false, setManifest("cluster", "Inactive", "c", "a", "b"),
+		says("the set is Inactive; made Active it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
 
 	p.patches(t, false, instance, says("made Active it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
-	p.patches(t, true, inMachineTemplate(`{"failureDomains":{"aws":[{"placement":{"availabilityZone":"eu-west-1a"}}]}}`), says("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
+	p.patches(t, true, inMachineTemplate(`{"failureDomains":{"aws":[{"placement":{"availabilityZone":"eu-west-1a"}}]}}`),
+		says("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
 	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines match the template"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines match the template"))
 	p.patches(t, false, instance, says("this will replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
-	p.patches(t, false, strings.Replace(instance, `{"spec":{`, `{"spec":{"strategy":{"type":"OnDelete"},`, 1), says("this will replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated"), "--dry-run=server")
-	p.patches(t, false, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceTyp":"x"}}}}`), says("value.instanceTyp: Machine API has no such field and ignores it; did you mean instanceType? [controlplane/provider-spec]"), "--dry-run=server")
-	p.patches(t, true, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":3}}}}`), says("providerSpec.value.instanceType", "[controlplane/provider-spec]"))
+	p.patches(t, false, strings.Replace(instance, `{"spec":{`, `{"spec":{"strategy":{"type":"OnDelete"},`,
+		1), says("this will replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated"), "--dry-run=server")
+	p.patches(t, false, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceTyp":"x"}}}}`),
+		says("value.instanceTyp: Machine API has no such field and ignores it; did you mean instanceType? [controlplane/provider-spec]"), "--dry-run=server")
+	p.patches(t, true, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":3}}}}`),
+		says("providerSpec.value.instanceType", "[controlplane/provider-spec]"))
 	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, says("[controlplane/foreground]"))
 	p.patches(t, false, `{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
 
 	p.refusesMachines(t, "m6i.24xlarge", "no m6i.24xlarge here")
-	p.patches(t, true, strings.Replace(instance, "m6i.2xlarge", "m6i.24xlarge", 1), says("the API server refuses a Machine made from it in the failure domain eu-west-1a", "no m6i.24xlarge here", "[controlplane/machine-refused]"), "--dry-run=server")
+	p.patches(t, true, strings.Replace(instance, "m6i.2xlarge", "m6i.24xlarge", 1),
+		says("the API server refuses a Machine made from it in the failure domain eu-west-1a",
+			"no m6i.24xlarge here", "[controlplane/machine-refused]"), "--dry-run=server")
 
 	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, says("state cannot be changed once Active"))
 	p.patches(t, true, `{"spec":{"state":null}}`, says("state cannot be changed once Active"))
 	p.prints(t, true, "", says("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
-	p.prints(t, true, "", says("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"), "delete", cpms, "cluster", "--cascade=foreground")
+	p.prints(t, true, "", says("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"),
+		"delete", cpms, "cluster", "--cascade=foreground")
 	p.prints(t, true, "", says("[controlplane/foreground]"), "delete", cpms, "--all", "--cascade=foreground")
-	if err := p.admin.DeleteAllOf(t.Context(), toward(machinev1.GroupVersion.WithKind(controlplane.Kind), "m", ""), client.InNamespace("m"), client.PropagationPolicy("Foreground")); err == nil {
+	if err := p.admin.DeleteAllOf(t.Context(), toward(machinev1.GroupVersion.WithKind(controlplane.Kind), "m", ""), client.InNamespace("m"),
+		client.PropagationPolicy("Foreground")); err == nil {
 		t.Error("a collection was deleted in the foreground")
 	}
 	p.prints(t, false, "", says("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")

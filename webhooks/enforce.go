@@ -81,7 +81,8 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 		return nil, err
 	}
 	return &enforcement{
-		pairs: o.Pairs, reader: c.GetAPIReader(), writer: c.GetClient(), probe: p.ask, ready: ready, enforced: m.enforced, probes: m.probes, log: o.Log.WithName("enforcement"), now: time.Now,
+		pairs: o.Pairs, reader: c.GetAPIReader(), writer: c.GetClient(), probe: p.ask, ready: ready, enforced: m.enforced, probes: m.probes,
+		log: o.Log.WithName("enforcement"), now: time.Now,
 	}, nil
 }
 
@@ -109,7 +110,8 @@ func (e *enforcement) Start(ctx context.Context) error {
 func (e *enforcement) tell(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
-		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, and in all if a configuration is missing", "reason", e.failed)
+		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, and in all if a configuration is missing",
+			"reason", e.failed)
 	}
 }
 
@@ -220,5 +222,6 @@ func (p *prober) ask(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, p.namespace, err)
 	}
-	return fmt.Errorf("the API server has no answer from %s: check the webhook configurations, their caBundle, the Service and network policies", strings.Join(silent, " and "))
+	return fmt.Errorf("the API server has no answer from %s: check the webhook configurations, their caBundle, the Service and network policies",
+		strings.Join(silent, " and "))
 }

@@ -118,7 +118,8 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 	}
 	response, err := defaulted(c.New, h.route.Defaulters.Patches(c))
 	if err != nil {
-		return h.undecided(h.open(), failureDefault, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Poundlock cannot fill in its defaults: "+err.Error())
+		return h.undecided(h.open(), failureDefault, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			"Poundlock cannot fill in its defaults: "+err.Error())
 	}
 	return response
 }
@@ -149,7 +150,8 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 	if open {
 		follows = "and the request is carried out all the same"
 	}
-	return h.undecided(open, failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
+	return h.undecided(open, failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+		fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
 }
 
 // open reports whether the route only warns.

@@ -233,10 +233,11 @@ func TestReviews(t *testing.T) {
 			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a template, through the mirror's mark": {
-			path:    "/validate/infrastructure",
-			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
-			world:   world{live: map[string]string{mapiS: underMachineAPI}},
-			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
+			path: "/validate/infrastructure",
+			request: awsTemplates +
+				`,"operation":"DELETE","oldObject":{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
+			world:  world{live: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a template, through the second of the sets that refer to it": {
 			path:    "/validate/infrastructure",
@@ -376,7 +377,8 @@ func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
 		"/validate/cluster-api-open": capiMachines + `,"operation":"UPDATE","oldObject":` + own + `,"object":` + fenced(own, "machine.cluster.x-k8s.io"),
 	}
 	for path, review := range begin {
-		if got := ask(t, h, path, review); got.Allowed || got.Result.Code != http.StatusServiceUnavailable || !strings.Contains(got.Result.Message, "try again in a moment") {
+		if got := ask(t, h, path, review); got.Allowed || got.Result.Code != http.StatusServiceUnavailable ||
+			!strings.Contains(got.Result.Message, "try again in a moment") {
 			t.Errorf("%s: want 503, got %+v", path, got)
 		}
 	}
@@ -428,7 +430,8 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 		},
 		convert: func(_ context.Context, c policies.Change) (field.ErrorList, error) {
 			asked = c
-			return field.ErrorList{field.Invalid(field.NewPath("spec", "providerSpec", "value", "deviceIndex"), 2, "Cluster API attaches one interface, at index 0")}, nil
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "providerSpec", "value", "deviceIndex"), 2,
+				"Cluster API attaches one interface, at index 0")}, nil
 		},
 	}
 	h, _ := serve(t, All(platforms.List()...), w)
@@ -457,7 +460,8 @@ func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	} {
 		h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{capiA: twin, c.what: going}})
 		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[c.from]
-		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, c.from, c.from)+`,"object":`+fmt.Sprintf(machine, to, c.from))
+		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, c.from, c.from)+`,"object":`+
+			fmt.Sprintf(machine, to, c.from))
 		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "being deleted") != (c.says != "") || !strings.Contains(all, c.says) {
 			t.Errorf("from %s, %s: %+v", c.from, c.what, got)
 		}
@@ -469,9 +473,11 @@ func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 	const set = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"app":"a"}}}}`
 	const machine = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
 	for from, where := range map[string]string{"MachineAPI": "cluster.x-k8s.io MachineSet c", "ClusterAPI": "machine.openshift.io MachineSet m"} {
-		h, _ := serve(t, All(platforms.List()...), &world{adopters: map[string]string{where: set}, live: map[string]string{capiA: `{"metadata":{"name":"a","labels":{"app":"a"}}}`}})
+		h, _ := serve(t, All(platforms.List()...),
+			&world{adopters: map[string]string{where: set}, live: map[string]string{capiA: `{"metadata":{"name":"a","labels":{"app":"a"}}}`}})
 		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[from]
-		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, from, from)+`,"object":`+fmt.Sprintf(machine, to, from))
+		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, from, from)+`,"object":`+
+			fmt.Sprintf(machine, to, from))
 		if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), "MachineSet collector makes this Machine its own") {
 			t.Errorf("from %s: want a warning of the set, got %+v", from, got)
 		}
@@ -503,11 +509,13 @@ func TestDefaults(t *testing.T) {
 			path: "/mutate/machine-api-default", request: mapiMachines + `,"operation":"CREATE","object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 		},
 		"a controller that leaves out a request keeps it": {
-			path: "/mutate/machine-api-keep", request: mapiMachines + `,"operation":"UPDATE","userInfo":{"username":"mapi"},"oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
+			path: "/mutate/machine-api-keep", request: mapiMachines +
+				`,"operation":"UPDATE","userInfo":{"username":"mapi"},"oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 			want: `[{"op":"add","path":"/spec/authoritativeAPI","value":"ClusterAPI"}]`,
 		},
 		"a person asks": {
-			path: "/mutate/machine-api-keep", request: mapiMachines + `,"operation":"UPDATE","userInfo":{"username":"admin"},"oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
+			path: "/mutate/machine-api-keep", request: mapiMachines +
+				`,"operation":"UPDATE","userInfo":{"username":"admin"},"oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 		},
 		"an empty status is filled in from the stored spec, not the sent one": {
 			path: "/mutate/machine-api-status-default",

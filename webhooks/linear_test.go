@@ -60,7 +60,8 @@ var placed = map[string]func(document string) string{
 		return `"spec":{"authoritativeAPI":"ClusterAPI","more":` + document + `}`
 	},
 	"providerSpec": func(document string) string {
-		value := `"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig",` + awsMachineSpec + `,"more":` + document + `}}`
+		value := `"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig",` + awsMachineSpec +
+			`,"more":` + document + `}}`
 		spec := `"spec":{` + value + `}`
 		return `"spec":{` + value + `,"template":{` + spec + `,"machines_v1beta1_machine_openshift_io":{` + spec + `}}}`
 	},
@@ -106,7 +107,8 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 					}
 				}
 				if ratio, most := cost[1]/cost[0], 1.5*sent[1]/sent[0]+0.5; ratio > most {
-					t.Errorf("%s, %s, %s: %.0f bytes cost %.0f of memory, %.0f cost %.0f, %.1f times as much", route.Name, c.Name, what, sent[0], cost[0], sent[1], cost[1], ratio)
+					t.Errorf("%s, %s, %s: %.0f bytes cost %.0f of memory, %.0f cost %.0f, %.1f times as much",
+						route.Name, c.Name, what, sent[0], cost[0], sent[1], cost[1], ratio)
 				}
 			}
 			for shape, document := range shapes {

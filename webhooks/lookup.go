@@ -156,7 +156,8 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
 	if converter == nil {
-		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: c.GetAPIReader()}}}
+		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout,
+			environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: c.GetAPIReader()}}}
 		converter = conversions{cached: cached, envs: env, platforms: o.Catalog.Platforms}
 	}
 	return Lookups{
@@ -199,7 +200,8 @@ func watched() []Ref {
 
 // watchedOn lists what reviews read from the cache of a cluster on a platform. A cluster has the CRDs of its own platform alone.
 func watchedOn(p conversion.Platform) []Ref {
-	return []Ref{{GroupVersionKind: p.InfraMachine.GroupVersionKind}, {GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind}, {GroupVersionKind: p.InfraCluster.GroupVersionKind}}
+	return []Ref{{GroupVersionKind: p.InfraMachine.GroupVersionKind}, {GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind},
+		{GroupVersionKind: p.InfraCluster.GroupVersionKind}}
 }
 
 // synced reports whether every informer that reviews read from has its first list. It starts those that do not run. Of the platforms, the one that

@@ -111,7 +111,8 @@ func TestNobodyAnswers(t *testing.T) {
 // cancelled takes a request back that nobody carries out, as kubectl poundlock cleanup asks for it: it removes the label first.
 func (p outage) cancelled(t *testing.T) {
 	t.Helper()
-	p.must(t, p.admin.Patch(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "m"), merge(`{"metadata":{"labels":{"poundlock.openshift.io/admission":null}}}`)))
+	p.must(t, p.admin.Patch(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "m"),
+		merge(`{"metadata":{"labels":{"poundlock.openshift.io/admission":null}}}`)))
 	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
 		eventually(t, "authority is asked to go to "+to, func() bool {
 			return p.admin.Patch(t.Context(), toward(mapiMachine, "m", "unmoved"), merge(`{"spec":{"authoritativeAPI":"`+to+`"}}`)) == nil
@@ -149,7 +150,8 @@ func newOutage(t *testing.T) outage {
 	p := outage{&place{plane: plane, admin: quiet(t, plane.Admin()), poundlock: as(poundlockUser), warned: &warnedOf{}}, t, as(capiManager)}
 	p.furnish(t)
 	options := ConfigOptions{
-		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: fmt.Sprintf("https://127.0.0.1:%d", freePort(t)),
+		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser},
+		URL:        fmt.Sprintf("https://127.0.0.1:%d", freePort(t)),
 		Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.ClusterAPIController: {capiManager}},
 	}
 	validating, mutating := Configurations(options)
@@ -225,13 +227,17 @@ func (p outage) furnish(t *testing.T) {
 	_, mirrorSet := setManifests("mirror")
 	_, copied := setManifests("copied")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
-		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied),
+		strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"),
+		strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
+		strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 	} {
 		p.create(t, p.admin, text)
 	}
 	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
-	p.patchStatus(t, capiMachine, "c", "stopping", `{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
+	p.patchStatus(t, capiMachine, "c", "stopping",
+		`{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
 	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
@@ -280,5 +286,6 @@ func in(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 
 // madeForASet is what Cluster API's MachineSet controller creates.
 func madeForASet() string {
-	return strings.Replace(twinManifest("new"), pausedText, ", ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: set, uid: u, controller: true}]", 1)
+	return strings.Replace(twinManifest("new"), pausedText,
+		", ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: set, uid: u, controller: true}]", 1)
 }

@@ -313,7 +313,8 @@ func (a asked) attributes(t *testing.T) *admission.VersionedAttributes {
 		by = "a person"
 	}
 	before, after := contentOf(t, a.before, kind), contentOf(t, a.after, kind)
-	record := admission.NewAttributesRecord(after, before, kind, "m", "a", *gvr, a.subresource, operation, options, false, &user.DefaultInfo{Name: by, Groups: []string{"system:masters"}})
+	record := admission.NewAttributesRecord(after, before, kind, "m", "a", *gvr, a.subresource, operation, options, false,
+		&user.DefaultInfo{Name: by, Groups: []string{"system:masters"}})
 	return &admission.VersionedAttributes{Attributes: record, VersionedKind: kind, VersionedObject: after, VersionedOldObject: before}
 }
 

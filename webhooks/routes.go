@@ -148,7 +148,8 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances, Conditions: heldOrPaused},
 		{
-			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status",
+			Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
 		},
 		{
@@ -165,7 +166,9 @@ func Routes(c Catalog) []Route {
 			// What this door asks only warns of an edit of metadata.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),
-				conditions("removes-the-finalizer", fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && !(%[1]q in object.metadata.?finalizers.orValue([]))`, controlplane.Finalizer))...),
+				conditions("removes-the-finalizer",
+					fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && !(%[1]q in object.metadata.?finalizers.orValue([]))`,
+						controlplane.Finalizer))...),
 		},
 		{
 			Name: "control-plane-status-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: set,
@@ -336,7 +339,8 @@ func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 
 // infraSubject is a platform's resource of a kind of the rules.
 func infraSubject(p conversion.Platform, kind string) Subject {
-	r := map[string]conversion.Resource{authority.InfraMachine: p.InfraMachine, authority.InfraMachineTemplate: p.InfraMachineTemplate, authority.InfraInstance: p.InfraInstance}[kind]
+	r := map[string]conversion.Resource{authority.InfraMachine: p.InfraMachine, authority.InfraMachineTemplate: p.InfraMachineTemplate,
+		authority.InfraInstance: p.InfraInstance}[kind]
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
 

@@ -103,7 +103,8 @@ func TestHalvesAreEachOthersOpposite(t *testing.T) {
 		}
 		closed := byName[closedName]
 		last := len(closed.Conditions) - 1
-		if last < 0 || !slices.Equal(open.Conditions[:last], closed.Conditions[:last]) || open.Conditions[last].Expression != "!("+closed.Conditions[last].Expression+")" {
+		if last < 0 || !slices.Equal(open.Conditions[:last], closed.Conditions[:last]) || open.Conditions[last].Expression != "!("+
+			closed.Conditions[last].Expression+")" {
 			t.Errorf("%s: conditions %v, want those of %s with the last one's opposite: %v", name, open.Conditions, closedName, closed.Conditions)
 		}
 		if open.FailurePolicy != admissionregistrationv1.Ignore || closed.FailurePolicy != admissionregistrationv1.Fail {
@@ -132,7 +133,8 @@ func TestNoDoorFailsClosedForAll(t *testing.T) {
 		}
 	}
 	if want := []string{"infrastructure-create", "control-plane-foreground"}; !slices.Equal(closed, want) {
-		t.Errorf("%v fail closed whatever is asked, want %v: one door sees only what binds an instance, and a deletion in the foreground is refused in any case", closed, want)
+		t.Errorf("%v fail closed whatever is asked, want %v: one door sees only what binds an instance, and a deletion in the foreground is refused in any case",
+			closed, want)
 	}
 }
 
@@ -158,7 +160,8 @@ func TestConfigurations(t *testing.T) {
 		if !slices.Equal(namespaces, want) {
 			t.Errorf("%s looks after %v, want %v", w.Name, namespaces, want)
 		}
-		if got := w.MatchConditions[0].Expression; w.Name != "probe."+authority.Domain && got != `!(request.userInfo.username in ["system:serviceaccount:c:poundlock", "it's \"me\""])` {
+		if got := w.MatchConditions[0].Expression; w.Name != "probe."+authority.Domain &&
+			got != `!(request.userInfo.username in ["system:serviceaccount:c:poundlock", "it's \"me\""])` {
 			t.Errorf("%s lets Poundlock's own requests in: %s", w.Name, got)
 		}
 		if !strings.HasPrefix(*w.ClientConfig.URL, "https://127.0.0.1:9443/validate/") || w.ClientConfig.Service != nil {

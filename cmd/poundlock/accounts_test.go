@@ -22,7 +22,8 @@ func TestEachProviderIsKnownByItsAccount(t *testing.T) {
 			t.Error(err)
 		}
 		known := p.Name != "VSphere"
-		if want := "system:serviceaccount:openshift-cluster-api:" + account; slices.Contains(authority.OpenShiftIdentities()[policies.InfrastructureController], want) != known {
+		if want := "system:serviceaccount:openshift-cluster-api:" +
+			account; slices.Contains(authority.OpenShiftIdentities()[policies.InfrastructureController], want) != known {
 			t.Errorf("%s: is %s among the accounts of --identity-infrastructure? want %t", p.Name, want, known)
 		}
 	}

@@ -135,12 +135,18 @@ func (o *options) bind(f *pflag.FlagSet) {
 	}
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
-	f.BoolVar(&o.controlPlane, "control-plane", false, "run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
-	f.BoolVar(&o.recreate, "control-plane-recreate", false, "allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
-	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace, "wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
-	f.StringVar(&o.gate, "feature-gate", "cluster", "where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster, `on` and `off` override it")
-	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
-	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil, "what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
+	f.BoolVar(&o.controlPlane, "control-plane", false,
+		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
+	f.BoolVar(&o.recreate, "control-plane-recreate", false,
+		"allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
+	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace,
+		"wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
+	f.StringVar(&o.gate, "feature-gate", "cluster",
+		"where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster, `on` and `off` override it")
+	f.StringVar(&o.release, "release-version", "",
+		"the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
+	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil,
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
 	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
@@ -150,15 +156,20 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
 	f.StringVar(&o.profilerAddress, "profiler-address", "", "where profiles of the process are served under /debug/pprof, such as 127.0.0.1:6060; empty: nowhere")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
-	f.BoolVar(&o.metricsSecure, "metrics-secure", false, "serve metrics over TLS, with the webhooks' certificate, and to those alone whom the API server lets get /metrics")
+	f.BoolVar(&o.metricsSecure, "metrics-secure", false,
+		"serve metrics over TLS, with the webhooks' certificate, and to those alone whom the API server lets get /metrics")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
 	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
 	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
-	f.StringVar(&o.tlsVersion, "tls-min-version", "VersionTLS12", "the least version of TLS that webhooks are served with: "+strings.Join(cliflag.TLSPossibleVersions(), ", "))
-	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go (empty: those without CBC). Possible are "+strings.Join(cliflag.PreferredTLSCipherNames(), ", "))
+	f.StringVar(&o.tlsVersion, "tls-min-version", "VersionTLS12", "the least version of TLS that webhooks are served with: "+
+		strings.Join(cliflag.TLSPossibleVersions(), ", "))
+	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go (empty: those without CBC). Possible are "+
+		strings.Join(cliflag.PreferredTLSCipherNames(), ", "))
 	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
-	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"}, "host names and addresses that the certificate which Poundlock manages is for")
-	f.StringVar(&o.configuration, "webhook-configuration", "poundlock", "the name of the webhook configurations whose caBundle is kept, where Poundlock manages the certificate")
+	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"},
+		"host names and addresses that the certificate which Poundlock manages is for")
+	f.StringVar(&o.configuration, "webhook-configuration", "poundlock",
+		"the name of the webhook configurations whose caBundle is kept, where Poundlock manages the certificate")
 	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much is logged: 0 one line a change, 1 each decision")
 }
 
@@ -186,7 +197,9 @@ func (o *options) settings() (settings, error) {
 	}
 	switch {
 	case o.retry <= 0 || o.renew <= o.retry || o.lease <= o.renew:
-		return settings{}, fmt.Errorf("--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each must be longer than the next", o.lease, o.renew, o.retry)
+		return settings{}, fmt.Errorf(
+			"--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each must be longer than the next",
+			o.lease, o.renew, o.retry)
 	case !o.webhooks && !o.reconcilers:
 		return settings{}, fmt.Errorf("nothing to run: --webhooks and --reconcilers are both off")
 	case o.gate != "cluster" && o.gate != "on" && o.gate != "off":

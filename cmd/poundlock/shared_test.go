@@ -73,7 +73,8 @@ func TestObjectsShare(t *testing.T) {
 	if subnet(all[2]) != subnet(all[3]) {
 		t.Error("what is the same is there twice")
 	}
-	for _, o := range []any{"no object", &unstructured.Unstructured{}, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{nil, "odd"}, "labels": map[string]any(nil)}}}} {
+	for _, o := range []any{"no object", &unstructured.Unstructured{},
+		&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{nil, "odd"}, "labels": map[string]any(nil)}}}} {
 		if is, err := s.share(o); err != nil || !cmp.Equal(o, is) {
 			t.Errorf("%v became %v: %v", o, is, err)
 		}
@@ -83,7 +84,8 @@ func TestObjectsShare(t *testing.T) {
 // Parts whose hashes are the same by chance are not taken for each other.
 func TestPartsOfOneHashStayApart(t *testing.T) {
 	parts := []any{
-		"aaaaaaaa", "bbbbbbbb", map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}, map[string]any{"b": int64(1)}, map[string]any{"a": map[string]any{}}, map[string]any{},
+		"aaaaaaaa", "bbbbbbbb", map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}, map[string]any{"b": int64(1)},
+		map[string]any{"a": map[string]any{}}, map[string]any{},
 		[]any{}, []any{"a"}, []any{"b"}, []any{nil}, []any{map[string]any{}}, []any{[]any{}}, map[string]any{"a": []any{}}, map[string]any{"a": nil},
 	}
 	for i, a := range parts {

@@ -222,7 +222,8 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 
 // chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
 func chosenReconcilers(log logr.Logger, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
-	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
+	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate,
+		NotReadyGrace: s.notReadyGrace, Version: s.release}
 	if !now.moves() {
 		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
 		return func(mgr ctrl.Manager) error { return reconcilers.ControlPlane(mgr, o) }, nil

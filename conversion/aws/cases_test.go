@@ -105,7 +105,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"two misspelt fields":     {patch: `{"instancetype": "x", "placement": {"zone": "x"}}`, want: []string{"instancetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"deviceIndex": 1, "keyNane": "x", "subnet": {"arn": "x"}, "blockDevices": [{}]}`, want: []string{
-			"blockDevices[0].ebs.volumeSize: FieldValueRequired", "deviceIndex: FieldValueNotSupported", "keyNane: FieldValueNotSupported", "subnet.arn: FieldValueNotSupported",
+			"blockDevices[0].ebs.volumeSize: FieldValueRequired", "deviceIndex: FieldValueNotSupported", "keyNane: FieldValueNotSupported",
+			"subnet.arn: FieldValueNotSupported",
 		}},
 	}
 	for sentence, c := range cases {

@@ -42,10 +42,12 @@ func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	dual := dualStack(p)
 	refuse := func(path string, have, want any) {
 		if !dual {
-			p.Unsupported(path, have, "Machine API sets it in clusters alone whose Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
+			p.Unsupported(path, have,
+				"Machine API sets it in clusters alone whose Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
 			return
 		}
-		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure says %s, and Machine API has this for each machine then: set it to %v", p.Env.PlatformStatus("ipFamily"), want))
+		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure says %s, and Machine API has this for each machine then: set it to %v",
+			p.Env.PlatformStatus("ipFamily"), want))
 	}
 	if s := c.AssignPrimaryIPv6; s != nil && !(dual && *s == awsv1.PrimaryIPv6AssignmentStateEnabled) {
 		refuse("assignPrimaryIPv6", string(*s), awsv1.PrimaryIPv6AssignmentStateEnabled)

@@ -56,7 +56,8 @@ func TestDualStackOfAnInfraSpec(t *testing.T) {
 		"by its address's name":        {"DualStackIPv4Primary", `{"privateDnsName": {"hostnameType": "ip-name"}}`, []string{"privateDnsName: FieldValueNotSupported"}},
 		"without a primary address":    {"DualStackIPv6Primary", `{"assignPrimaryIPv6": "disabled"}`, []string{"assignPrimaryIPv6: FieldValueNotSupported"}},
 		"in a cluster of one family": {"IPv4", `{"assignPrimaryIPv6": "enabled", "privateDnsName": {"hostnameType": "resource-name"}, "instanceMetadataOptions": {"httpProtocolIpv6": "enabled"}}`,
-			[]string{"assignPrimaryIPv6: FieldValueNotSupported", "instanceMetadataOptions.httpProtocolIpv6: FieldValueNotSupported", "privateDnsName: FieldValueNotSupported"}},
+			[]string{"assignPrimaryIPv6: FieldValueNotSupported", "instanceMetadataOptions.httpProtocolIpv6: FieldValueNotSupported",
+				"privateDnsName: FieldValueNotSupported"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := conversion.NewPass(dualEnv(c.family), &conversion.Core{}, "")

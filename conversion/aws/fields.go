@@ -32,13 +32,16 @@ const (
 
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
-	of.Iso(at("kind", "apiVersion"), nil, "Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
+	of.Iso(at("kind", "apiVersion"), nil,
+		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// The image.
 	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look an image up by itself.", amiTo, amiFrom),
 	of.OnlyMAPI("ami.arn", noARN),
-	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds it.", imagesTo, nothingBack),
+	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds it.",
+		imagesTo, nothingBack),
 	of.OnlyCAPI("ami.eksLookupType", noLookup),
 	of.OnlyCAPI("imageLookupFormat", noLookup),
 	of.OnlyCAPI("imageLookupOrg", noLookup),
@@ -51,7 +54,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
 	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization"),
 	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags"),
-		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them.", tagsTo, tagsFrom),
+		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them.",
+		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
 	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
@@ -63,9 +67,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName"),
 		"Required on both sides: Cluster API creates no Machine without bootstrap data.", userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), at("AWSCluster"+conversion.Elsewhere+"spec.identityRef"),
-		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must be AWSClusterControllerIdentity default, or absent.", credentialsTo, credentialsFrom),
+		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must be AWSClusterControllerIdentity default, or absent.",
+		credentialsTo, credentialsFrom),
 	of.Iso(nil, at("ignition.storageType", "ignition.version"),
-		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.", ignitionTo, ignitionFrom),
+		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.",
+		ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
 	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),
 	of.OnlyCAPI("uncompressedUserData", "Machine API never compresses user data and has no field for it"),
@@ -92,10 +98,12 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
-		"Control plane Machines only, and exactly those of the AWSCluster: Cluster API registers control plane Machines with them, and no other Machine with any.", balancersTo, balancersFrom),
+		"Control plane Machines only, and exactly those of the AWSCluster: Cluster API registers control plane Machines with them, and no other Machine with any.",
+		balancersTo, balancersFrom),
 
 	// Where it runs.
-	of.Iso(at("placement.region"), at("AWSCluster"+conversion.Elsewhere+"spec.region"), "Must be the cluster's region, or absent, which means the same.", regionTo, regionFrom),
+	of.Iso(at("placement.region"), at("AWSCluster"+conversion.Elsewhere+"spec.region"), "Must be the cluster's region, or absent, which means the same.",
+		regionTo, regionFrom),
 	of.Iso(at("placement.availabilityZone"), at("Machine"+conversion.Elsewhere+"spec.failureDomain"), "", zoneTo, zoneFrom),
 	of.Words("placement.tenancy", "tenancy", "",
 		conversion.Word{MachineAPI: "default", ClusterAPI: "default"},
@@ -104,24 +112,28 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("placement.host.affinity", "placement.host.dedicatedHost.allocationStrategy", "placement.host.dedicatedHost.id",
 		"placement.host.dedicatedHost.dynamicHostAllocation.tags[].name", "placement.host.dedicatedHost.dynamicHostAllocation.tags[].value"),
 		at("hostAffinity", "hostID", "dynamicHostAllocation.tags"),
-		"Affinity DedicatedHost is host, AnyAvailable is default, and an absent host is default too, which is what the API server fills in. An absent allocationStrategy is UserProvided. Host ids have 17 digits.", hostTo, hostFrom),
+		"Affinity DedicatedHost is host, AnyAvailable is default, and an absent host is default too, which is what the API server fills in. An absent allocationStrategy is UserProvided. Host ids have 17 digits.",
+		hostTo, hostFrom),
 	of.Same("placementGroupName", "placementGroupName"),
 	of.Same("placementGroupPartition", "placementGroupPartition"),
 
 	// How it is paid for.
-	of.Iso(at("spotMarketOptions.maxPrice"), at("spotMarketOptions.maxPrice"), "An empty object means something: a spot instance at up to the on-demand price.", spotTo, spotFrom),
+	of.Iso(at("spotMarketOptions.maxPrice"), at("spotMarketOptions.maxPrice"), "An empty object means something: a spot instance at up to the on-demand price.",
+		spotTo, spotFrom),
 	of.Words("marketType", "marketType", "",
 		conversion.Word{MachineAPI: "OnDemand", ClusterAPI: "OnDemand"},
 		conversion.Word{MachineAPI: "Spot", ClusterAPI: "Spot"},
 		conversion.Word{MachineAPI: "CapacityBlock", ClusterAPI: "CapacityBlock"}),
-	of.Iso(at("capacityReservationId"), at("capacityReservationId"), "Not for a spot instance: Cluster API refuses the two together.", reservationTo, reservationFrom),
+	of.Iso(at("capacityReservationId"), at("capacityReservationId"), "Not for a spot instance: Cluster API refuses the two together.",
+		reservationTo, reservationFrom),
 	of.OnlyCAPI("capacityReservationPreference", "Machine API has no preference among capacity reservations"),
 
 	// The metadata service.
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
 		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions.", metadataTo, metadataFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
-	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord", "privateDnsName.hostnameType",
+	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
+		"privateDnsName.hostnameType",
 		"instanceMetadataOptions.httpProtocolIpv6"),
 		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where the Infrastructure says ipFamily "+
 			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others.",
@@ -130,7 +142,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),
 
 	// The disks.
-	of.Iso(at("blockDevices"), at("rootVolume", "nonRootVolumes"), "The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
+	of.Iso(at("blockDevices"), at("rootVolume", "nonRootVolumes"),
+		"The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
 		volumesTo, volumesFrom).With(Volumes.Lines(), "blockDevices[]", "rootVolume", "nonRootVolumes[]"),
 }
 
@@ -141,7 +154,8 @@ var Volumes = conversion.Table[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volu
 	disk.Same("deviceName", "deviceName"),
 	disk.OnlyMAPIEvenEmpty("noDevice", "Cluster API cannot suppress a device of the image: use an image without it, or keep the machine with Machine API"),
 	disk.OnlyMAPI("virtualName", "Cluster API has no instance store volumes: remove the entry, or keep the machine with Machine API"),
-	disk.Iso(at("ebs.deleteOnTermination"), nil, "True, or absent, which means the same: Cluster API deletes every volume with its instance.", deletionTo, deletionFrom),
+	disk.Iso(at("ebs.deleteOnTermination"), nil, "True, or absent, which means the same: Cluster API deletes every volume with its instance.",
+		deletionTo, deletionFrom),
 	disk.Same("ebs.encrypted", "encrypted"),
 	disk.Iso(at("ebs.kmsKey.id", "ebs.kmsKey.arn"), at("encryptionKey"), "An id or an ARN. An empty one is none.", keyTo, keyFrom),
 	disk.OnlyMAPI("ebs.kmsKey.filters.*", noFilter),

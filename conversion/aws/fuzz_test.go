@@ -12,7 +12,8 @@ import (
 )
 
 var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"tags": [null]}`, `{"blockDevices": [{"ebs": null}, null]}`, `{"placement": {"host": {}}}`,
-	`{"subnet": {"filters": [null]}}`, `{"additionalTags": {"": ""}}`, `{"nonRootVolumes": [null]}`, `{"ignition": {}}`, `{"instanceMetadataOptions": {}}`, `{"spotMarketOptions": {}}`}
+	`{"subnet": {"filters": [null]}}`, `{"additionalTags": {"": ""}}`, `{"nonRootVolumes": [null]}`, `{"ignition": {}}`, `{"instanceMetadataOptions": {}}`,
+	`{"spotMarketOptions": {}}`}
 
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes again as it went.
 func FuzzProviderSpec(f *testing.F) {

@@ -87,7 +87,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
-		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags", len(c.AdditionalTags), maxTags))
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags",
+			len(c.AdditionalTags), maxTags))
 	}
 }
 
@@ -260,8 +261,10 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
 	kind, said := p.Env.InfraClusterString("spec", "identityRef", "kind")
-	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); said && (kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
-		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default", `{"spec":{"identityRef":`+own+`}}`, "")
+	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); said &&
+		(kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
+		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default",
+			`{"spec":{"identityRef":`+own+`}}`, "")
 	}
 }
 
@@ -282,9 +285,11 @@ func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func ignitionFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch {
 	case c.Ignition == nil:
-		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData and version "+ignitionVersion+" only")
+		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData and version "+
+			ignitionVersion+" only")
 	case c.Ignition.StorageType != awsv1.IgnitionStorageTypeOptionUnencryptedUserData:
-		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType), "Machine API hands the user data to the instance as it is: supported is UnencryptedUserData")
+		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType),
+			"Machine API hands the user data to the instance as it is: supported is UnencryptedUserData")
 	}
 	if c.Ignition != nil && c.Ignition.Version != ignitionVersion {
 		p.Unsupported("ignition.version", c.Ignition.Version, "Machine API has no field for the version: supported is "+ignitionVersion)
@@ -308,7 +313,8 @@ func reservationTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
-		p.Unsupported("capacityReservationId", m.CapacityReservationID, "Cluster API refuses a capacity reservation for a spot instance: remove it, or spotMarketOptions and marketType Spot")
+		p.Unsupported("capacityReservationId", m.CapacityReservationID,
+			"Cluster API refuses a capacity reservation for a spot instance: remove it, or spotMarketOptions and marketType Spot")
 	}
 	c.CapacityReservationID = &m.CapacityReservationID
 }

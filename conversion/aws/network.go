@@ -118,7 +118,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 	others := slices.ContainsFunc(theirs, func(lb machinev1beta1.LoadBalancerReference) bool { return !slices.Contains(m.LoadBalancers, lb) })
 	if patch := balancersPatch(m.LoadBalancers); !others && patch != "" && p.Env.InfraCluster != nil {
-		p.Replace("spec.controlPlaneLoadBalancer", nil, "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them", patch)
+		p.Replace("spec.controlPlaneLoadBalancer", nil,
+			"The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them", patch)
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))

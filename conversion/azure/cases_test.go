@@ -70,7 +70,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	const confidential = `"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {"secureBoot": "Enabled", "virtualizedTrustedPlatformModule": "Enabled"}}}`
 	const guest, whole = `{"securityEncryptionType": "VMGuestStateOnly"}`, `{"securityEncryptionType": "DiskWithVMGuestState"}`
 	disk := func(patch string) string {
-		return `{"dataDisks": [` + string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
+		return `{"dataDisks": [` +
+			string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
 	}
 	cases := map[string]struct {
 		patch   string
@@ -277,10 +278,12 @@ const plainInfra = `{"vmSize": "Standard_D4s_v3", "image": {"id": "` + subscript
 	"networkInterfaces": [{"subnetName": "lock-7x2k9-worker-subnet", "privateIPConfigs": 1, "acceleratedNetworking": true}]}`
 
 func TestWhatAnInfraSpecMaySay(t *testing.T) {
-	const own = `"userAssignedIdentities": [{"providerID": "azure://` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`
+	const own = `"userAssignedIdentities": [{"providerID": "azure://` + subscription +
+		`/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`
 	const guest = `"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly"}}}`
 	disk := func(patch string) string {
-		return `{"dataDisks": [` + string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}}`), patch)) + `]}`
+		return `{"dataDisks": [` +
+			string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}}`), patch)) + `]}`
 	}
 	cases := map[string]struct {
 		patch    string
@@ -397,7 +400,8 @@ func oneSubnet(e *conversion.Env) {
 func TestASampleSaysWhatItMeans(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")
-	spec := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"spotVMOptions": {}, "dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}]}`))
+	spec := conversiontest.ToClusterAPI(p,
+		conversiontest.Patched(t, plain(t), `{"spotVMOptions": {}, "dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}]}`))
 	conversiontest.Same(t, nil, p.Errors())
 	var got, want any
 	if err := json.Unmarshal([]byte(jsonOf(t, spec)), &got); err != nil {

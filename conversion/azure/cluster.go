@@ -87,7 +87,8 @@ func sameCloud(p *pass) {
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
 	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's, for without that both are the same
-		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one", fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
+		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one",
+			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
 		return
@@ -96,7 +97,8 @@ func sameCloud(p *pass) {
 	there, _ := p.Env.InfraClusterString("spec", "azureEnvironment")
 	switch want := first(there, publicCloud); {
 	case !slices.Contains(clouds, have):
-		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have, fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: keep the machines with Machine API", have))
+		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have,
+			fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: keep the machines with Machine API", have))
 	case have != want:
 		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
 	}

@@ -369,7 +369,8 @@ func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {
 	switch m.DeletionPolicy {
 	case machinev1beta1.DiskDeletionPolicyTypeDelete:
 	case machinev1beta1.DiskDeletionPolicyTypeDetach:
-		p.Unsupported("deletionPolicy", string(m.DeletionPolicy), "Cluster API deletes every data disk with its machine: set it to Delete, or keep the machine with Machine API")
+		p.Unsupported("deletionPolicy", string(m.DeletionPolicy),
+			"Cluster API deletes every data disk with its machine: set it to Delete, or keep the machine with Machine API")
 	default:
 		p.Invalid("deletionPolicy", string(m.DeletionPolicy), "supported values: \"Delete\", \"Detach\"")
 	}

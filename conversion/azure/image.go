@@ -23,10 +23,12 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 		at.Invalid("resourceID", image.ResourceID, oneImage)
 	case image.ResourceID != "" && (kind == "" || kind == machinev1beta1.AzureImageTypeID):
 		c.Image = ownedTo(at, image.ResourceID)
-	case offered && image.ResourceID == "" && (kind == "" || kind == machinev1beta1.AzureImageTypeMarketplaceNoPlan || kind == machinev1beta1.AzureImageTypeMarketplaceWithPlan):
+	case offered && image.ResourceID == "" && (kind == "" || kind == machinev1beta1.AzureImageTypeMarketplaceNoPlan ||
+		kind == machinev1beta1.AzureImageTypeMarketplaceWithPlan):
 		c.Image = offeredTo(at, image)
 	case !offered && image.ResourceID == "":
-		at.Required("resourceID", "name an image by its resource id, or by publisher, offer, sku and version: without it Cluster API takes one of a community gallery")
+		at.Required("resourceID",
+			"name an image by its resource id, or by publisher, offer, sku and version: without it Cluster API takes one of a community gallery")
 	default:
 		at.Invalid("type", string(kind), "must be ID, or absent, with a resourceID, and MarketplaceNoPlan, MarketplaceWithPlan, or absent, without")
 	}
@@ -37,7 +39,8 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
 	case own == "":
-		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+		p.Unsupported("resourceID", id,
+			"Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]
@@ -100,7 +103,8 @@ func ownedFrom(p *pass, id string) string {
 	rest, ok := strings.CutPrefix(id, own)
 	switch {
 	case own == "/subscriptions/":
-		p.Unsupported("id", id, "Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+		p.Unsupported("id", id,
+			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 	case !ok || !strings.HasPrefix(rest, "/"):
 		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
 	case !within(rest, "/resourceGroups/"):

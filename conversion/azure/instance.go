@@ -49,7 +49,8 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
-		at.Unsupported(path, zone, "Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
+		at.Unsupported(path, zone,
+			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
 	}
 }
 
@@ -114,7 +115,8 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 	case strings.Contains(id, "/"):
 		p.Invalid("managedIdentity", id, noIdentity)
 	case subscription(p) == "" || resourceGroup(p) == "":
-		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")
+		p.Unsupported("managedIdentity", id,
+			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
 	}

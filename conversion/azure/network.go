@@ -77,8 +77,9 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 		blocks = []string{"IPV4_CIDR"}
 	}
 	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
-	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
-		family, networkResourceGroup(p), network(p)), string(patch), "")
+	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
+		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+			family, networkResourceGroup(p), network(p)), string(patch), "")
 }
 
 func familiesFrom(*pass, *infraSpec, *providerSpec) {}
@@ -105,7 +106,8 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	want := publicBalancer(p, m.Subnet, m.PublicIP)
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
-		p.Replace("spec.networkSpec.nodeOutboundLB", want, "Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a NAT gateway), leave it out",
+		p.Replace("spec.networkSpec.nodeOutboundLB", want,
+			"Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a NAT gateway), leave it out",
 			fmt.Sprintf(`{"spec":{"networkSpec":{"nodeOutboundLB":null,"apiServerLB":{"name":%q,"type":"Internal","frontendIPs":null}}}}`, own))
 		return
 	}
@@ -126,7 +128,8 @@ func balancersNote(p *pass, m *providerSpec) string {
 	list := func(pool, balancer string) string {
 		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, resourceGroup(p), balancer)
 	}
-	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " + list(internalPool, m.InternalLoadBalancer)
+	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " +
+		list(internalPool, m.InternalLoadBalancer)
 	if m.PublicLoadBalancer != "" && outboundPool(p, m.PublicLoadBalancer) == publicPool {
 		note += "; " + list(publicPool, m.PublicLoadBalancer)
 	}
@@ -135,7 +138,8 @@ func balancersNote(p *pass, m *providerSpec) string {
 
 // outboundPool is the pool of a load balancer that the workers have too.
 func outboundPool(p *pass, name string) string {
-	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" && strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
+	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" &&
+		strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
 		return pool
 	}
 	return publicPool
@@ -171,7 +175,8 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func attached(p *pass, path, have, want string) {
 	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
-		p.Unsupported(path, have, "Cluster API attaches this worker to no load balancer, as it has a public address, or its subnet a NAT gateway, or the AzureCluster no load balancer for workers: set it to \"\", or keep the machine with Machine API")
+		p.Unsupported(path, have,
+			"Cluster API attaches this worker to no load balancer, as it has a public address, or its subnet a NAT gateway, or the AzureCluster no load balancer for workers: set it to \"\", or keep the machine with Machine API")
 		return
 	}
 	if !strings.EqualFold(have, want) {
@@ -204,7 +209,9 @@ func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if have == "" || strings.EqualFold(have, want) {
 		return
 	}
-	p.Unsupported("securityGroup", have, fmt.Sprintf("Cluster API attaches security groups to subnets only, and that of subnet %q in the AzureCluster is %q: remove it, if that group is enough", m.Subnet, first(want, "none")))
+	p.Unsupported("securityGroup", have,
+		fmt.Sprintf("Cluster API attaches security groups to subnets only, and that of subnet %q in the AzureCluster is %q: remove it, if that group is enough",
+			m.Subnet, first(want, "none")))
 }
 
 func securityGroupFrom(*pass, *infraSpec, *providerSpec) {}

@@ -93,7 +93,8 @@ func schemaOf(t *testing.T, plural string) schema {
 		t.Fatalf("%s has %d versions: choose one", plural, len(crd.Spec.Versions))
 	}
 	var internal apiextensions.CustomResourceValidation
-	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema,
+		&internal, nil); err != nil {
 		t.Fatal(err)
 	}
 	validate, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)

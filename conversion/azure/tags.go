@@ -117,8 +117,9 @@ func inherited(p *pass, path string, own map[string]string) {
 		if named(own, name) || marksOwner(name) || say(mapi, name) == say(capi, name) {
 			continue
 		}
-		p.Unsupported(path+"["+name+"]", nil, fmt.Sprintf("the Infrastructure's resourceTags, which Machine API adds to each machine, have %s, and the AzureCluster's additionalTags, which Cluster API adds, have %s: make them the same, or name the tag here",
-			say(mapi, name), say(capi, name)))
+		p.Unsupported(path+"["+name+"]", nil,
+			fmt.Sprintf("the Infrastructure's resourceTags, which Machine API adds to each machine, have %s, and the AzureCluster's additionalTags, which Cluster API adds, have %s: make them the same, or name the tag here",
+				say(mapi, name), say(capi, name)))
 	}
 }
 
@@ -131,5 +132,6 @@ func say(tags map[string]string, name string) string {
 
 // marksOwner recognizes a tag that only says whose a resource is; each API has its own.
 func marksOwner(name string) bool {
-	return strings.HasPrefix(name, "kubernetes.io_cluster") || strings.HasPrefix(name, "kubernetes.io-cluster") || strings.HasPrefix(name, azurev1.NameAzureProviderPrefix)
+	return strings.HasPrefix(name, "kubernetes.io_cluster") || strings.HasPrefix(name, "kubernetes.io-cluster") ||
+		strings.HasPrefix(name, azurev1.NameAzureProviderPrefix)
 }

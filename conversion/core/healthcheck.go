@@ -44,12 +44,15 @@ const (
 // MachineHealthChecks converts a MachineHealthCheck. Nothing of it is the platform's.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
-	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.", checkLabelsTo, checkLabelsFrom),
+	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
+		checkLabelsTo, checkLabelsFrom),
 	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
 		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; machine.openshift.io/remediation-strategy cannot go: Cluster API's check would delete what Machine API's reboots.",
 		checkAnnotationsTo, checkAnnotationsFrom),
-	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
-		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
+	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
+		"spec.selector.matchExpressions[].values"),
+		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
+			"spec.selector.matchExpressions[].values"),
 		"As it is; cluster-api-cluster is cluster.x-k8s.io/cluster-name. An empty one, which in Machine API selects every Machine, cannot go.",
 		checkSelectorTo, checkSelectorFrom),
 	check.Iso(at("spec.unhealthyConditions[].type", "spec.unhealthyConditions[].status", "spec.unhealthyConditions[].timeout"),
@@ -89,7 +92,8 @@ func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 
 func checkAnnotationsTo(p *pass, m *mapiCheck, c *capiCheck) {
 	if v := m.Metadata.Annotations[rebootAnnotation]; v != "" {
-		p.Unsupported(annotation(rebootAnnotation), v, "Cluster API's check would delete the Machines that this one has rebooted: remove the annotation, or give a remediationTemplate")
+		p.Unsupported(annotation(rebootAnnotation), v,
+			"Cluster API's check would delete the Machines that this one has rebooted: remove the annotation, or give a remediationTemplate")
 	}
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
 }

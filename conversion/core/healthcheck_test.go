@@ -157,7 +157,8 @@ func TestWhatOfAClusterAPICheckCannotGo(t *testing.T) {
 
 func TestTheStatusOfACheck(t *testing.T) {
 	m := object(t, fullCheck)
-	m.Object["status"] = fields(t, `{expectedMachines: 3, currentHealthy: 1, remediationsAllowed: 0, conditions: [{type: RemediationAllowed, status: "False", severity: Warning, reason: TooManyUnhealthy, message: why, lastTransitionTime: "2026-01-01T00:00:00Z"}, {type: Paused, status: "False"}]}`)
+	m.Object["status"] = fields(t,
+		`{expectedMachines: 3, currentHealthy: 1, remediationsAllowed: 0, conditions: [{type: RemediationAllowed, status: "False", severity: Warning, reason: TooManyUnhealthy, message: why, lastTransitionTime: "2026-01-01T00:00:00Z"}, {type: Paused, status: "False"}]}`)
 	c, _ := core.StatusToClusterAPI("MachineHealthCheck", m, checkEnv())
 	diff(t, fields(t, `{expectedMachines: 3, currentHealthy: 1, remediationsAllowed: 0, conditions: [{type: RemediationAllowed, status: "False", reason: TooManyUnhealthy, message: why, lastTransitionTime: "2026-01-01T00:00:00Z"}]}`), c)
 

@@ -69,8 +69,9 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		switch have, there := c.Metadata.Labels[k]; {
 		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
-			p.Unsupported(nodeLabel(k), v, "Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
-				"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
+			p.Unsupported(nodeLabel(k), v,
+				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
+					"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
 		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
 			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
 		case there && have != v && reachesNode(k):
@@ -119,7 +120,8 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		put(&m.Spec.Labels, InterruptibleLabel, "")
 	}
 	if control != controlPlane(m.Metadata.Labels) {
-		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "", "Machine API knows control plane Machines by their role, master: set both this label and node-role.kubernetes.io/master, or neither")
+		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "",
+			"Machine API knows control plane Machines by their role, master: set both this label and node-role.kubernetes.io/master, or neither")
 	}
 }
 
@@ -169,8 +171,9 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		case annotatesNode(k):
 			put(&c.Metadata.Annotations, k, v)
 		case !p.Env.NodeSync.Annotations.Match(k):
-			p.Unsupported(nodeAnnotation(k), v, "Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with --additional-sync-machine-annotations: "+
-				"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
+			p.Unsupported(nodeAnnotation(k), v,
+				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with --additional-sync-machine-annotations: "+
+					"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
 		case meantForMachines(k):
 			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
 		case there && have != v:
@@ -201,7 +204,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v, "on a Cluster API object this annotation has a meaning that it has not in Machine API: remove it, or use the Machine API's own")
+			p.Unsupported(annotation(k), v,
+				"on a Cluster API object this annotation has a meaning that it has not in Machine API: remove it, or use the Machine API's own")
 		default:
 			put(&c.Annotations, k, v)
 		}

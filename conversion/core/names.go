@@ -94,13 +94,15 @@ func machineAPIName(clusterAPI string) (string, bool) {
 var operators = []string{
 	"autoscaling.openshift.io/machineautoscaler",
 	"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",
-	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
+	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type",
+	"capacity.cluster-autoscaler.kubernetes.io/maxPods",
 }
 
 // stays recognizes an annotation that never leaves its object: it is about the object and not about the machine.
 func stays(annotation string) bool {
 	switch annotation {
-	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation, clusterv1.TemplateClonedFromGroupKindAnnotation, InstanceHookAnnotation:
+	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation,
+		clusterv1.TemplateClonedFromGroupKindAnnotation, InstanceHookAnnotation:
 		return true
 	}
 	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)

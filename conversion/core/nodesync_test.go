@@ -90,7 +90,8 @@ func TestTheLabelOfASpotMachine(t *testing.T) {
 	twin, errs = core.ToClusterAPI("Machine", bare, env())
 	diff(t, nil, errs.ToAggregate())
 	back, _ = core.ToMachineAPI("Machine", twin, env())
-	if onNode, _, _ := unstructured.NestedStringMap(back.Object, "spec", "metadata", "labels"); back.GetLabels()[core.InterruptibleLabel] != "" || len(onNode) != 1 {
+	if onNode, _, _ := unstructured.NestedStringMap(back.Object, "spec", "metadata", "labels"); back.GetLabels()[core.InterruptibleLabel] != "" ||
+		len(onNode) != 1 {
 		t.Errorf("a spot Machine of Cluster API has the labels %v, its Node %v", back.GetLabels(), onNode)
 	}
 
@@ -136,6 +137,7 @@ func TestKeepSpelling(t *testing.T) {
 	has := object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"labels": {}}, "taints": null, "providerID": "", "replicas": 0, "providerSpec": {"value": {}}}}`)
 	want := object(t, `{"spec": {"metadata": {"annotations": {"a": "b"}}}}`)
 	core.KeepSpelling("Machine", has, want, env())
-	diff(t, jsonOf(object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"annotations": {"a": "b"}, "labels": {}}, "providerID": "", "taints": null}}`)), jsonOf(want))
+	diff(t, jsonOf(object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"annotations": {"a": "b"}, "labels": {}}, "providerID": "", "taints": null}}`)),
+		jsonOf(want))
 	core.KeepSpelling("MachineHealthCheck", &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}, env())
 }

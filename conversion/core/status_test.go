@@ -71,7 +71,8 @@ dedicatedHost: {id: h-1}
 }
 
 func TestAddressesThatAreNone(t *testing.T) {
-	m := object(t, `{"status": {"addresses": [{"type": "InternalIP", "address": ""}, {"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Other", "address": "x"}, {"type": "Hostname", "address": "`+strings.Repeat("a", 257)+`"}]}}`)
+	m := object(t, `{"status": {"addresses": [{"type": "InternalIP", "address": ""}, {"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Other", "address": "x"}, {"type": "Hostname", "address": "`+strings.Repeat("a",
+		257)+`"}]}}`)
 	c, i := core.StatusToClusterAPI("Machine", m, env())
 	for what, status := range map[string]map[string]any{"the core Machine's": c, "the infrastructure's": i} {
 		if d := cmp.Diff([]any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}}, status["addresses"]); d != "" {
@@ -103,7 +104,8 @@ func TestAMachineWhoseInfrastructureObjectIsGoneIsNotFailedForEver(t *testing.T)
 		"failed for another reason": {"the image does not exist", true, "Failed", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := map[string]any{"phase": "Failed", "deprecated": map[string]any{"v1beta1": map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": c.says}}}
+			status := map[string]any{"phase": "Failed",
+				"deprecated": map[string]any{"v1beta1": map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": c.says}}}
 			if c.node {
 				status["nodeRef"] = map[string]any{"name": "a"}
 			}
@@ -119,7 +121,8 @@ func TestAMachineWhoseInfrastructureObjectIsGoneIsNotFailedForEver(t *testing.T)
 
 func TestTheStatusOfAMachineSet(t *testing.T) {
 	m := object(t, fullSet)
-	m.Object["status"] = fields(t, `{replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, observedGeneration: 4, errorReason: InvalidConfiguration, errorMessage: why}`)
+	m.Object["status"] = fields(t,
+		`{replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, observedGeneration: 4, errorReason: InvalidConfiguration, errorMessage: why}`)
 	c, i := core.StatusToClusterAPI("MachineSet", m, env())
 	if i != nil {
 		t.Errorf("a template observes nothing, but got %v", i)
@@ -174,7 +177,8 @@ func fields(t *testing.T, text string) map[string]any {
 // Drained. So a mirror is in that phase only once Cluster API is past its drain, and has the condition in the same status.
 func TestADeletionIsNoWorkForTheMachineAPI(t *testing.T) {
 	deleting := func(reason, more string) string {
-		return `{phase: Deleting, conditions: [{type: Deleting, status: "True", reason: ` + reason + `, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]` + more + `}`
+		return `{phase: Deleting, conditions: [{type: Deleting, status: "True", reason: ` + reason + `, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]` +
+			more + `}`
 	}
 	v1beta1 := func(status string) string {
 		return `, deprecated: {v1beta1: {conditions: [{type: DrainingSucceeded, status: "` + status + `", lastTransitionTime: "2026-01-01T00:01:00Z"}]}}`

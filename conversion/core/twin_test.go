@@ -102,7 +102,8 @@ func TestAnInfrastructureObjectThatCannotBeRead(t *testing.T) {
 // A MachineSet's name may have 253 characters, a label's value 63.
 func TestALongNameIsShortened(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range []string{strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 65), strings.Repeat("a", 53) + "." + strings.Repeat("b", 190), strings.Repeat("a", 253), strings.Repeat("a", 252) + "b"} {
+	for _, name := range []string{strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 65), strings.Repeat("a", 53) + "." +
+		strings.Repeat("b", 190), strings.Repeat("a", 253), strings.Repeat("a", 252) + "b"} {
 		set := object(t, objects["MachineSet"])
 		set.SetName(name)
 		twin, errs := core.ToClusterAPI("MachineSet", set, env())
@@ -253,7 +254,8 @@ func TestAMachineBornInClusterAPI(t *testing.T) {
 	for sentence, c := range map[string]struct{ labels, want, node map[string]string }{
 		"a worker": {
 			labels: map[string]string{"cluster.x-k8s.io/cluster-name": "ocean-x7k2p", "node-role.kubernetes.io/worker": "", "team": "sea"},
-			want:   map[string]string{"machine.openshift.io/cluster-api-cluster": "ocean-x7k2p", "machine.openshift.io/cluster-api-machine-role": "worker", "machine.openshift.io/cluster-api-machine-type": "worker", "team": "sea"},
+			want: map[string]string{"machine.openshift.io/cluster-api-cluster": "ocean-x7k2p", "machine.openshift.io/cluster-api-machine-role": "worker",
+				"machine.openshift.io/cluster-api-machine-type": "worker", "team": "sea"},
 		},
 		"two roles": {
 			labels: map[string]string{"cluster.x-k8s.io/cluster-name": "ocean-x7k2p", "node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/infra": ""},
@@ -342,7 +344,8 @@ func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
 
 // TestTheMarkOfAMachine: the Machine API has two names for it, and Cluster API one. Nothing of the older name stays behind in Cluster API.
 func TestTheMarkOfAMachine(t *testing.T) {
-	const newer, older, there, derived = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "cluster.x-k8s.io/delete-machine", core.DerivedAnnotation
+	const newer, older, there, derived = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine",
+		"cluster.x-k8s.io/delete-machine", core.DerivedAnnotation
 	for sentence, c := range map[string]struct{ machineAPI, clusterAPI, back map[string]string }{
 		"the newer name":               {map[string]string{newer: "a"}, map[string]string{there: "a"}, map[string]string{newer: "a"}},
 		"the older name":               {map[string]string{older: "a"}, map[string]string{there: "a", derived: there}, map[string]string{older: "a"}},
@@ -398,7 +401,8 @@ func TestAnEmptyRole(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, fullMachine), env())
 	diff(t, nil, errs.ToAggregate())
 	twin.Core.SetAnnotations(nil)
-	twin.Core.SetLabels(map[string]string{"machine.openshift.io/cluster-api-machine-role": "", "machine.openshift.io/cluster-api-machine-type": "", "node-role.kubernetes.io/infra": ""})
+	twin.Core.SetLabels(map[string]string{"machine.openshift.io/cluster-api-machine-role": "", "machine.openshift.io/cluster-api-machine-type": "",
+		"node-role.kubernetes.io/infra": ""})
 	machine, errs := core.ToMachineAPI("Machine", twin, env())
 	diff(t, nil, errs.ToAggregate())
 	onNode, _, _ := unstructured.NestedStringMap(machine.Object, "spec", "metadata", "labels")
@@ -416,7 +420,8 @@ func TestAnEmptyRole(t *testing.T) {
 func TestPoundlocksOwnHookStays(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, plainMachine), env())
 	diff(t, nil, errs.ToAggregate())
-	twin.Core = merged(t, twin.Core, `{"metadata": {"annotations": {"`+core.InstanceHookAnnotation+`": "poundlock", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/another": "owner"}}}`)
+	twin.Core = merged(t, twin.Core, `{"metadata": {"annotations": {"`+core.InstanceHookAnnotation+
+		`": "poundlock", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/another": "owner"}}}`)
 	m, errs := core.ToMachineAPI("Machine", twin, env())
 	diff(t, nil, errs.ToAggregate())
 	hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preTerminate")

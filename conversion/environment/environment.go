@@ -26,7 +26,8 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 		return conversion.Missing{}, fmt.Errorf("reading Infrastructure cluster: %w", err)
 	}
 	if about == nil {
-		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"}, nil
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady,
+			Message: "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"}, nil
 	}
 	return Describe(about.Object, provided, env), nil
 }
@@ -39,7 +40,8 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 	case !provided && env.ClusterName != "":
 		return conversion.Missing{}
 	case env.ClusterName == "" || platform == "":
-		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"}
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady,
+			Message: "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"}
 	}
 	p, ok := platforms.For(platform)
 	if !ok {

@@ -59,7 +59,8 @@ func serverOf(t *testing.T, plural string) server {
 	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
 		t.Fatal(err)
 	}
-	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema,
+		&internal, nil); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
@@ -170,7 +171,8 @@ func TestTheProviderTakesWhatComesBack(t *testing.T) {
 
 // TestTheProviderTakesTheKitsCluster: what the machines are compared with is a GCPCluster.
 func TestTheProviderTakesTheKitsCluster(t *testing.T) {
-	object := map[string]any{"apiVersion": gcpv1.GroupVersion.String(), "kind": "GCPCluster", "metadata": map[string]any{"name": gcptest.Cluster}, "spec": gcptest.Kit().InfraCluster}
+	object := map[string]any{"apiVersion": gcpv1.GroupVersion.String(), "kind": "GCPCluster", "metadata": map[string]any{"name": gcptest.Cluster},
+		"spec": gcptest.Kit().InfraCluster}
 	cluster := as[gcpv1.GCPCluster](t, serverOf(t, "gcpclusters").accept(t, runtime.DeepCopyJSON(object)))
 	if _, err := new(webhooks.GCPCluster).ValidateCreate(t.Context(), cluster); err != nil {
 		t.Error(err)

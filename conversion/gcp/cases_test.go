@@ -50,7 +50,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a zone that the controller never found": {patch: `{}`, env: found("us-central1-b")},
 		"no GCPCluster":                          {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"GCPCluster.spec.network.name: FieldValueRequired"}},
 		"a cluster that is not known at all": {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure, e.Region = nil, nil, "" },
-			want: []string{"GCPCluster.spec.network.name: FieldValueRequired", "GCPCluster.spec.project: FieldValueRequired", "GCPCluster.spec.region: FieldValueRequired"}},
+			want: []string{"GCPCluster.spec.network.name: FieldValueRequired", "GCPCluster.spec.project: FieldValueRequired",
+				"GCPCluster.spec.region: FieldValueRequired"}},
 
 		"its instance":                    {patch: `{}`, core: conversion.Core{ProviderID: "gce://lock-project/us-central1-a/x"}},
 		"an instance of another zone":     {patch: `{}`, core: conversion.Core{ProviderID: "gce://lock-project/us-central1-b/x"}, want: []string{"spec.providerID: FieldValueInvalid"}},
@@ -143,7 +144,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"two misspelt fields":     {patch: `{"machinetype": "x", "networkInterfaces": [{"network": "lock-7x2k9-network", "subnetwrok": "x"}]}`, want: []string{"machinetype: FieldValueNotSupported", "networkInterfaces[0].subnetwork: FieldValueRequired", "networkInterfaces[0].subnetwrok: FieldValueNotSupported"}},
 		"a word that is a number": {patch: `{"disks": [{"sizeGb": "128"}]}`, want: []string{"disks.sizeGb: FieldValueInvalid"}},
 		"everything at once": {patch: `{"deletionProtection": true, "zone": "", "tagz": ["x"], "disks": [], "targetPools": ["x"]}`, want: []string{
-			"deletionProtection: FieldValueNotSupported", "disks: FieldValueRequired", "tagz: FieldValueNotSupported", "targetPools: FieldValueNotSupported", "zone: FieldValueRequired",
+			"deletionProtection: FieldValueNotSupported", "disks: FieldValueRequired", "tagz: FieldValueNotSupported", "targetPools: FieldValueNotSupported",
+			"zone: FieldValueRequired",
 		}},
 	}
 	for sentence, c := range cases {

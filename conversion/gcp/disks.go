@@ -24,7 +24,8 @@ type volume struct {
 
 // onDisks is a row that converts each disk by itself. Paths below the pass are the disk's in Machine API; in Cluster API
 // they are the machine's for the root disk.
-func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec, infraSpec] {
+func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec,
+	infraSpec] {
 	return of.Iso(machineAPI, clusterAPI, note,
 		func(p *pass, m *providerSpec, c *infraSpec) { eachDisk(p, m, c, to) },
 		func(p *pass, c *infraSpec, m *providerSpec) { eachVolume(p, c, m, from) })
@@ -162,7 +163,8 @@ func (v volume) deviceType() **gcpv1.DiskType {
 func typeFrom(p *pass, v volume, d *disk) {
 	path, reason := "deviceType", "Cluster API makes no disk without it: say "+string(gcpv1.PdStandardDiskType)+" or another type"
 	if v.root != nil {
-		path, reason = "rootDeviceType", "Machine API says the type of each disk: say "+string(gcpv1.PdStandardDiskType)+", which is what Cluster API takes without a word"
+		path, reason = "rootDeviceType", "Machine API says the type of each disk: say "+string(gcpv1.PdStandardDiskType)+
+			", which is what Cluster API takes without a word"
 	}
 	switch word := *v.deviceType(); {
 	case word == nil || *word == "":
@@ -188,7 +190,8 @@ var diskTypes = []string{"pd-standard", "pd-ssd", "pd-balanced", "hyperdisk-bala
 func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
-		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
+		p.Unsupported("image", d.Image,
+			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without one Cluster API would choose it by itself")

@@ -135,7 +135,8 @@ func keyFrom(p *pass, c *gcpv1.CustomerEncryptionKey) *machinev1beta1.GCPEncrypt
 	}
 	name := keyName.FindStringSubmatch(c.ManagedKey.KMSKeyName)
 	if name == nil {
-		p.Unsupported("managedKey.kmsKeyName", c.ManagedKey.KMSKeyName, "Machine API takes projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, and no version of a key")
+		p.Unsupported("managedKey.kmsKeyName", c.ManagedKey.KMSKeyName,
+			"Machine API takes projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, and no version of a key")
 		return out
 	}
 	out.KMSKey = &machinev1beta1.GCPKMSKeyReference{ProjectID: name[1], Location: name[2], KeyRing: name[3], Name: name[4]}

@@ -39,7 +39,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	secret := ptr.Deref(m.UserDataSecret, corev1.LocalObjectReference{})
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
-		p.Unsupported("userDataSecret.name", secret.Name, "a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
+		p.Unsupported("userDataSecret.name", secret.Name,
+			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
 	}
 }
 
@@ -80,7 +81,8 @@ func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ServiceAccount == nil {
-		p.Required("serviceAccounts", "Machine API gives an instance no service account by itself: say it; Cluster API's own choice is email default and scope https://www.googleapis.com/auth/cloud-platform")
+		p.Required("serviceAccounts",
+			"Machine API gives an instance no service account by itself: say it; Cluster API's own choice is email default and scope https://www.googleapis.com/auth/cloud-platform")
 		return
 	}
 	checkScopes(p.At("serviceAccounts"), c.ServiceAccount.Email, c.ServiceAccount.Scopes)
@@ -228,7 +230,8 @@ func checkConfidential(p *pass, s scheduling) {
 	mine, _, _ := strings.Cut(s.shape, "-")
 	switch {
 	case !known:
-		p.Invalid(path, s.confidential, "supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
+		p.Invalid(path, s.confidential,
+			"supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
 	case !slices.Contains(series, mine):
 		p.Invalid(path, s.confidential, fmt.Sprintf("takes a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
 	}
@@ -245,7 +248,8 @@ func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 	case machinev1beta1.RestartPolicyNever:
 		if !fleeting {
-			p.Unsupported("restartPolicy", string(m.RestartPolicy), "Cluster API has no restart policy, and Google restarts standard instances: must be Always, or left out")
+			p.Unsupported("restartPolicy", string(m.RestartPolicy),
+				"Cluster API has no restart policy, and Google restarts standard instances: must be Always, or left out")
 		}
 	default:
 		p.Invalid("restartPolicy", string(m.RestartPolicy), "supported values: \"Always\", \"Never\"")
@@ -285,8 +289,10 @@ func checkShielded(p *pass, s gcpv1.GCPShieldedInstanceConfig) {
 	onOff(p, "secureBoot", string(s.SecureBoot))
 	onOff(p, "virtualizedTrustedPlatformModule", string(s.VirtualizedTrustedPlatformModule))
 	onOff(p, "integrityMonitoring", string(s.IntegrityMonitoring))
-	if s.IntegrityMonitoring != gcpv1.IntegrityMonitoringPolicyDisabled && s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
-		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring), "needs the virtualizedTrustedPlatformModule, which is Disabled: set it to Disabled too; absent is Enabled")
+	if s.IntegrityMonitoring != gcpv1.IntegrityMonitoringPolicyDisabled &&
+		s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
+		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring),
+			"needs the virtualizedTrustedPlatformModule, which is Disabled: set it to Disabled too; absent is Enabled")
 	}
 }
 

@@ -112,7 +112,8 @@ func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	uniqueTags(p, c.ResourceManagerTags)
 	for _, t := range listed(p, "resourceTags") {
 		if !hasTag(c.ResourceManagerTags, t["key"]) {
-			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it", t["parentID"], t["key"], t["value"]))
+			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it",
+				t["parentID"], t["key"], t["value"]))
 		}
 	}
 }

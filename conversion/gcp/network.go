@@ -88,7 +88,8 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
-		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. Name the host project", have, want),
+		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. Name the host project",
+			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:
 		p.Differs("networkInterfaces[0].projectID", have, "the project of the GCPCluster's network", want)

@@ -142,9 +142,11 @@ func checkInstance(p *pass, zone string) {
 	case !ok:
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
 	case in != "" && id.project != in:
-		machine(p).Unsupported("providerID", p.Core.ProviderID, fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one", in))
+		machine(p).Unsupported("providerID", p.Core.ProviderID,
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one", in))
 	case zone != "" && id.zone != zone:
-		machine(p).Invalid("providerID", p.Core.ProviderID, fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one", zone))
+		machine(p).Invalid("providerID", p.Core.ProviderID,
+			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one", zone))
 	}
 }
 
@@ -160,7 +162,9 @@ func checkGroup(p *pass) {
 		return
 	}
 	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup && p.Env.InfraCluster != nil {
-		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf("A control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup),
+		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride",
+			tag, fmt.Sprintf("A control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE",
+				masterGroup, p.Env.ClusterName, masterGroup),
 			fmt.Sprintf(`{"spec":{"loadBalancer":{"apiServerInstanceGroupTagOverride":%q}}}`, masterGroup))
 	}
 }

@@ -104,7 +104,8 @@ func TestAProviderSpecOfASharedNetworkComesBack(t *testing.T) {
 	trip := providerTrip(sharedEnv(), &conversion.Core{})
 	trip.Runs = 300
 	trip.Values["networkInterfaces[].projectID"] = conversiontest.OneOf("host-project")
-	trip.Values["networkInterfaces"] = conversiontest.OneOf([]*machinev1beta1.GCPNetworkInterface{{Network: gcptest.Network, ProjectID: "host-project", Subnetwork: "shared"}})
+	trip.Values["networkInterfaces"] = conversiontest.OneOf([]*machinev1beta1.GCPNetworkInterface{{Network: gcptest.Network,
+		ProjectID: "host-project", Subnetwork: "shared"}})
 	trip.Normal = func(m *providerSpec) {
 		gcptest.NormalProvider(m)
 		for k, v := range map[string]string{"team": "locks", "water": "fresh"} {

@@ -228,7 +228,8 @@ func TestAPlaceIsFilledIn(t *testing.T) {
 	inInfrastructure(nutanixtest.Element, "net")(&env)
 	p := conversion.NewPass(&env, &conversion.Core{FailureDomain: "a"}, "")
 	spec := conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, `{"cluster": null, "subnet": null}`)).(*providerSpec)
-	if len(p.Errors()) > 0 || *spec.Cluster.UUID != nutanixtest.Element || len(spec.Subnets) != 1 || *spec.Subnets[0].Name != "net" || spec.FailureDomain.Name != "a" {
+	if len(p.Errors()) > 0 || *spec.Cluster.UUID != nutanixtest.Element || len(spec.Subnets) != 1 || *spec.Subnets[0].Name != "net" ||
+		spec.FailureDomain.Name != "a" {
 		t.Errorf("%+v %v", spec, p.Errors().ToAggregate())
 	}
 }
@@ -252,7 +253,8 @@ func TestWhatNobodyMeans(t *testing.T) {
 }
 
 func seeds(f *testing.F, plain string) {
-	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"subnets": [null], "subnet": [null]}`, `{"memorySize": 1e400}`, `{"memorySize": "-1"}`, `{"dataDisks": [null, {"storageConfig": {"storageContainer": {}}}]}`, `{"gpus": [{}]}`} {
+	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"subnets": [null], "subnet": [null]}`, `{"memorySize": 1e400}`,
+		`{"memorySize": "-1"}`, `{"dataDisks": [null, {"storageConfig": {"storageContainer": {}}}]}`, `{"gpus": [{}]}`} {
 		f.Add([]byte(seed))
 	}
 }

@@ -134,7 +134,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	secret := ptr.Deref(m.UserDataSecret, corev1.LocalObjectReference{})
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
-		p.Unsupported("userDataSecret.name", secret.Name, "Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
+		p.Unsupported("userDataSecret.name", secret.Name,
+			"Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
 	}
 }
 

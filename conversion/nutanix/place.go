@@ -66,7 +66,8 @@ func unlisted(p *pass, c *infraSpec) {
 	if err != nil || len(patch) > longestPatch {
 		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
 	}
-	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch), "")
+	p.Amend("spec.failureDomains", p.Core.FailureDomain,
+		"Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch), "")
 }
 
 // unlistedDomains are what the NutanixCluster does not list: all that the Infrastructure has, and the Machine's. A merge patch replaces the list, so
@@ -150,7 +151,8 @@ func asInstalled(p *pass, here place) {
 	there, known := installed(p, name)
 	if !known {
 		if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); said && (p.Core.Template || p.Core.ProviderID == "") {
-			domainPath(p).Unsupported("", name, "Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
+			domainPath(p).Unsupported("", name,
+				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
 		}
 		return
 	}

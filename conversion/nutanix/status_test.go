@@ -15,7 +15,8 @@ import (
 // fullStatus is the status that is made of all that the Machine API can say.
 func fullStatus() map[string]any {
 	return nutanix.Platform().Status.ToClusterAPI([]byte(`{"vmUUID": "u", "conditions": [{"type": "x"}]}`),
-		conversion.InfraObservation{Ready: true, Addresses: []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}}, FailureReason: "x", FailureMessage: "y"})
+		conversion.InfraObservation{Ready: true, Addresses: []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}},
+			FailureReason: "x", FailureMessage: "y"})
 }
 
 func TestStatus(t *testing.T) {

@@ -36,11 +36,14 @@ const (
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = append(conversion.Table[providerSpec, infraSpec]{
-	of.Iso(at("kind", "apiVersion"), nil, "Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
+	of.Iso(at("kind", "apiVersion"), nil,
+		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// The cloud.
-	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName", ofCluster+"spec.identityRef"),
+	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName",
+		ofCluster+"spec.identityRef"),
 		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
 		cloudTo, cloudFrom),
 	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: say it there, as region_name"),
@@ -56,7 +59,8 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, cluster-api-provider-openstack and openshift-machine-api-CLUSTER.", tagsTo, tagsFrom),
+		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
+		tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
 		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
 	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
@@ -69,7 +73,8 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 
 	// The interfaces, and what is in front of them.
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
-		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.openstack"),
+		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
+			"status.platformStatus.openstack"),
 		"First the networks, then the ports, in their order, become one list. On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
 			"No ports at all is one in the OpenStackCluster's subnets and nothing else, and the other way round; neither networks nor ports is an error. "+
 			"Machine API uses a port's own security groups instead of the machine's, and none without port security; Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
@@ -83,7 +88,8 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("ports[].propagateUplinkStatus", noPortOpt),
 	of.OnlyCAPI("ports[].valueSpecs.*", noPortOpt),
 	of.Iso(nil, at(ofCluster+"spec.apiServerLoadBalancer", ofCluster+"spec.disableAPIServerFloatingIP"),
-		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for them, because Machine API's have none.", endpointTo, endpointFrom),
+		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for them, because Machine API's have none.",
+		endpointTo, endpointFrom),
 
 	// The disks.
 	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"), "Required where there is a root volume, and at least 1.", rootSizeTo, rootSizeFrom),
@@ -100,7 +106,8 @@ var face conversion.Rows[nic, port]
 
 // Interfaces converts one interface, whichever of Machine API's two lists it is in.
 var Interfaces = conversion.Table[nic, port]{
-	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID", "ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
+	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID",
+		"ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
 		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
 		"Each by id, which is a UUID, or else by filter. A network with several subnets is one port with an address in each. Subnets without a network are a port each, as in Machine API; they must be the OpenStackCluster's, or of its network, which is then said: "+
 			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
@@ -111,7 +118,8 @@ var Interfaces = conversion.Table[nic, port]{
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
 		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: of an instance, some of them are all. A port has its own pairs.",
 		pairsTo, pairsFrom),
-	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"), "Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
+	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),
+		"Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
 	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
 		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others.", profileTo, profileFrom),
@@ -215,5 +223,6 @@ var BlockDevices = conversion.Table[machinev1alpha1.AdditionalBlockDevice, opens
 		conversion.Word{MachineAPI: "Local", ClusterAPI: "Local"}),
 	device.Same("storage.volume.type", "storage.volume.type"),
 	device.Iso(at("storage.volume.availabilityZone"), at("storage.volume.availabilityZone.from", "storage.volume.availabilityZone.name"),
-		"A zone is from Name, none is from Machine: Machine API then takes the server's zone, Cluster API without a word Cinder's default. No spaces.", deviceZoneTo, deviceZoneFrom),
+		"A zone is from Name, none is from Machine: Machine API then takes the server's zone, Cluster API without a word Cinder's default. No spaces.",
+		deviceZoneTo, deviceZoneFrom),
 }

@@ -156,7 +156,8 @@ func takes(c port) bool { return !apart(c) }
 
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
-		p.Unsupported("securityGroups", nil, "the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not")
+		p.Unsupported("securityGroups", nil,
+			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not")
 	}
 }
 
@@ -307,9 +308,11 @@ func checkShared(p *pass, ports []port) {
 	for i, c := range ports {
 		switch {
 		case len(c.SecurityGroups) > 0:
-			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil, "Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, and none for the machine")
+			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil,
+				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, and none for the machine")
 		case unsecured(c):
-			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true, "Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")
+			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true,
+				"Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")
 		}
 	}
 }

@@ -19,16 +19,17 @@ var serversVersion = schema.GroupVersion{Group: openstackv1.SchemeGroupVersion.G
 func Platform() conversion.Platform {
 	spec := machinev1alpha1.GroupVersion.WithKind("OpenstackProviderSpec")
 	return conversion.Platform{
-		Name:                 string(configv1.OpenStackPlatformType),
-		InfraMachine:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachine"), Plural: "openstackmachines"},
-		InfraMachineTemplate: conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachineTemplate"), Plural: "openstackmachinetemplates"},
-		InfraInstance:        conversion.Resource{GroupVersionKind: serversVersion.WithKind("OpenStackServer"), Plural: "openstackservers"},
-		InfraCluster:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackCluster"), Plural: "openstackclusters"},
-		ProviderSpec:         spec,
-		ProviderStatus:       providerStatusKind,
-		CredentialsSecret:    "openstack-cloud-credentials",
-		MakeInfraCluster:     makeCluster,
-		Spec:                 conversion.Untyped(Fields, spec),
-		Status:               status{},
+		Name:         string(configv1.OpenStackPlatformType),
+		InfraMachine: conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachine"), Plural: "openstackmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachineTemplate"),
+			Plural: "openstackmachinetemplates"},
+		InfraInstance:     conversion.Resource{GroupVersionKind: serversVersion.WithKind("OpenStackServer"), Plural: "openstackservers"},
+		InfraCluster:      conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackCluster"), Plural: "openstackclusters"},
+		ProviderSpec:      spec,
+		ProviderStatus:    providerStatusKind,
+		CredentialsSecret: "openstack-cloud-credentials",
+		MakeInfraCluster:  makeCluster,
+		Spec:              conversion.Untyped(Fields, spec),
+		Status:            status{},
 	}
 }

@@ -23,7 +23,8 @@ func TestAMoveThereAndBackRests(t *testing.T) {
 	r := rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	lines, accepted := openstack.Fields.Lines(), 0
 	for range 600 {
-		m := conversiontest.Trip[providerSpec, infraSpec]{Lines: lines, Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: mixedProvider()}.Tame(r)
+		m := conversiontest.Trip[providerSpec, infraSpec]{Lines: lines, Own: func(l conversion.Line) []string { return l.MachineAPI },
+			Values: mixedProvider()}.Tame(r)
 		m.APIVersion, m.Kind = machinev1alpha1.GroupVersion.String(), "OpenstackProviderSpec"
 		m.Networks, m.Ports = m.Networks[:min(2, len(m.Networks))], m.Ports[:min(2, len(m.Ports))]
 		travel(t, []byte(jsonOf(t, m)), conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
@@ -57,14 +58,16 @@ func mixedProvider() conversiontest.Values {
 	out["serverGroupID"] = conversiontest.OneOf("", one)
 	out["networks[].uuid"] = conversiontest.OneOf("", one, two)
 	out["networks[].filter"] = conversiontest.OneOf(machinev1alpha1.Filter{}, machinev1alpha1.Filter{}, machinev1alpha1.Filter{Name: "x"})
-	out["networks[].subnets"] = conversiontest.OneOf(nil, subnets{{UUID: one}}, subnets{{Filter: machinev1alpha1.SubnetFilter{Name: "lock-7x2k9-nodes", Tags: "openshiftClusterID=lock-7x2k9"}}})
+	out["networks[].subnets"] = conversiontest.OneOf(nil, subnets{{UUID: one}},
+		subnets{{Filter: machinev1alpha1.SubnetFilter{Name: "lock-7x2k9-nodes", Tags: "openshiftClusterID=lock-7x2k9"}}})
 	out["networks[].portTags"] = conversiontest.OneOf(nil, []string{"a"})
 	out["ports[].tags"] = conversiontest.OneOf(nil, []string{"a"})
 	out["ports[].networkID"] = conversiontest.OneOf(one, two)
 	out["ports[].nameSuffix"] = conversiontest.OneOf("", "", "a")
 	out["ports[].description"] = conversiontest.OneOf("", "", "a")
 	out["ports[].macAddress"] = conversiontest.OneOf("", "", "fa:16:3e:00:00:01")
-	out["ports[].fixedIPs"] = conversiontest.OneOf(nil, []machinev1alpha1.FixedIPs{{SubnetID: one}}, []machinev1alpha1.FixedIPs{{SubnetID: one, IPAddress: "10.0.0.9"}})
+	out["ports[].fixedIPs"] = conversiontest.OneOf(nil, []machinev1alpha1.FixedIPs{{SubnetID: one}},
+		[]machinev1alpha1.FixedIPs{{SubnetID: one, IPAddress: "10.0.0.9"}})
 	out["ports[].allowedAddressPairs"] = conversiontest.OneOf(nil, []machinev1alpha1.AddressPair{{IPAddress: "10.0.0.5"}, {IPAddress: "10.0.0.7"}})
 	out["ports[].securityGroups"] = conversiontest.OneOf([]string{}, []string{one}, []string{two})
 	out["securityGroups"] = conversiontest.OneOf(nil, []machinev1alpha1.SecurityGroupParam{{UUID: one}}, []machinev1alpha1.SecurityGroupParam{{Name: "x"}})
@@ -84,14 +87,18 @@ func mixedInfra() conversiontest.Values {
 	out["additionalBlockDevices"] = conversiontest.OneOf[[]openstackv1.AdditionalBlockDevice](nil)
 	out["serverMetadata"] = conversiontest.OneOf[[]openstackv1.ServerMetadata](nil)
 	out["serverGroup"] = conversiontest.OneOf[*openstackv1.ServerGroupParam](nil)
-	out["ports[].network"] = conversiontest.OneOf(nil, &openstackv1.NetworkParam{ID: new(one)}, &openstackv1.NetworkParam{ID: new(two)}, &openstackv1.NetworkParam{Filter: &openstackv1.NetworkFilter{Name: "x"}})
-	out["ports[].fixedIPs"] = conversiontest.OneOf(nil, ips{{Subnet: subnet}}, ips{{Subnet: byName}}, ips{{IPAddress: new("10.0.0.9")}}, ips{{Subnet: subnet, IPAddress: new("10.0.0.9")}})
-	out["ports[].securityGroups"] = conversiontest.OneOf(nil, groups{{ID: new(one)}}, groups{{ID: new(two)}}, groups{{Filter: &openstackv1.SecurityGroupFilter{Name: "z"}}})
+	out["ports[].network"] = conversiontest.OneOf(nil, &openstackv1.NetworkParam{ID: new(one)}, &openstackv1.NetworkParam{ID: new(two)},
+		&openstackv1.NetworkParam{Filter: &openstackv1.NetworkFilter{Name: "x"}})
+	out["ports[].fixedIPs"] = conversiontest.OneOf(nil, ips{{Subnet: subnet}}, ips{{Subnet: byName}}, ips{{IPAddress: new("10.0.0.9")}},
+		ips{{Subnet: subnet, IPAddress: new("10.0.0.9")}})
+	out["ports[].securityGroups"] = conversiontest.OneOf(nil, groups{{ID: new(one)}}, groups{{ID: new(two)}},
+		groups{{Filter: &openstackv1.SecurityGroupFilter{Name: "z"}}})
 	out["securityGroups"] = conversiontest.OneOf(nil, nil, groups{{ID: new(one)}})
 	out["ports[].nameSuffix"] = conversiontest.OneOf[*string](nil, nil, new("a"))
 	out["ports[].disablePortSecurity"] = conversiontest.OneOf(nil, new(true), new(false))
 	out["ports[].tags"] = conversiontest.OneOf(nil, []string{"a"})
-	out["ports[].allowedAddressPairs"] = conversiontest.OneOf(nil, []openstackv1.AddressPair{{IPAddress: "10.0.0.5"}, {IPAddress: "10.0.0.7"}}, []openstackv1.AddressPair{{IPAddress: "10.0.0.9"}})
+	out["ports[].allowedAddressPairs"] = conversiontest.OneOf(nil, []openstackv1.AddressPair{{IPAddress: "10.0.0.5"}, {IPAddress: "10.0.0.7"}},
+		[]openstackv1.AddressPair{{IPAddress: "10.0.0.9"}})
 	for _, option := range []string{"ports[].description", "ports[].macAddress"} {
 		out[option] = conversiontest.OneOf[*string](nil)
 	}

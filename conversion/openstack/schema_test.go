@@ -49,7 +49,8 @@ func TestTheProvidersCRDsTakeIt(t *testing.T) {
 	for _, spec := range specs {
 		went := converted(t, &env, core, []byte(jsonOf(t, spec)), conversiontest.ToClusterAPI)
 		defaulted := []byte(jsonOf(t, machines.create(t, went)))
-		if d := cmp.Diff(said(t, converted(t, &env, core, went, conversiontest.ToMachineAPI)), said(t, converted(t, &env, core, defaulted, conversiontest.ToMachineAPI))); d != "" {
+		if d := cmp.Diff(said(t, converted(t, &env, core, went, conversiontest.ToMachineAPI)),
+			said(t, converted(t, &env, core, defaulted, conversiontest.ToMachineAPI))); d != "" {
 			t.Fatalf("the defaults make it another (-without +with):\n%s\n%s", d, went)
 		}
 	}

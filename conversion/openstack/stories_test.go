@@ -34,10 +34,12 @@ func TestHowItIsSaid(t *testing.T) {
 		"a network that only its subnet tells": {
 			machineAPI: `{"networks": [{"subnets": [{"uuid": "` + two + `"}], "noAllowedAddressPairs": true}]}`,
 			clusterAPI: `{"ports": [{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}]}]}`,
-			back:       `{"networks": [{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + two + `"}], "noAllowedAddressPairs": true}]}`,
+			back: `{"networks": [{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + two +
+				`"}], "noAllowedAddressPairs": true}]}`,
 		},
 		"subnets that alone tell the network, which are a port each": {
-			machineAPI: `{"networks": [{"subnets": [{"uuid": "` + two + `", "portTags": ["v4"]}, {"uuid": "` + three + `", "portTags": ["v6"]}], "portTags": ["all"], "noAllowedAddressPairs": true}]}`,
+			machineAPI: `{"networks": [{"subnets": [{"uuid": "` + two + `", "portTags": ["v4"]}, {"uuid": "` + three +
+				`", "portTags": ["v6"]}], "portTags": ["all"], "noAllowedAddressPairs": true}]}`,
 			clusterAPI: `{"ports": [{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}], "tags": ["all", "v4"]},
 				{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + three + `"}}], "tags": ["all", "v6"]}]}`,
 			back: `{"networks": [{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + two + `"}], "portTags": ["all", "v4"], "noAllowedAddressPairs": true},
@@ -48,9 +50,11 @@ func TestHowItIsSaid(t *testing.T) {
 			clusterAPI: `{}`,
 		},
 		"both addresses of a dual stack on one port": {
-			machineAPI: `{"networks": [{"uuid": "` + one + `", "subnets": [{"uuid": "` + two + `", "portTags": ["v4"]}, {"uuid": "` + three + `", "portTags": ["v6"]}]}]}`,
-			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}, {"subnet": {"id": "` + three + `"}}], "tags": ["v4", "v6"], ` + pairs + `}]}`,
-			back:       `{"networks": [{"uuid": "` + one + `", "subnets": [{"uuid": "` + two + `"}, {"uuid": "` + three + `"}], "portTags": ["v4", "v6"]}]}`,
+			machineAPI: `{"networks": [{"uuid": "` + one + `", "subnets": [{"uuid": "` + two + `", "portTags": ["v4"]}, {"uuid": "` + three +
+				`", "portTags": ["v6"]}]}]}`,
+			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}, {"subnet": {"id": "` + three +
+				`"}}], "tags": ["v4", "v6"], ` + pairs + `}]}`,
+			back: `{"networks": [{"uuid": "` + one + `", "subnets": [{"uuid": "` + two + `"}, {"uuid": "` + three + `"}], "portTags": ["v4", "v6"]}]}`,
 		},
 		"a load balancer of the user's": {
 			machineAPI: `{"networks": [{"uuid": "` + one + `"}]}`,
@@ -63,23 +67,28 @@ func TestHowItIsSaid(t *testing.T) {
 			env:        infrastructure(map[string]any{"apiServerInternalIP": "10.0.0.5", "ingressIP": "10.0.0.7"}),
 		},
 		"radio ports without port security beside the machine's groups": {
-			machineAPI: `{"networks": [{"uuid": "` + one + `", "noAllowedAddressPairs": true}], "ports": [{"networkID": "` + two + `", "nameSuffix": "radio", "vnicType": "direct", "portSecurity": false, "tags": ["sriov"], "profile": {"capabilities": "[switchdev]"}}], "securityGroups": [{"name": "worker"}]}`,
+			machineAPI: `{"networks": [{"uuid": "` + one + `", "noAllowedAddressPairs": true}], "ports": [{"networkID": "` + two +
+				`", "nameSuffix": "radio", "vnicType": "direct", "portSecurity": false, "tags": ["sriov"], "profile": {"capabilities": "[switchdev]"}}], "securityGroups": [{"name": "worker"}]}`,
 			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "securityGroups": [{"filter": {"name": "worker"}}]},
 				{"network": {"id": "` + two + `"}, "nameSuffix": "radio", "vnicType": "direct", "disablePortSecurity": true, "tags": ["sriov"], "profile": {"ovsHWOffload": true}}]}`,
 		},
 		"a storage port with groups of its own": {
-			machineAPI: `{"networks": [{"filter": {"name": "x"}, "noAllowedAddressPairs": true}], "ports": [{"networkID": "` + two + `", "nameSuffix": "storage", "securityGroups": ["` + three + `"]}], "securityGroups": [{"uuid": "` + one + `"}]}`,
+			machineAPI: `{"networks": [{"filter": {"name": "x"}, "noAllowedAddressPairs": true}], "ports": [{"networkID": "` + two +
+				`", "nameSuffix": "storage", "securityGroups": ["` + three + `"]}], "securityGroups": [{"uuid": "` + one + `"}]}`,
 			clusterAPI: `{"ports": [{"network": {"filter": {"name": "x"}}, "securityGroups": [{"id": "` + one + `"}]},
 				{"network": {"id": "` + two + `"}, "nameSuffix": "storage", "securityGroups": [{"id": "` + three + `"}]}]}`,
 		},
 		"ports alone, with their groups": {
-			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `", "nameSuffix": "nodes", "fixedIPs": [{"subnetID": "` + two + `"}], ` + pairs + `, "securityGroups": ["` + three + `"]}, {"networkID": "` + two + `", "nameSuffix": "sriov", "portSecurity": false}]}`,
+			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `", "nameSuffix": "nodes", "fixedIPs": [{"subnetID": "` + two + `"}], ` + pairs +
+				`, "securityGroups": ["` + three + `"]}, {"networkID": "` + two + `", "nameSuffix": "sriov", "portSecurity": false}]}`,
 			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "nameSuffix": "nodes", "fixedIPs": [{"subnet": {"id": "` + two + `"}}], ` + pairs + `, "securityGroups": [{"id": "` + three + `"}]},
 				{"network": {"id": "` + two + `"}, "nameSuffix": "sriov", "disablePortSecurity": true}]}`,
 		},
 		"groups by name behind a port's own": {
-			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `", "securityGroups": ["` + three + `"]}, {"networkID": "` + two + `", "trunk": true}], "securityGroups": [{"name": "worker"}]}`,
-			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "securityGroups": [{"id": "` + three + `"}]}, {"network": {"id": "` + two + `"}, "trunk": true, "securityGroups": [{"filter": {"name": "worker"}}]}]}`,
+			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `", "securityGroups": ["` + three + `"]}, {"networkID": "` + two +
+				`", "trunk": true}], "securityGroups": [{"name": "worker"}]}`,
+			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "securityGroups": [{"id": "` + three + `"}]}, {"network": {"id": "` + two +
+				`"}, "trunk": true, "securityGroups": [{"filter": {"name": "worker"}}]}]}`,
 		},
 		"a plain port, which is a network too": {
 			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `"}, {"networkID": "` + two + `", "trunk": true}]}`,
@@ -93,8 +102,9 @@ func TestHowItIsSaid(t *testing.T) {
 		},
 		"an image by its id": {
 			machineAPI: `{"image": null, "rootVolume": {"diskSize": 30, "sourceUUID": "` + one + `", "volumeType": "fast", "availabilityZone": "cinder-1"}}`,
-			clusterAPI: `{"image": {"id": "` + one + `", "filter": null}, "rootVolume": {"sizeGiB": 30, "type": "fast", "availabilityZone": {"from": "Name", "name": "cinder-1"}}}`,
-			back:       `{"image": "", "rootVolume": {"diskSize": 30, "sourceUUID": "` + one + `", "volumeType": "fast", "availabilityZone": "cinder-1"}}`,
+			clusterAPI: `{"image": {"id": "` + one +
+				`", "filter": null}, "rootVolume": {"sizeGiB": 30, "type": "fast", "availabilityZone": {"from": "Name", "name": "cinder-1"}}}`,
+			back: `{"image": "", "rootVolume": {"diskSize": 30, "sourceUUID": "` + one + `", "volumeType": "fast", "availabilityZone": "cinder-1"}}`,
 		},
 		"disks, in the server's zone and another": {
 			machineAPI: `{"additionalBlockDevices": [{"name": "etcd", "sizeGiB": 10, "storage": {"type": "Local"}}, {"name": "a", "sizeGiB": 1, "storage": {"type": "Volume"}}, {"name": "b", "sizeGiB": 1, "storage": {"type": "Volume", "volume": {"type": "fast", "availabilityZone": "cinder-1"}}}]}`,

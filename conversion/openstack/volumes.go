@@ -170,7 +170,8 @@ func deviceZoneFrom(p *pass, c *capiDevice, m *mapiDevice) {
 		}
 	case p.Core.FailureDomain != "":
 		p.Unsupported("storage.volume.availabilityZone", nil,
-			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, Machine API would take the server's, %q: say from Machine, or name a zone", p.Core.FailureDomain))
+			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, Machine API would take the server's, %q: say from Machine, or name a zone",
+				p.Core.FailureDomain))
 	}
 }
 

@@ -38,7 +38,8 @@ func FuzzEffort(f *testing.F) {
 		}
 	}
 	for _, seed := range []string{
-		`{"memorySize":"1e999999999"}`, `{"memorySize":1e999999999}`, `{"spotVMOptions":{"maxPrice":"-1e-999999999"}}`, `{"processors":"1e99999999"}`, `{"tags":["a","a","b"]}`,
+		`{"memorySize":"1e999999999"}`, `{"memorySize":1e999999999}`, `{"spotVMOptions":{"maxPrice":"-1e-999999999"}}`,
+		`{"processors":"1e99999999"}`, `{"tags":["a","a","b"]}`,
 		`{"metadata":` + strings.Repeat(`{"x":`, 200) + `1` + strings.Repeat(`}`, 200) + `}`, strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500),
 	} {
 		f.Add([]byte(seed))
@@ -133,7 +134,8 @@ func TestTimeGrowsWithWhatIsListed(t *testing.T) {
 				base    any
 				into    any
 				convert func(*conversion.Pass, []byte) any
-			}{{kit.ProviderSpec, kit.Platform.Spec.NewProviderSpec(), conversiontest.ToClusterAPI}, {map[string]any{}, kit.Platform.Spec.NewInfraSpec(), conversiontest.ToMachineAPI}} {
+			}{{kit.ProviderSpec, kit.Platform.Spec.NewProviderSpec(), conversiontest.ToClusterAPI},
+				{map[string]any{}, kit.Platform.Spec.NewInfraSpec(), conversiontest.ToMachineAPI}} {
 				listed(reflect.TypeOf(side.into), "", func(path string, patch func(n int) any) {
 					took := func(n int) time.Duration {
 						raw, err := json.Marshal(merged(side.base, patch(n)))

@@ -69,10 +69,12 @@ func TestAPlatformIsWhole(t *testing.T) {
 		if found, ok := platforms.For(p.Name); !ok || found.Name != p.Name {
 			t.Errorf("%s is not found by its name", p.Name)
 		}
-		if p.InfraMachine.Group != "infrastructure.cluster.x-k8s.io" || p.InfraMachineTemplate.Group != p.InfraMachine.Group || p.InfraCluster.Group != p.InfraMachine.Group {
+		if p.InfraMachine.Group != "infrastructure.cluster.x-k8s.io" || p.InfraMachineTemplate.Group != p.InfraMachine.Group ||
+			p.InfraCluster.Group != p.InfraMachine.Group {
 			t.Errorf("%s: the roles and the handoff know one group of all providers", p.Name)
 		}
-		if p.Spec == nil || p.Status == nil || p.InfraMachine.Plural == "" || p.InfraMachineTemplate.Plural == "" || p.InfraCluster.Plural == "" || p.ProviderSpec.Empty() || p.ProviderStatus.Empty() {
+		if p.Spec == nil || p.Status == nil || p.InfraMachine.Plural == "" || p.InfraMachineTemplate.Plural == "" || p.InfraCluster.Plural == "" ||
+			p.ProviderSpec.Empty() || p.ProviderStatus.Empty() {
 			t.Errorf("%s lacks something: %+v", p.Name, p)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // Who reads that a field of Machine API's cannot go is asked to do something, in the imperative.
 func TestAFieldThatCannotGoSaysWhatToDo(t *testing.T) {
 	todo := regexp.MustCompile(`: (remove|give|set|keep|leave|associate|use) |, and (remove|give|set|keep) `)
-	tables := map[string][]conversion.Line{"Machine": core.Machines.Lines(), "MachineSet": core.MachineSets.Lines(), "MachineHealthCheck": core.MachineHealthChecks.Lines()}
+	tables := map[string][]conversion.Line{"Machine": core.Machines.Lines(), "MachineSet": core.MachineSets.Lines(),
+		"MachineHealthCheck": core.MachineHealthChecks.Lines()}
 	for _, p := range platforms.List() {
 		tables[p.Name] = p.Spec.Lines()
 	}

@@ -42,7 +42,8 @@ func platformTypes(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml"))
+	text, err := os.ReadFile(filepath.Join(dir, "config", "v1", "zz_generated.crd-manifests",
+		"0000_10_config-operator_01_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

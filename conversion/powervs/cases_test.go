@@ -114,7 +114,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"two misspelt fields":     {patch: `{"systemtpye": "x", "image": {"nmae": "x"}}`, want: []string{"image.nmae: FieldValueNotSupported", "systemtpye: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"memoryGiB": "32"}`, want: []string{"memoryGiB: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"memoryGiB": 1, "keyPairName": "", "image": {"type": "ID"}, "ssh": 1}`, want: []string{
-			"image.id: FieldValueRequired", "image.name: FieldValueInvalid", "keyPairName: FieldValueRequired", "memoryGiB: FieldValueNotSupported", "ssh: FieldValueNotSupported",
+			"image.id: FieldValueRequired", "image.name: FieldValueInvalid", "keyPairName: FieldValueRequired", "memoryGiB: FieldValueNotSupported",
+			"ssh: FieldValueNotSupported",
 		}},
 	}
 	for sentence, c := range cases {
@@ -247,7 +248,8 @@ func TestWhatNobodyMeans(t *testing.T) {
 }
 
 func seeds(f *testing.F, plain string) {
-	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"image": null, "network": {}}`, `{"processors": "0x1p-1"}`, `{"processors": 1.5}`, `{"loadBalancers": [null]}`, `{"serviceInstance": {"id": ""}}`} {
+	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"image": null, "network": {}}`, `{"processors": "0x1p-1"}`, `{"processors": 1.5}`,
+		`{"loadBalancers": [null]}`, `{"serviceInstance": {"id": ""}}`} {
 		f.Add([]byte(seed))
 	}
 }

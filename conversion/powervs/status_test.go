@@ -18,8 +18,10 @@ const providerID = "ibmpowervs://dal/dal10/w-1/i-1"
 
 // fullStatus is the status that is made of all that the Machine API can say.
 func fullStatus() map[string]any {
-	return powervs.Platform().Status.ToClusterAPI([]byte(`{"instanceId": "i-1", "serviceInstanceID": "w-1", "instanceState": "ACTIVE", "conditions": [{"type": "MachineCreation"}]}`),
-		conversion.InfraObservation{Ready: true, Addresses: []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}}, FailureReason: "x", FailureMessage: "y"})
+	return powervs.Platform().Status.ToClusterAPI(
+		[]byte(`{"instanceId": "i-1", "serviceInstanceID": "w-1", "instanceState": "ACTIVE", "conditions": [{"type": "MachineCreation"}]}`),
+		conversion.InfraObservation{Ready: true, Addresses: []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}},
+			FailureReason: "x", FailureMessage: "y"})
 }
 
 func TestStatusToClusterAPI(t *testing.T) {

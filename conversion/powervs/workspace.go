@@ -173,7 +173,8 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 
 func liesIn(p *pass, path, id, workspace string) {
 	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
-		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's", has, workspace))
+		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's",
+			has, workspace))
 	}
 }
 
@@ -191,8 +192,9 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	if equal || spec != "" {
-		p.Amend("spec.loadBalancers", nil, "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not their ids or its VPC's region. "+
-			"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
+		p.Amend("spec.loadBalancers", nil,
+			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not their ids or its VPC's region. "+
+				"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))

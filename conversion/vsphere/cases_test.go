@@ -238,7 +238,8 @@ func networks(cidrs ...any) func(*conversion.Env) {
 // TestGarbageIsRefused: in errors, whatever it is and however much of it there is.
 func TestGarbageIsRefused(t *testing.T) {
 	many := func(field, each string) string {
-		return `{"kind": "VSphereMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1", ` + strings.Replace(field, "%", strings.TrimSuffix(strings.Repeat(each+",", 10000), ","), 1) + `}`
+		return `{"kind": "VSphereMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1", ` +
+			strings.Replace(field, "%", strings.TrimSuffix(strings.Repeat(each+",", 10000), ","), 1) + `}`
 	}
 	cases := map[string]string{
 		"nothing":             ``,
@@ -256,7 +257,8 @@ func TestGarbageIsRefused(t *testing.T) {
 	for sentence, raw := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			env := vspheretest.Kit().Env()
-			to, from := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, ""), conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, "")
+			to, from := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, ""),
+				conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, "")
 			if conversiontest.ToClusterAPI(to, []byte(raw)); len(to.Errors()) == 0 {
 				t.Error("taken for a providerSpec")
 			}

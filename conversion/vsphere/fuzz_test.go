@@ -11,8 +11,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"network": null}`, `{"network": {"devices": [null]}}`, `{"network": {"devices": [{"ipAddrs": [null], "addressesFromPools": [null]}]}}`,
-	`{"workspace": {}}`, `{"dataDisks": [null, {"name": "a"}]}`, `{"tagIDs": [null]}`, `{"customVMXKeys": {"": ""}}`, `{"failureDomain": ""}`, `{"resources": {"requests": {"cpu": "-1"}}}`, `{"guestSoftPowerOffTimeout": "x"}`}
+var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"network": null}`, `{"network": {"devices": [null]}}`,
+	`{"network": {"devices": [{"ipAddrs": [null], "addressesFromPools": [null]}]}}`,
+	`{"workspace": {}}`, `{"dataDisks": [null, {"name": "a"}]}`, `{"tagIDs": [null]}`, `{"customVMXKeys": {"": ""}}`, `{"failureDomain": ""}`,
+	`{"resources": {"requests": {"cpu": "-1"}}}`, `{"guestSoftPowerOffTimeout": "x"}`}
 
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes again as it went.
 func FuzzProviderSpec(f *testing.F) {

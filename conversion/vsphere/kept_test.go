@@ -19,8 +19,9 @@ func TestTheSpecOfAVSphereVM(t *testing.T) {
 		want          map[string]any
 	}{
 		"all that the machine has but what is the machine's alone, and the ID": {
-			machine: map[string]any{"template": "rhcos", "server": "other.example", "folder": "/dc/vm/f", "namingStrategy": map[string]any{}, "failureDomain": "fd", "providerID": "vsphere://4210-1"},
-			want:    map[string]any{"template": "rhcos", "server": "other.example", "folder": "/dc/vm/f", "biosUUID": "4210-1"},
+			machine: map[string]any{"template": "rhcos", "server": "other.example", "folder": "/dc/vm/f", "namingStrategy": map[string]any{}, "failureDomain": "fd",
+				"providerID": "vsphere://4210-1"},
+			want: map[string]any{"template": "rhcos", "server": "other.example", "folder": "/dc/vm/f", "biosUUID": "4210-1"},
 		},
 		"the cluster's server": {
 			machine: map[string]any{"template": "rhcos", "providerID": "vsphere://4210-1"},

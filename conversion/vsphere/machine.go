@@ -38,7 +38,8 @@ func template(p *pass, name string) string {
 	case name == "":
 		p.Required("template", "without a template there is nothing to clone")
 	case uuid.MatchString(name):
-		p.Unsupported("template", name, "Machine API's controllers find a template by its name or inventory path, Cluster API's would take this for a UUID: give the inventory path")
+		p.Unsupported("template", name,
+			"Machine API's controllers find a template by its name or inventory path, Cluster API's would take this for a UUID: give the inventory path")
 	}
 	return name
 }

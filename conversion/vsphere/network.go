@@ -199,7 +199,8 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 	}
 	for i, from := range m.AddressesFromPools {
 		if from.Group == installed && !uncreated(p) {
-			p.Unsupported(fmt.Sprintf("addressesFromPools[%d]", i), from.Resource+" "+from.Name, "nobody answers Cluster API's claims to the installer's pools: give the Machine's address in ipAddrs, with its gateway, and leave the pool out")
+			p.Unsupported(fmt.Sprintf("addressesFromPools[%d]", i), from.Resource+" "+from.Name,
+				"nobody answers Cluster API's claims to the installer's pools: give the Machine's address in ipAddrs, with its gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
 		// A group that is absent would be written as null, which the CRD refuses: an empty one means the same.

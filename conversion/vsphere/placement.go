@@ -130,15 +130,19 @@ func sameServer(p *pass, path, server string) {
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
 	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
-		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it", `{"spec":{"server":"SERVER"}}`, "")
+		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it",
+			`{"spec":{"server":"SERVER"}}`, "")
 	case want == "" || server == want || slices.Contains(others, server) && thumbprint == "":
 	case p.Env.InfraCluster == nil:
 		p.Differs(path, server, "the cluster's only vCenter", want)
 	case slices.Contains(others, server):
-		p.Unsupported(path, server, fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
+		p.Unsupported(path, server,
+			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
 	default:
-		p.Unsupported(path, server, fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that is not good for this one, keep it with Machine API, and have Cluster API make machines in %[1]q. "+
-			"If it is good for both, as a user of linked vCenters is, say so: kubectl annotate %s --overwrite %s=%s", want, p.InfraCluster(), vcentersAnnotation, strings.Join(append(others, server), ",")))
+		p.Unsupported(path, server,
+			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that is not good for this one, keep it with Machine API, and have Cluster API make machines in %[1]q. "+
+				"If it is good for both, as a user of linked vCenters is, say so: kubectl annotate %s --overwrite %s=%s",
+				want, p.InfraCluster(), vcentersAnnotation, strings.Join(append(others, server), ",")))
 	}
 }
 
@@ -219,7 +223,8 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 func ungrouped(p *pass, pl placement) {
 	const why = "Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
-		p.Unsupported("workspace.vmGroup", pl.VMGroup, "Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: keep the machine with Machine API")
+		p.Unsupported("workspace.vmGroup", pl.VMGroup,
+			"Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: keep the machine with Machine API")
 		return
 	}
 	name := placedIn(p, pl, func(string) bool { return true })
@@ -245,7 +250,8 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch at, found := domainPath(p, c), domainOf(p, pl); {
 	case found == name:
 	case found == "":
-		at.Unsupported("", name, "Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and the machine must be placed as it says")
+		at.Unsupported("", name,
+			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and the machine must be placed as it says")
 	default:
 		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
 	}

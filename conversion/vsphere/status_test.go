@@ -29,7 +29,8 @@ func TestWhatAProviderStatusSays(t *testing.T) {
 		"a machine that was made": {status: `{"instanceId": "1", "conditions": [{"type": "MachineCreation", "status": "True", "reason": "MachineCreationSucceeded", "lastTransitionTime": "` + when + `"}]}`,
 			want: map[string]any{"ready": false, "conditions": []any{map[string]any{"type": "VMProvisioned", "status": "True", "lastTransitionTime": when}}}},
 		"a machine that could not be made": {status: `{"conditions": [{"type": "IPAddressClaimed", "status": "True"}, {"type": "MachineCreation", "status": "False", "message": "no such template"}]}`,
-			want: map[string]any{"ready": false, "conditions": []any{map[string]any{"type": "VMProvisioned", "status": "False", "severity": "Warning", "reason": "CloningFailed", "message": "no such template"}}}},
+			want: map[string]any{"ready": false, "conditions": []any{map[string]any{"type": "VMProvisioned", "status": "False", "severity": "Warning",
+				"reason": "CloningFailed", "message": "no such template"}}}},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {

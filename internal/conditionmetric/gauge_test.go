@@ -30,7 +30,8 @@ func TestGauge(t *testing.T) {
 	}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Unix()
 	waits := func(reason, at string) string {
-		return fmt.Sprintf(`{status: {conditions: [{type: Other, status: "False"}, {type: Settled, status: "False", reason: %s, lastTransitionTime: %q}]}}`, reason, at)
+		return fmt.Sprintf(`{status: {conditions: [{type: Other, status: "False"}, {type: Settled, status: "False", reason: %s, lastTransitionTime: %q}]}}`,
+			reason, at)
 	}
 	for _, step := range []struct {
 		sentence, name, object string

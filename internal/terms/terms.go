@@ -100,7 +100,8 @@ func (o *office) term(ctx context.Context) error {
 	<-over
 	o.release()
 	if err == nil && ctx.Err() == nil {
-		o.mgr.GetLogger().Info("The Lease is lost: the reconcilers have stopped, and begin again when this replica gets it; webhooks go on", "lease", o.lock.Describe())
+		o.mgr.GetLogger().Info("The Lease is lost: the reconcilers have stopped, and begin again when this replica gets it; webhooks go on",
+			"lease", o.lock.Describe())
 	}
 	return err
 }

@@ -94,7 +94,8 @@ func (p *process) setup(mgr ctrl.Manager, namespace string) error {
 		}
 		return true
 	})
-	return ctrl.NewControllerManagedBy(mgr).For(&corev1.ConfigMap{}, builder.WithPredicates(hears)).Complete(reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	return ctrl.NewControllerManagedBy(mgr).For(&corev1.ConfigMap{},
+		builder.WithPredicates(hears)).Complete(reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		o := &corev1.ConfigMap{}
 		if err := c.Get(ctx, r.NamespacedName, o); err != nil || r.Namespace != namespace || o.Annotations["asked"] == o.Annotations["done"] {
 			return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -133,7 +134,8 @@ func create(t *testing.T, o client.Object) {
 func ask(t *testing.T, namespace, what string) {
 	t.Helper()
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "it"}}
-	if err := admin(t).Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"asked":"`+what+`"}}}`))); err != nil {
+	if err := admin(t).Patch(t.Context(), o,
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"asked":"`+what+`"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -134,12 +134,14 @@ func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgemen
 
 func madeFor(request *metav1.PartialObjectMetadata, c *check, v health.Assessment) bool {
 	by, named := request.Annotations[checkAnnotation]
-	return (!named || by == c.stored.GetName()) && slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID })
+	return (!named || by == c.stored.GetName()) &&
+		slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID })
 }
 
 // request creates what is missing. A request of that name that is another's (of a Machine that had the name before) stands in the way until
 // the collector takes it.
-func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured, requests map[string]*metav1.PartialObjectMetadata) error {
+func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured,
+	requests map[string]*metav1.PartialObjectMetadata) error {
 	missing := func(v health.Assessment) bool { return requests[v.Machine.Name] == nil }
 	if !slices.ContainsFunc(j.Remediate, missing) {
 		return nil

@@ -33,7 +33,8 @@ func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement,
 
 // refuse reports what is wrong with the check. Its numbers stay what they were, but nothing is allowed.
 func (r *healthChecks) refuse(ctx context.Context, c *check, why error) error {
-	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)}, []machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
+	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)},
+		[]machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
 }
 
 func prevented(reason, message string) machinev1beta1.Condition {

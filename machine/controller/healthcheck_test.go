@@ -27,7 +27,8 @@ import (
 func (p *place) newCheck(metadata, spec string) *unstructured.Unstructured {
 	p.Helper()
 	o := &unstructured.Unstructured{}
-	text := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: check, namespace: %s%s}, spec: {%s}}`, p.namespace, metadata, spec)
+	text := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: check, namespace: %s%s}, spec: {%s}}`,
+		p.namespace, metadata, spec)
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		p.Fatal(err)
 	}
@@ -347,7 +348,8 @@ func TestHealthCheckThatIsInvalid(t *testing.T) {
 		"a template that is none": {
 			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ConfigMap, name: x}, ` + notReady, says: "spec.remediationTemplate"},
 		"a template from elsewhere": {
-			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ATemplate, name: x, namespace: kube-system}, ` + notReady, says: "spec.remediationTemplate.namespace"},
+			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ATemplate, name: x, namespace: kube-system}, ` + notReady,
+			says: "spec.remediationTemplate.namespace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
@@ -379,8 +381,9 @@ func remediationCRDs(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: plural + ".remediation.example.com"},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: "remediation.example.com", Scope: apiextensionsv1.NamespaceScoped,
-				Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind},
-				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: free}}},
+				Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind},
+				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+					Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: free}}},
 			},
 		})
 		if err != nil {

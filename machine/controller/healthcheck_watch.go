@@ -126,7 +126,8 @@ func newHealthMeters() (healthMeters, error) {
 		Name: "mapi_machinehealthcheck_nodes_covered", Help: "Machines that a MachineHealthCheck looks after.",
 	}, by))
 	m.shortCircuit, errs[1] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "mapi_machinehealthcheck_short_circuit", Help: "1 while a MachineHealthCheck remediates nothing because more than maxUnhealthy Machines are not healthy.",
+		Name: "mapi_machinehealthcheck_short_circuit",
+		Help: "1 while a MachineHealthCheck remediates nothing because more than maxUnhealthy Machines are not healthy.",
 	}, by))
 	m.remediations, errs[2] = metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Remediations that a MachineHealthCheck has begun.",

@@ -360,7 +360,8 @@ func TestDeleteThatFails(t *testing.T) {
 	}}
 	s.deleting("one")
 	s.until("one", "says why", func(m *machinev1beta1.Machine) bool { return m.Status.ErrorMessage != nil })
-	if m := s.get("one"); deref(m.Status.Phase) != machinev1beta1.PhaseDeleting || *m.Status.ErrorReason != machinev1beta1.DeleteMachineError || !machine.HasFinalizer(m) {
+	if m := s.get("one"); deref(m.Status.Phase) != machinev1beta1.PhaseDeleting || *m.Status.ErrorReason != machinev1beta1.DeleteMachineError ||
+		!machine.HasFinalizer(m) {
 		t.Error(s.told("one"))
 	}
 	if result, err := s.pass("one"); err != nil || !result.IsZero() {

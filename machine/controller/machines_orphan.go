@@ -73,7 +73,8 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 			return cause
 		}
 		if waitErr := linger(ctx, err); waitErr != nil {
-			return &callError{fmt.Errorf("the Machine %s went away while its instance was made, and the instance %q may be left at the provider: remove it there: %w", machine.Name(orphan), providerIDOf(orphan), err)}
+			return &callError{fmt.Errorf("the Machine %s went away while its instance was made, and the instance %q may be left at the provider: remove it there: %w",
+				machine.Name(orphan), providerIDOf(orphan), err)}
 		}
 	}
 }

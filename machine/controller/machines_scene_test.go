@@ -181,7 +181,8 @@ func (s *scene) machine(name string, edits ...func(*machinev1beta1.Machine)) {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.namespace},
 		Spec: machinev1beta1.MachineSpec{
 			AuthoritativeAPI: machinev1beta1.MachineAuthorityMachineAPI,
-			ProviderSpec:     machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: []byte(`{"kind":"AWSMachineProviderConfig","apiVersion":"machine.openshift.io/v1beta1","instanceType":"m6i.large","ami":{"id":"ami-1"},"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"}}`)}},
+			ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: []byte(
+				`{"kind":"AWSMachineProviderConfig","apiVersion":"machine.openshift.io/v1beta1","instanceType":"m6i.large","ami":{"id":"ami-1"},"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"}}`)}},
 		},
 	}
 	for _, edit := range edits {

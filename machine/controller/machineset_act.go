@@ -138,7 +138,8 @@ func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, 
 		return nil
 	}
 	if !apierrors.IsConflict(err) {
-		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, "Failed"+reason, verb, "%s", cut(fmt.Sprintf("Could not %s Machine %s: %v", verb, name, err), longestNote))
+		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, "Failed"+reason, verb, "%s",
+			cut(fmt.Sprintf("Could not %s Machine %s: %v", verb, name, err), longestNote))
 	}
 	return fmt.Errorf("%s: %s of Machine %s: %w", set.Name, verb, name, err)
 }

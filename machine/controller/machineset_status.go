@@ -19,7 +19,8 @@ import (
 const longestSelector = 4096
 
 // report stores the numbers where they changed, and returns how soon time alone will change them again.
-func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine) (time.Duration, error) {
+func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector,
+	machines []*machinev1beta1.Machine) (time.Duration, error) {
 	set := seen.DeepCopy()
 	n := scaling.Count(set, machines, r.node(ctx), r.clock.Now())
 	s := &set.Status

@@ -379,7 +379,8 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Labels = map[string]string{"set": "others"} })
 	wrong := func() bool {
 		s := p.set().Status
-		return s.ErrorReason != nil && *s.ErrorReason == "InvalidConfiguration" && s.ErrorMessage != nil && strings.Contains(*s.ErrorMessage, "spec.template.metadata.labels")
+		return s.ErrorReason != nil && *s.ErrorReason == "InvalidConfiguration" && s.ErrorMessage != nil &&
+			strings.Contains(*s.ErrorMessage, "spec.template.metadata.labels")
 	}
 	p.eventually("the set says what is wrong", wrong)
 	p.idle(func() { p.merge(set, false, `{"metadata": {"labels": {"poke": "1"}}}`) })

@@ -68,7 +68,8 @@ func TestPagePermissionsAreEnough(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: s.namespace},
 		Spec: machinev1beta1.MachineSetSpec{
 			AuthoritativeAPI: machinev1beta1.MachineAuthorityMachineAPI, Replicas: ptr.To(int32(1)), Selector: metav1.LabelSelector{MatchLabels: labels},
-			Template: machinev1beta1.MachineTemplateSpec{ObjectMeta: machinev1beta1.ObjectMeta{Labels: labels}, Spec: machinev1beta1.MachineSpec{ProviderSpec: one.Spec.ProviderSpec}},
+			Template: machinev1beta1.MachineTemplateSpec{ObjectMeta: machinev1beta1.ObjectMeta{Labels: labels},
+				Spec: machinev1beta1.MachineSpec{ProviderSpec: one.Spec.ProviderSpec}},
 		},
 	}
 	if err := s.Create(t.Context(), set); err != nil {

@@ -112,7 +112,8 @@ type Cloud struct {
 
 // New returns an empty cloud, or the one that the file holds.
 func New(o Options) (*Cloud, error) {
-	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings, healed: make(chan struct{})}
+	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings,
+		healed: make(chan struct{})}
 	if c.keep == 0 {
 		c.keep = 5000
 	}

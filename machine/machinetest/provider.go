@@ -140,7 +140,8 @@ func awsOrder(m *machinev1beta1.Machine) (Order, error) {
 	case image(spec.AMI) == "":
 		return Order{}, machine.InvalidConfiguration("%s.ami names no image: set ami.id, such as ami-0123456789abcdef0", at)
 	case spec.Placement.Region != "" && !strings.HasPrefix(zone, spec.Placement.Region):
-		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: name one that is, such as %sa", at, zone, spec.Placement.Region, spec.Placement.Region)
+		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: name one that is, such as %sa",
+			at, zone, spec.Placement.Region, spec.Placement.Region)
 	}
 	return Order{Token: string(m.UID), Zone: zone, Type: spec.InstanceType, Image: image(spec.AMI)}, nil
 }

@@ -121,7 +121,8 @@ func TestPlan(t *testing.T) {
 		"one that is nobody's and to be Cluster API's from birth": {
 			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", ""))}, want: want{Members: []string{"a"}}},
 		"one too many that is not ours to delete: one of ours goes": {
-			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", "ClusterAPI")), machine("b")}, want: want{Members: []string{"a", "b"}, Delete: []string{"b"}}},
+			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", "ClusterAPI")), machine("b")},
+			want: want{Members: []string{"a", "b"}, Delete: []string{"b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			selector, err := scaling.Selector(c.set)
@@ -151,7 +152,8 @@ func TestWhoGoesFirst(t *testing.T) {
 		"the newest, under Newest": {policy: "Newest", in: machines{machine("a", old), machine("b", young), machine("c")}, want: []string{"b", "c", "a"}},
 		"the oldest, under Oldest": {policy: "Oldest", in: machines{machine("a"), machine("b", old), machine("c", young)}, want: []string{"b", "a", "c"}},
 		"one that is marked goes before one that failed, under each policy": {
-			policy: "Newest", in: machines{machine("a", young), machine("b", failed), machine("c", old, marked(scaling.DeleteAnnotation, "true"))}, want: []string{"c", "b", "a"}},
+			policy: "Newest", in: machines{machine("a", young), machine("b", failed), machine("c", old, marked(scaling.DeleteAnnotation, "true"))},
+			want: []string{"c", "b", "a"}},
 		"the older mark counts too": {
 			policy: "Oldest", in: machines{machine("a", old), machine("b", marked(scaling.OldDeleteAnnotation, "yes"))}, want: []string{"b", "a"}},
 		"a mark without a value counts, as in Cluster API": {

@@ -55,7 +55,8 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 func TestDefinition(t *testing.T) {
-	one := strings.Replace(standard, "  - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, description: \"of cluster.x-k8s.io\"}}}\n", "", 1)
+	one := strings.Replace(standard,
+		"  - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, description: \"of cluster.x-k8s.io\"}}}\n", "", 1)
 	want := func(annotations, conversion, versions string) string {
 		return `
 apiVersion: apiextensions.k8s.io/v1
@@ -81,7 +82,8 @@ spec:
 		o              Options
 	}{
 		"two versions": {
-			standard, want(inject, "{strategy: Webhook, webhook: {clientConfig: {service: {name: capi-conversion-webhook-shim, namespace: ns, path: /convert, port: 443}}, conversionReviewVersions: [v1, v1beta1]}}", old+newer),
+			standard, want(inject,
+				"{strategy: Webhook, webhook: {clientConfig: {service: {name: capi-conversion-webhook-shim, namespace: ns, path: /convert, port: 443}}, conversionReviewVersions: [v1, v1beta1]}}", old+newer),
 			Options{Namespace: "ns"},
 		},
 		"a CA of one's own": {
@@ -89,7 +91,8 @@ spec:
 			Options{Namespace: "ns", CABundle: []byte("ca")},
 		},
 		"a shim outside": {
-			standard, want("", "{strategy: Webhook, webhook: {clientConfig: {url: \"https://h/convert\", caBundle: Y2E=}, conversionReviewVersions: [v1, v1beta1]}}", old+newer),
+			standard, want("", "{strategy: Webhook, webhook: {clientConfig: {url: \"https://h/convert\", caBundle: Y2E=}, conversionReviewVersions: [v1, v1beta1]}}",
+				old+newer),
 			Options{Namespace: "ns", CABundle: []byte("ca"), URL: "https://h/convert"},
 		},
 		"one version": {one, want("", "{strategy: None}", newer), Options{Namespace: "ns"}},
@@ -119,7 +122,8 @@ spec:
 }
 
 func TestContracts(t *testing.T) {
-	for group, want := range map[string]bool{"infrastructure." + translation.Private: true, "bootstrap." + translation.Private: true, translation.Private: false, "ipam." + translation.Private: false} {
+	for group, want := range map[string]bool{"infrastructure." + translation.Private: true, "bootstrap." + translation.Private: true, translation.Private: false,
+		"ipam." + translation.Private: false} {
 		crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"group": group}}}
 		if got := WithoutContract(crd); got != want {
 			t.Errorf("%s: %t", group, got)
@@ -215,7 +219,8 @@ func checkDeployment(t *testing.T, d *appsv1.Deployment) {
 	if err := cmd.ParseFlags(c.Args[1:]); err != nil {
 		t.Error(err)
 	}
-	for flag, want := range map[string]string{"listen": ":9443", "health-listen": ":8081", "webhook-cert-dir": "/etc/serving", "upstream": "[cluster.x-k8s.io=https://h/convert]", "upstream-ca": "/etc/upstream-ca/service-ca.crt"} {
+	for flag, want := range map[string]string{"listen": ":9443", "health-listen": ":8081", "webhook-cert-dir": "/etc/serving",
+		"upstream": "[cluster.x-k8s.io=https://h/convert]", "upstream-ca": "/etc/upstream-ca/service-ca.crt"} {
 		if got := cmd.Flag(flag).Value.String(); got != want {
 			t.Errorf("--%s is %s", flag, got)
 		}
@@ -303,14 +308,16 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 			pod := d.Spec.Template.Spec
 			proxy, is := pod.InitContainers[len(pod.InitContainers)-1], pod.Containers[0]
 			client, health, _ := strings.Cut(c.ports, " ")
-			if d := cmp.Diff([]string{"proxy", "--listen=127.0.0.1:" + client, "--health-listen=:" + health}, proxy.Args); d != "" || proxy.Name != "kube-apiserver-proxy" || *proxy.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+			if d := cmp.Diff([]string{"proxy", "--listen=127.0.0.1:" + client, "--health-listen=:" + health}, proxy.Args); d != "" ||
+				proxy.Name != "kube-apiserver-proxy" || *proxy.RestartPolicy != corev1.ContainerRestartPolicyAlways {
 				t.Error(d, proxy)
 			}
 			cmd := proxying.Proxy()
 			if err := cmd.ParseFlags(proxy.Args[1:]); err != nil {
 				t.Error(err)
 			}
-			if !strings.Contains(config.Data["kubeconfig"], "server: http://127.0.0.1:"+client+"\n") || config.Namespace != "ns" || config.Name != pod.Volumes[0].ConfigMap.Name {
+			if !strings.Contains(config.Data["kubeconfig"], "server: http://127.0.0.1:"+client+"\n") || config.Namespace != "ns" ||
+				config.Name != pod.Volumes[0].ConfigMap.Name {
 				t.Error(config)
 			}
 			env := ""

@@ -138,12 +138,14 @@ func converted(t *testing.T, upstream http.HandlerFunc) []series {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewPedanticRegistry()
-	s, err := shim.New(shim.Options{Upstreams: []string{"cluster.x-k8s.io=" + server.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: ca}, Registerer: registry, Log: slog.New(slog.DiscardHandler)})
+	s, err := shim.New(shim.Options{Upstreams: []string{"cluster.x-k8s.io=" + server.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: ca},
+		Registerer: registry, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/convert", strings.NewReader(fmt.Sprintf(
-		`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u","desiredAPIVersion":"%[1]s/v1beta2","objects":[{"apiVersion":"%[1]s/v1beta1","kind":"Machine","metadata":{"name":"m"}}]}}`, translation.Private)))
+		`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"u","desiredAPIVersion":"%[1]s/v1beta2","objects":[{"apiVersion":"%[1]s/v1beta1","kind":"Machine","metadata":{"name":"m"}}]}}`,
+		translation.Private)))
 	r.Header.Set("Content-Type", "application/json")
 	s.ServeHTTP(httptest.NewRecorder(), r)
 	return scraped(t, registry)
@@ -179,7 +181,8 @@ type ruleTest struct {
 	Queries  []queryTest `json:"promql_expr_test,omitempty"`
 }
 
-var promtool = flag.String("promtool", "", "have this program of Prometheus' evaluate the expressions; `build` builds the pinned one at the first time, which takes minutes")
+var promtool = flag.String("promtool", "",
+	"have this program of Prometheus' evaluate the expressions; `build` builds the pinned one at the first time, which takes minutes")
 
 // The expressions of alerts and dashboard are about series and labels that proxy and shim really have. With -promtool: the alerts fire on those, and only where
 // something is wrong, and each query of the dashboard has an answer.
@@ -189,7 +192,8 @@ func TestRules(t *testing.T) {
 			answer(w, `{"kind":"MachineList","apiVersion":"`+translation.Private+`/v1beta2","items":[]}`)
 		}),
 		converted(t, func(w http.ResponseWriter, _ *http.Request) {
-			answer(w, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u","convertedObjects":[{"apiVersion":"`+translation.Standard+`/v1beta2","kind":"Machine","metadata":{"name":"m"}}],"result":{"status":"Success"}}}`)
+			answer(w, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u","convertedObjects":[{"apiVersion":"`+translation.Standard+
+				`/v1beta2","kind":"Machine","metadata":{"name":"m"}}],"result":{"status":"Success"}}}`)
 		}))
 	wrong := slices.Concat(
 		proxied(t, func(w http.ResponseWriter, r *http.Request) {

@@ -73,7 +73,8 @@ current-context: proxy
 
 func container(image string, client, health int) corev1.Container {
 	probe := func(path string) *corev1.Probe {
-		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("proxy-metrics")}}, PeriodSeconds: 10}
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("proxy-metrics")}},
+			PeriodSeconds: 10}
 	}
 	started := probe("/readyz")
 	started.PeriodSeconds, started.FailureThreshold = 1, 30
@@ -82,7 +83,8 @@ func container(image string, client, health int) corev1.Container {
 		Args:         []string{"proxy", fmt.Sprintf("--listen=127.0.0.1:%d", client), fmt.Sprintf("--health-listen=:%d", health)},
 		Ports:        []corev1.ContainerPort{{Name: "proxy-metrics", ContainerPort: int32(health)}},
 		StartupProbe: started, LivenessProbe: probe("/healthz"),
-		Resources:                corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("40Mi")}},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("40Mi")}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
@@ -118,7 +120,8 @@ func free(pod *corev1.PodSpec, from int) int {
 func uses(c *corev1.Container, port int) bool {
 	number := strconv.Itoa(port)
 	probed := func(p *corev1.Probe) bool {
-		return p != nil && (p.HTTPGet != nil && p.HTTPGet.Port.IntValue() == port || p.TCPSocket != nil && p.TCPSocket.Port.IntValue() == port || p.GRPC != nil && int(p.GRPC.Port) == port)
+		return p != nil && (p.HTTPGet != nil && p.HTTPGet.Port.IntValue() == port || p.TCPSocket != nil && p.TCPSocket.Port.IntValue() == port || p.GRPC != nil &&
+			int(p.GRPC.Port) == port)
 	}
 	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return int(p.ContainerPort) == port }) ||
 		probed(c.StartupProbe) || probed(c.ReadinessProbe) || probed(c.LivenessProbe) ||

@@ -30,7 +30,8 @@ func (s Deletion) asked() authority.Deletion {
 		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
 		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
+	d.Unreleased = d.Authority == authority.ClusterAPI &&
+		(pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
 	if s.MachineAPI != nil {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
@@ -170,7 +171,8 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
 	}
-	if shape := s.Shape(); shape.Current != authority.MachineAPI || shape.Requested != authority.MachineAPI || !s.idle(s.Infra) || !pairs.IsPaused(s.Infra) || !pairs.IsPaused(s.Core) || s.endsInstance() {
+	if shape := s.Shape(); shape.Current != authority.MachineAPI || shape.Requested != authority.MachineAPI || !s.idle(s.Infra) || !pairs.IsPaused(s.Infra) ||
+		!pairs.IsPaused(s.Core) || s.endsInstance() {
 		return nil
 	}
 	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core, s.Infra} {
@@ -202,7 +204,8 @@ func (s Deletion) WithdrawReplacement() *pairs.Write {
 const replacing = "poundlock-replace"
 
 func (s Deletion) markReplaced(value any) *pairs.Write {
-	return &pairs.Write{Verb: pairs.Patch, By: replacing, Object: s.Infra, Reason: "MirrorReplaced", Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
+	return &pairs.Write{Verb: pairs.Patch, By: replacing, Object: s.Infra, Reason: "MirrorReplaced",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
 }
 
 // releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.
@@ -224,7 +227,8 @@ func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 
 // endInfraInstance deletes what a provider keeps for an instance, and lets it go. The instance stays: its controller is paused, and Machine API authoritative.
 func (s Deletion) endInfraInstance(cause string) *pairs.Write {
-	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating || !pairs.IsPaused(s.InfraInstance) {
+	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
+		!pairs.IsPaused(s.InfraInstance) {
 		return nil
 	}
 	if pairs.PresenceOf(s.InfraInstance) == authority.Deleting {

@@ -50,7 +50,8 @@ func TestWritesOfADeletion(t *testing.T) {
 		{"the instance still runs: the mirror is deleted and waits", meta(going, held) + mapi, meta(core, mirror) + ref, meta(infra, mirror, owned) + "}",
 			[]string{"delete Machine.cluster.x-k8s.io"}},
 		{"the instance is gone: infrastructure, core, authority", meta(going, free) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
-			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io",
+				"patch Machine.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
 		{"a Machine of Cluster API's that never was: its infrastructure goes too", meta(going, free) + capi, "", meta(infra, mirror) + "}",
 			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
 		{"Cluster API runs the instance: its infrastructure is not touched", meta(going, held) + capi, meta(core) + ref, meta(infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `, owned) + "}",
@@ -134,9 +135,11 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 		}
 		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+goes+`finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+c.status+`}}`)
 		if c.machine != "gone" {
-			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, `+c.machine+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
+			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, `+c.machine+
+				`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
 		}
-		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+annotations+`}}}`)
+		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+
+			annotations+`}}}`)
 		s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
 		kinds(s)
 		got := ""
@@ -170,12 +173,15 @@ func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("VSphere")
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
-		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {providerID: "vsphere://1"}, status: {authoritativeAPI: MachineAPI}}`)
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+
+			`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {providerID: "vsphere://1"}, status: {authoritativeAPI: MachineAPI}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.core+paused+`}}, spec: {providerID: "vsphere://2", infrastructureRef: {name: m}}}`)
 		if c.infra != "gone" {
-			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {`+c.infra+paused+`}}, spec: {providerID: "vsphere://2"}}`)
+			s.Infra = mirroringtest.Object(t, `{metadata: {name: m, finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {`+c.infra+paused+
+				`}}, spec: {providerID: "vsphere://2"}}`)
 		}
-		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+paused+`}}}`)
+		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+
+			paused+`}}}`)
 		s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
 		kinds(s)
 		got := ""
@@ -205,7 +211,8 @@ func TestAMirrorIsNotLetGoBeforeAllOfClusterAPIIsReleased(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("VSphere")
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
-		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`)
+		s.MachineAPI = mirroringtest.Machine(t,
+			`{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+c.core+`finalizers: [machine.cluster.x-k8s.io]}}`)
 		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, `+c.infra+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io]}}`)
 		if c.instance != "none" {
@@ -234,7 +241,8 @@ func TestAMachineIsHeldByWhatActsForItsInstance(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("VSphere")
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
-		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		s.MachineAPI = mirroringtest.Machine(t,
+			`{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
 		if c.core != "none" {
 			s.Core = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", annotations: {`+c.core+paused+`}}}`)
 		}
@@ -262,10 +270,12 @@ func TestAMachineIsNotLetGoBeforeWhatItOwnsIsPaused(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("VSphere")
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
-		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+
+			`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+paused+`}}}`)
 		machine := func(going string) *unstructured.Unstructured {
-			return mirroringtest.Object(t, `{metadata: {name: m, uid: u, `+going+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+c.infra+`}}}`)
+			return mirroringtest.Object(t, `{metadata: {name: m, uid: u, `+going+
+				`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+c.infra+`}}}`)
 		}
 		if c.instance != "none" {
 			s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+c.instance+`}}}`)
@@ -349,7 +359,8 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		kind, _ := authority.KindNamed("MachineSet")
 		platform, _ := platforms.For("AWS")
 		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
-		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+
+			`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
 		s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		template := mirroringtest.Machine(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
 		template.SetGroupVersionKind(s.InfraKind())
@@ -373,7 +384,8 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
 		s := &pairs.State{Kind: kind, Name: "m", Used: sets.New[string]()}
-		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
+		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+
+			`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
 		if w := Of(s).StaleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}

@@ -147,7 +147,8 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		return switched.Status == metav1.ConditionUnknown &&
 			(!e.Time.Before(&switched.LastTransitionTime) || ownedByUs(f.source, there) || !f.onAuthority(there))
 	}
-	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
+	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(),
+		func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
 }
 
 // onAuthority reports whether the authority has a field that it may lack.

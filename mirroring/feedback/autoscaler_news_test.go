@@ -40,7 +40,8 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", both)
 	const newborn = "to a mirror that was made a moment ago"
 	const beforeSwitch = "before the switch: the authority had that value at the switch, and has another since"
-	const switched, inStep, never = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`, ""
+	const switched, inStep, never = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`,
+		`{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`, ""
 	for _, c := range []struct {
 		sentence     string
 		generation   int
@@ -70,12 +71,15 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
 			s := &pairs.State{Kind: mirroringtest.Kind(t, kind), Name: "m"}
-			s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
-				authority.MirrorAnnotation, kind, strings.Join(slices.DeleteFunc(slices.Clone(c.managers), func(m string) bool { return m == "still" }), ", ")))
-			s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
-				c.generation, c.synchronized))
+			s.Core = mirroringtest.Machine(t,
+				fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
+					authority.MirrorAnnotation, kind, strings.Join(slices.DeleteFunc(slices.Clone(c.managers), func(m string) bool { return m == "still" }), ", ")))
+			s.MachineAPI = mirroringtest.Machine(t,
+				fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
+					c.generation, c.synchronized))
 			if slices.Contains(c.managers, "still") {
-				s.MachineAPI.SetManagedFields(mirroringtest.Machine(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
+				s.MachineAPI.SetManagedFields(mirroringtest.Machine(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10",
+					strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
 			}
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
@@ -106,9 +110,11 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		{"its operator wrote before the move began", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, true},
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
-		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
-		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
-			size, strings.Join(c.managers, ", "), c.api))
+		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`,
+			authority.MirrorAnnotation, there))
+		s.MachineAPI = mirroringtest.Machine(t,
+			fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+				size, strings.Join(c.managers, ", "), c.api))
 		w := Followed(s)
 		if (w != nil) != c.follows {
 			t.Errorf("%s: followed: %t", c.sentence, w != nil)
@@ -122,7 +128,8 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 // TestWhatTheAutoscalerSaysToTheMachineAPIsMirror: Cluster API is authoritative. The replicas differ, or the marks do.
 func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 	const newer, older, there = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "cluster.x-k8s.io/delete-machine"
-	const switched, inStep = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`
+	const switched, inStep = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`,
+		`{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`
 	marked := `{"f:metadata": {"f:annotations": {"f:` + newer + `": {}, "f:` + older + `": {}}}}`
 	markedThere := `{"f:metadata": {"f:annotations": {"f:` + there + `": {}}}}`
 	mine, replicated := wrote(ownership.Manager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), `{"f:spec": {"f:replicas": {}}}`
@@ -188,7 +195,8 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 				annotationsThere = fmt.Sprintf("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: %q", least)
 			}
 		}
-		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`, c.api, generation, c.synchronized)
+		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`,
+			c.api, generation, c.synchronized)
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
@@ -241,10 +249,12 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 			[]string{"MachineSet: replicas=3"}},
 	} {
 		set := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
-		set.MachineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
-			mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
+		set.MachineAPI = mirroringtest.Object(t,
+			fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+				mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
 		set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
-		machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m-1", MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
+		machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m-1",
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
 		machine.MachineAPI.SetName("m-1")
 		if c.twin != "" {
 			machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)

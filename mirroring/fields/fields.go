@@ -44,7 +44,8 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 // have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
 func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
-	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
+	if !ownership.Claimed(live) &&
+		(s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}
 	if want.GetKind() != s.Kind.Name {

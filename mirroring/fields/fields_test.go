@@ -31,7 +31,8 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
 		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
-		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
+		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+			"spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
 		if got := w != nil && w.Verb == pairs.Apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
@@ -62,7 +63,8 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Core: mirroringtest.Machine(t, c.live), Parents: map[authority.API]*unstructured.Unstructured{
 			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
-			authority.MachineAPI: mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
+			authority.MachineAPI: mirroringtest.Machine(t,
+				fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
 		}}
 		got, keep := concede(s, mirroringtest.Machine(t, c.want), s.Core)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {

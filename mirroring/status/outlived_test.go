@@ -33,7 +33,8 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		{"it was never mirrored", "MachineSet", theirs, "", false},
 		{"the Machine API's is there", "MachineSet", marked, twin, false},
 	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, row.kind), Name: "s", Pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, Core: mirroringtest.Machine(t, row.core)}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, row.kind), Name: "s", Pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"},
+			Core: mirroringtest.Machine(t, row.core)}
 		if row.machineAPI != "" {
 			s.MachineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}

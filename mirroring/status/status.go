@@ -205,8 +205,9 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 	case s.Kind.MachineAPI.Group:
 		reason, what = reasonNoMachineAPI, "the Machine API"
 	}
-	return r.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
-		s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
+	return r.withCondition(s, metav1.ConditionUnknown, reason,
+		fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+			s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.

@@ -15,7 +15,8 @@ import (
 )
 
 // verdicts are the conditions by which Cluster API's check has the owner of a Machine delete it.
-var verdicts = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition, clusterv1.MachineExternallyRemediatedCondition}
+var verdicts = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
+	clusterv1.MachineExternallyRemediatedCondition}
 
 // Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine, so
 // nobody else corrects that when the Node recovers. But a MachineSet of Cluster API's deletes a paused Machine too, by that finding, as soon as the set acts again.

@@ -39,7 +39,8 @@ func (s Twin) Kept() *pairs.Write {
 	o.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: s.Infra.GetAPIVersion(), Kind: s.Infra.GetKind(), Name: s.Infra.GetName(), UID: s.Infra.GetUID(),
 	}})
-	return &pairs.Write{Verb: pairs.Create, Object: o, Reason: "MirrorCreated", Note: "created " + pairs.Describe(o) + " for the instance of " + pairs.Describe(s.MachineAPI)}
+	return &pairs.Write{Verb: pairs.Create, Object: o, Reason: "MirrorCreated", Note: "created " + pairs.Describe(o) + " for the instance of " +
+		pairs.Describe(s.MachineAPI)}
 }
 
 // keptSpec is the spec of what Kept makes; nil where it is left to the provider.

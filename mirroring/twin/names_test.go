@@ -51,7 +51,8 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		{"so is a Machine's zone", "Machine", `{metadata: {labels: {machine.openshift.io/zone: b}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`, `{metadata: {labels: {machine.openshift.io/zone: b}}}`},
 		{"of a set it is a name like others", "MachineSet", `{metadata: {labels: {machine.openshift.io/zone: b}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`, `{metadata: {labels: {machine.openshift.io/zone: a}}}`},
 		{"limits are carried over, and follow the authority", "MachineSet", `{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "3"}}}`,
-			`{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`, `{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`},
+			`{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`,
+			`{metadata: {annotations: {machine.openshift.io/cluster-api-autoscaler-node-group-min-size: "1"}}}`},
 		{"what the mirror once copied is not taken away", "MachineSet", `{metadata: {labels: {hive.openshift.io/managed: "true", team: a}, ` + ours + `}}`, `{metadata: {}}`, `{metadata: {labels: {hive.openshift.io/managed: "true"}}}`},
 		{"there is no object yet", "MachineSet", ``, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`},
 	} {

@@ -51,7 +51,8 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		{"a set of the same name is another", unowned, formerly, "", there, "Cluster", false},
 		{"there is no set any more", unowned, held, "", "", "Cluster", false},
 	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Machine(t, c.machine), Core: mirroringtest.Machine(t, c.mirror),
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Machine(t, c.machine),
+			Core:    mirroringtest.Machine(t, c.mirror),
 			Cluster: mirroringtest.Machine(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
 			Parents: map[authority.API]*unstructured.Unstructured{}}
 		s.Cluster.SetKind("Cluster")

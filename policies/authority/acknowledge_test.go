@@ -70,7 +70,8 @@ func TestAcknowledgementOfACheck(t *testing.T) {
 		"a set, with any annotation":           {"MachineSet", ours, ``, false, NotAcknowledged, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			check, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations + `}}, "status": {"conditions": [` + c.conditions + `]}}`))
+			check, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations +
+				`}}, "status": {"conditions": [` + c.conditions + `]}}`))
 			if err != nil {
 				t.Fatal(err)
 			}

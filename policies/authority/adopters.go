@@ -33,6 +33,7 @@ func adopterWarnings(c policies.Change, s standing) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("after the move, %s's MachineSet %s makes this Machine its own, by its labels, and deletes it with its instance where it has more than its replicas. "+
-		"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
+	return []string{fmt.Sprintf(
+		"after the move, %s's MachineSet %s makes this Machine its own, by its labels, and deletes it with its instance where it has more than its replicas. "+
+			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }

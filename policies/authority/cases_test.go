@@ -94,7 +94,8 @@ func TestMarkRemedy(t *testing.T) {
 		}
 		for _, d := range verdict(authority.Rules(), c).Denials {
 			seen++
-			if strings.Contains(d.Detail, "mirror-of") || strings.Contains(d.Detail, "annotate") || !strings.Contains(d.Detail, `"authoritativeAPI":"ClusterAPI"`) || !strings.Contains(d.Detail, "kubectl poundlock cleanup") {
+			if strings.Contains(d.Detail, "mirror-of") || strings.Contains(d.Detail, "annotate") || !strings.Contains(d.Detail, `"authoritativeAPI":"ClusterAPI"`) ||
+				!strings.Contains(d.Detail, "kubectl poundlock cleanup") {
 				t.Errorf("%s: %s", c.Name, d.Detail)
 			}
 		}
@@ -242,11 +243,14 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 func TestRulesStand(t *testing.T) {
 	want := []string{
 		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
-		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status", "authority/infra-owner", "authority/propagation",
-		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned", "authority/check-paused",
+		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status",
+		"authority/infra-owner", "authority/propagation",
+		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
+		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
-		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",
+		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-infrastructure",
+		"authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {

@@ -87,7 +87,8 @@ func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
-		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first", API(u.By).Text(), other.Text())
+		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
+			API(u.By).Text(), other.Text())
 	case twin == nil:
 		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
 	case twin.Deleting():

@@ -16,7 +16,8 @@ import (
 
 // member is a Machine that a set counts, unless more says otherwise.
 func member(name, set, more string) string {
-	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"set":"a"},"ownerReferences":[{"kind":"MachineSet","name":"a","uid":%q,"controller":true}]%s}`, name, set, more)
+	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"set":"a"},"ownerReferences":[{"kind":"MachineSet","name":"a","uid":%q,"controller":true}]%s}`,
+		name, set, more)
 }
 
 // TestUncounted has two sets of the name a, m in the Machine API and c in Cluster API.
@@ -45,16 +46,19 @@ func TestUncounted(t *testing.T) {
 			[]string{good("x", "c"), `{"metadata":{"name":"y","labels":{"set":"a"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`},
 			[]string{"y MachineAPI no MachineSet owns it, and Machine API's would adopt it by its labels. Change its labels, or migrate it to Cluster API first"}},
 		"Cluster API's set would adopt a Machine that no set owns": {
-			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`}, []string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
 			[]string{"y ClusterAPI no MachineSet owns it, and Cluster API's would adopt it by its labels. Change its labels, or migrate it to Machine API first"}},
 		"a Machine that no set owns does not match": {
-			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`}, []string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
 		"what matches on neither side counts for neither": {[]string{strings.Replace(good("x", "m"), `"set":"a"`, `"set":"b"`, 1)}, nil, nil},
 		"what is being deleted on both sides counts for neither": {
 			[]string{member("x", "m", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, nil},
 		"a deletion that has not come over yet": {nil, []string{member("x", "c", "}")}, []string{"x ClusterAPI it has no Machine API object"}},
 		"a mirror that is being deleted while its Machine stays": {
-			[]string{good("x", "m")}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, []string{"x MachineAPI its Cluster API object is being deleted"}},
+			[]string{good("x", "m")}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)},
+			[]string{"x MachineAPI its Cluster API object is being deleted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := authority.Roster{

@@ -69,7 +69,8 @@ func sameInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
-		"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again", there(c), has, has)))
+		"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again",
+		there(c), has, has)))
 }
 
 // otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.
@@ -201,5 +202,6 @@ func createUnderClusterAPI(c policies.Change, s standing) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s moved to Cluster API, but the Machine API's controllers have not acknowledged their pause (condition Paused is not True): try again when they have", there(c))))
+		"%s moved to Cluster API, but the Machine API's controllers have not acknowledged their pause (condition Paused is not True): try again when they have",
+		there(c))))
 }

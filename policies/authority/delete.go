@@ -49,7 +49,9 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if c.Side == policies.SideMachineAPI {
 		api = MachineAPI
 	}
-	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does", api.Text()))
+	return policies.Warn(
+		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does",
+			api.Text()))
 }
 
 // runs returns what goes on running.
@@ -130,8 +132,9 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 	if !stand(c).moving() || o.Instances == NoInstance {
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. To be sure, first cancel the move: %s",
-		c.Kind, moveTo(c, MachineAPI)))
+	return policies.Warn(
+		fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. To be sure, first cancel the move: %s",
+			c.Kind, moveTo(c, MachineAPI)))
 }
 
 // DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever was asked of the garbage collector,
@@ -191,8 +194,9 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if c.Kind == InfraMachineTemplate {
-		return policies.Warn(fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not recreate it. To change new Machines, have the set refer to another one",
-			machine.Metadata.Name, kindOf(c)))
+		return policies.Warn(
+			fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not recreate it. To change new Machines, have the set refer to another one",
+				machine.Metadata.Name, kindOf(c)))
 	}
 	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
 		return policies.Verdict{} // no Machine acts by it: it is in the mirror's way (ForeignTo)
@@ -201,7 +205,9 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
 	id := cmp.Or(providerID(c.Old), providerID(machine))
 	if id == "" {
-		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s", name, kindOf(c), instead))
+		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s",
+			name, kindOf(c), instead))
 	}
-	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s", id, name, kindOf(c), instead))
+	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s",
+		id, name, kindOf(c), instead))
 }

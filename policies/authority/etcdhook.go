@@ -105,5 +105,6 @@ func (o Objects) hooksCarried(source API) bool {
 
 // isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
 func isHook(annotation string) bool {
-	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) || strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
+		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
 }

@@ -41,8 +41,10 @@ func TestAMoveComparesTheHooks(t *testing.T) {
 						Kind: kind, Enabled: true,
 						MachineAPI: parse(t, fmt.Sprintf(`{"metadata":{"name":"x","generation":1},"spec":{"authoritativeAPI":%q,"lifecycleHooks":{%s}},
 							"status":{"authoritativeAPI":%q,"synchronizedAPI":%q,"synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`, from.Other(), c.hooks, from, from)),
-						ClusterAPI: parse(t, fmt.Sprintf(`{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""%s}}}`, comma(c.annotations))),
-						Infra:      parse(t, `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x"}}}`),
+						ClusterAPI: parse(t,
+							fmt.Sprintf(`{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""%s}}}`,
+								comma(c.annotations))),
+						Infra: parse(t, `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x"}}}`),
 					}.State()
 				}
 				if got := state(kinds[0]).CaughtUp; got != want {
@@ -57,8 +59,10 @@ func TestAMoveComparesTheHooks(t *testing.T) {
 	moving := authority.Objects{Kind: authority.Kinds()[0], Enabled: true,
 		MachineAPI: parse(t, `{"metadata":{"name":"x","generation":1},"spec":{"authoritativeAPI":"MachineAPI","lifecycleHooks":{"preDrain":[`+etcds+`]}},
 			"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`),
-		ClusterAPI: parse(t, `{"metadata":{"name":"x","generation":1,"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
-		Infra:      parse(t, `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
+		ClusterAPI: parse(t,
+			`{"metadata":{"name":"x","generation":1,"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
+		Infra: parse(t,
+			`{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
 	}
 	if step := authority.Next(moving.State()); step.Action != authority.Wait || step.Reason != authority.ReasonCatchingUp {
 		t.Errorf("with a hook that is not carried over, the move goes on: %+v", step)

@@ -45,7 +45,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 		return ForeignInstance
 	case !o.HasAnnotation(PausedAnnotation):
 		return ForeignActs
-	case answer(Paused(o).Status) == AcknowledgedUnpaused, k.ClusterAPIFinalizer != "" && o.HasFinalizer(k.ClusterAPIFinalizer) && answer(Paused(o).Status) != AcknowledgedPaused:
+	case answer(Paused(o).Status) == AcknowledgedUnpaused, k.ClusterAPIFinalizer != "" && o.HasFinalizer(k.ClusterAPIFinalizer) &&
+		answer(Paused(o).Status) != AcknowledgedPaused:
 		return ForeignStopping
 	case len(MachineOwners(o)) > 0:
 		return ForeignBegun
@@ -57,7 +58,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 // creator may end it, and the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)
-	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil || c.Old.HasAnnotation(MirrorAnnotation) {
+	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil ||
+		c.Old.HasAnnotation(MirrorAnnotation) {
 		return false
 	}
 	id := providerID(c.Old)

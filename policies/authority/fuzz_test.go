@@ -27,12 +27,14 @@ var garbage = []string{
 func changes(before, after, fact *policies.Object) []policies.Change {
 	var out []policies.Change
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI, policies.SideInfrastructure} {
-		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance} {
+		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", authority.InfraMachine, authority.InfraMachineTemplate,
+			authority.InfraInstance} {
 			for _, sub := range []string{"", "status", "scale"} {
 				for _, actor := range []policies.Actor{policies.Anyone, policies.ClusterAPIController, policies.Autoscaler} {
 					c := policies.Change{
-						Subject: policies.Subject{Side: side, Kind: kind, Subresource: sub, Resource: schema.GroupResource{Resource: "machines"}, Namespace: "a", Name: "b", TwinNamespace: "c"},
-						Actor:   actor, Facts: policies.Facts{Twin: fact, Stored: fact, Infra: fact},
+						Subject: policies.Subject{Side: side, Kind: kind, Subresource: sub, Resource: schema.GroupResource{Resource: "machines"}, Namespace: "a",
+							Name: "b", TwinNamespace: "c"},
+						Actor: actor, Facts: policies.Facts{Twin: fact, Stored: fact, Infra: fact},
 					}
 					update, create, remove := c, c, c
 					update.Operation, update.Old, update.New = admissionv1.Update, before, after

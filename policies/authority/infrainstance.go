@@ -45,7 +45,8 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 		return true
 	}
 	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
-	if infraMachine.Kind == "VSphereMachine" && slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
+	if infraMachine.Kind == "VSphereMachine" &&
+		slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
 		return false
 	}
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
@@ -69,7 +70,8 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 
 // InfraNotServed is why a provider's object cannot be looked at, which may exist: its definition does.
 func InfraNotServed(kind, definition string) string {
-	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.", kind, definition)
+	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.",
+		kind, definition)
 }
 
 // OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
@@ -173,5 +175,6 @@ func (o Objects) keptForOtherInstance(id string) bool {
 // It is paused, so its deletion terminates nothing.
 func keepsOther(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
-	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
+	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
+		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
 }

@@ -25,7 +25,8 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 		if state == told || state == stands {
 			annotations = `"cluster.x-k8s.io/paused": "true"`
 		}
-		o, err := policies.ParseObject(fmt.Appendf(nil, `{"kind": %q, "metadata": {"annotations": {%s}}, "status": {"conditions": [{"type": "Paused", "status": %q}]}}`, kind, annotations, paused))
+		o, err := policies.ParseObject(fmt.Appendf(nil,
+			`{"kind": %q, "metadata": {"annotations": {%s}}, "status": {"conditions": [{"type": "Paused", "status": %q}]}}`, kind, annotations, paused))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,11 +112,14 @@ func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 		}
 		kind, _ := KindNamed("Machine")
 		o := Objects{
-			Kind: kind, Enabled: true, MachineAPI: read(c.machineAPI), ClusterAPI: read(`{"metadata": {"annotations": {"` + MirrorAnnotation + `": "Machine/"` + c.core + `}}}`), InstancesUnserved: c.unserved,
-			Infra: read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + c.infra + `", "metadata": {"name": "m", "uid": "here"}, "spec": {"providerID": "vsphere://1"}}`),
+			Kind: kind, Enabled: true, MachineAPI: read(c.machineAPI), ClusterAPI: read(`{"metadata": {"annotations": {"` + MirrorAnnotation + `": "Machine/"` + c.core +
+				`}}}`), InstancesUnserved: c.unserved,
+			Infra: read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + c.infra +
+				`", "metadata": {"name": "m", "uid": "here"}, "spec": {"providerID": "vsphere://1"}}`),
 		}
 		if metadata, kept := c.instance.(string); kept {
-			o.InfraInstance = read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + InfraInstanceKind(c.infra) + `", "metadata": {` + metadata + `}}`)
+			o.InfraInstance = read(`{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "` + InfraInstanceKind(c.infra) +
+				`", "metadata": {` + metadata + `}}`)
 		}
 		if got := o.State().CaughtUp; got != c.want {
 			t.Errorf("%s: caught up: %t", c.about, got)
@@ -151,7 +155,8 @@ func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 		o := Objects{Kind: machine, Enabled: true,
 			MachineAPI: read(`{"metadata": {"name": "m", "generation": 1}, "spec": {"authoritativeAPI": "MachineAPI", "providerID": "vsphere://1"}, "status": {"authoritativeAPI": "Migrating",
 				"synchronizedAPI": "ClusterAPI", "synchronizedGeneration": 1, "conditions": [{"type": "Synchronized", "status": "True"}]}}`),
-			ClusterAPI: read(`{"metadata": {"name": "m", "generation": 1, "finalizers": ["machine.cluster.x-k8s.io"], ` + told + `}, "spec": {"providerID": "vsphere://1"}, ` + stands + `}`)}
+			ClusterAPI: read(`{"metadata": {"name": "m", "generation": 1, "finalizers": ["machine.cluster.x-k8s.io"], ` + told +
+				`}, "spec": {"providerID": "vsphere://1"}, ` + stands + `}`)}
 		if c.metadata != "none" {
 			o.InfraInstance = read(`{"kind": "VSphereVM", "metadata": {"name": "m", ` + c.metadata + `}, ` + c.status + `}`)
 		}
@@ -215,7 +220,8 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 	} {
 		change := policies.Change{
 			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "mapi", TwinNamespace: "capi"},
-			Operation: "UPDATE", Old: read(machine, c.from, c.from), New: read(machine, c.from.Other(), c.from), Facts: policies.Facts{Twin: read(core), Infra: read(infra)},
+			Operation: "UPDATE", Old: read(machine, c.from, c.from), New: read(machine, c.from.Other(), c.from),
+			Facts: policies.Facts{Twin: read(core), Infra: read(infra)},
 		}
 		if c.uuid != "" {
 			change.Facts.InfraInstance = read(vm, c.uuid)

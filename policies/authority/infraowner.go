@@ -109,7 +109,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
-			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; for another instance create another Machine", from.Kind, from.Name)))
+			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; for another instance create another Machine",
+			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)
 	if owner == "" {

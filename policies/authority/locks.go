@@ -65,7 +65,8 @@ func InTransit(c policies.Change) policies.Verdict {
 
 func transitReason(c policies.Change, s standing) string {
 	if s.SynchronizedAPI == Unset {
-		return fmt.Sprintf("authority over this %s is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move", kindOf(c))
+		return fmt.Sprintf("authority over this %s is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move",
+			kindOf(c))
 	}
 	why := fmt.Sprintf("authority over this %s is moving from %s to %s: try again in a moment", kindOf(c),
 		s.SynchronizedAPI.Text(), s.SynchronizedAPI.Other().Text())

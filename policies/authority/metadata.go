@@ -29,7 +29,8 @@ var reservedNames = []string{"machine-template-hash"}
 // autoscaler of bare metal. They stay on their object, whichever API is authoritative: a copy would make the twin theirs too, to be pruned or
 // scaled with the rest. A / at the end stands for a domain.
 var theirs = []string{
-	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "argocd.argoproj.io/", "hive.openshift.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
+	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "argocd.argoproj.io/", "hive.openshift.io/", "meta.helm.sh/",
+	"metal3.io/autoscale-to-hosts", "velero.io/",
 }
 
 // Theirs reports whether a label or annotation is of somebody who recognizes the object by it. It is never mirrored, but for a label by which
@@ -150,7 +151,8 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on %s, which is: %s", there(c), setThere(c, refused))
+	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on %s, which is: %s",
+		there(c), setThere(c, refused))
 }
 
 // Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
@@ -265,7 +267,8 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) && !unpauses(c, m) && !m.granted(c) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) &&
+			!unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
 				fmt.Sprintf("%s, which is authoritative, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}
@@ -311,7 +314,8 @@ func Propagation(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
 		if domain, _, _ := strings.Cut(m.key, "/"); domain == Domain {
-			errs = append(errs, field.Forbidden(m.path(), "Poundlock alone writes this: what Cluster API propagates in place are the labels and annotations of its own templates"))
+			errs = append(errs, field.Forbidden(m.path(),
+				"Poundlock alone writes this: what Cluster API propagates in place are the labels and annotations of its own templates"))
 		}
 	}
 	return policies.Deny(errs...)

@@ -64,7 +64,8 @@ func gitOps(o *policies.Object) []Neighbour {
 	}
 	app, _, _ = strings.Cut(app, ":")
 	return []Neighbour{{Who: "GitOps", Refused: true,
-		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object", brief(app))}}
+		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object",
+			brief(app))}}
 }
 
 // bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since
@@ -116,7 +117,8 @@ func bootDataWarning(c policies.Change) []string {
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || name == "" || name == copied {
 		return nil
 	}
-	return []string{fmt.Sprintf("new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
+	return []string{fmt.Sprintf(
+		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
@@ -137,9 +139,12 @@ func roleWarnings(c policies.Change) []string {
 		return nil
 	}
 	var out []string
-	for _, role := range slices.Compact([]string{labels["machine.openshift.io/cluster-api-machine-role"], labels["machine.openshift.io/cluster-api-machine-type"]}) {
+	for _, role := range slices.Compact([]string{labels["machine.openshift.io/cluster-api-machine-role"],
+		labels["machine.openshift.io/cluster-api-machine-type"]}) {
 		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
-			out = append(out, fmt.Sprintf("Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: have it in spec.metadata.labels too, or change the role", brief(role)))
+			out = append(out, fmt.Sprintf(
+				"Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: have it in spec.metadata.labels too, or change the role",
+				brief(role)))
 		}
 	}
 	return out
@@ -148,10 +153,13 @@ func roleWarnings(c policies.Change) []string {
 // groupWarning names the server group that Machine API would create on OpenStack.
 func groupWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" || value.ServerGroupID != "" {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" ||
+		value.ServerGroupID != "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)", brief(value.ServerGroupName))}
+	return []string{fmt.Sprintf(
+		"Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)",
+		brief(value.ServerGroupName))}
 }
 
 // guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.
@@ -183,7 +191,8 @@ func hive(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "Hive", Refused: true,
-		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first", brief(pool))}}
+		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first",
+			brief(pool))}}
 }
 
 // upgradeSet recognizes the set that the managed-upgrade-operator makes around an upgrade, as a copy of another.

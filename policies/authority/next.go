@@ -93,7 +93,8 @@ func (w Who) Has(other Who) bool { return w&other == other }
 func Next(s State) Step {
 	switch {
 	case !s.Enabled:
-		return Step{Action: Rest, Reason: ReasonDisabled, Message: "The feature gate MachineAPIMigration is off, or the CRD has no status.authoritativeAPI: Poundlock does nothing here."}
+		return Step{Action: Rest, Reason: ReasonDisabled,
+			Message: "The feature gate MachineAPIMigration is off, or the CRD has no status.authoritativeAPI: Poundlock does nothing here."}
 	case !s.MachineAPI.Exists:
 		return Step{Action: Rest, Reason: ReasonGone, Message: "There is no Machine API object."}
 	case s.Current == Unset:
@@ -173,7 +174,8 @@ func order(s State) (Step, bool) {
 			return Step{Action: Pause, On: s.notPaused(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is authoritative."}, true
 		}
 		acts := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() }) != 0
-		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."}, s.MachineAPI.PauseRequested && !acts
+		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."},
+			s.MachineAPI.PauseRequested && !acts
 	}
 	if s.notPaused().Has(WhoMachineAPI) {
 		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is authoritative."}, true
@@ -232,7 +234,8 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
 	if s.TargetLeaves {
-		return s.wait(ReasonSurroundings, WhoSurroundings, "The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
+		return s.wait(ReasonSurroundings, WhoSurroundings,
+			"The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
@@ -248,18 +251,22 @@ func blocked(s State) (Step, bool) {
 		return step, true
 	}
 	if s.Instance == InstanceUnknown {
-		return s.wait(ReasonInstanceUnknown, s.machine(), "The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
+		return s.wait(ReasonInstanceUnknown, s.machine(),
+			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
 	}
 	if s.Instance == InstanceShared {
-		return s.wait(ReasonInstanceShared, WhoHolders, "The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-			"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
+				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
 	}
 	if s.Instance == InstanceStarting {
 		if s.Requested == MachineAPI {
-			return s.wait(ReasonNotProvisioned, WhoInfra, "The move to Machine API starts once Cluster API has found the instance provisioned: Machine API's controllers might not find it yet."), true
+			return s.wait(ReasonNotProvisioned, WhoInfra,
+				"The move to Machine API starts once Cluster API has found the instance provisioned: Machine API's controllers might not find it yet."), true
 		}
-		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
+		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra,
+			"The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise it would create or delete one.", to), true
@@ -278,7 +285,8 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
-		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
+		return s.say(ReasonTwinMissing, who, "%s",
+			s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
 		return s.say(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
@@ -299,8 +307,9 @@ func unsettled(s State) (Step, bool) {
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
-		return s.say(ReasonUnknownOrigin, WhoMachineAPI, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
-			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+		return s.say(ReasonUnknownOrigin, WhoMachineAPI,
+			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
+				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
 		return over(s)
 	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves:
@@ -312,7 +321,8 @@ func move(s State) Step {
 // forth is steps 4 to 8.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
-		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it (see Synchronized)."))
+		return s.wait(ReasonTwinMissing, who, "%s",
+			s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it (see Synchronized)."))
 	}
 	if step, ok := pause(s); ok {
 		return step
@@ -337,7 +347,9 @@ func forth(s State) Step {
 		return step
 	}
 	if s.Instance == InstanceShared {
-		return s.wait(ReasonInstanceShared, WhoHolders, "%s has paused: waiting while another Machine has the same spec.providerID. Two APIs would act on one instance. Cancel the move to correct it.", s.Origin.Text())
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"%s has paused: waiting while another Machine has the same spec.providerID. Two APIs would act on one instance. Cancel the move to correct it.",
+			s.Origin.Text())
 	}
 	return last(s)
 }
@@ -419,7 +431,8 @@ func over(s State) Step {
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
-		return s.say(ReasonNotPaused, WhoMachineAPI, "The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
+		return s.say(ReasonNotPaused, WhoMachineAPI,
+			"The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
 	}
 	if who := s.unheld(s.Origin); who != 0 {
 		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}
@@ -459,7 +472,8 @@ func (s State) missing() Who {
 // Machine.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
-		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown && s.Instance != InstanceNotRequested)
+		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&
+			s.Instance != InstanceNotRequested)
 	}
 	return byMirror
 }

@@ -94,7 +94,8 @@ func TestNext(t *testing.T) {
 				s.ClusterAPI, s.Infra, s.InfraNamesInstance = deleting(toldStands), held(toldStands), true
 			}), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
 		"one without an instance is not": {
-			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), toldStands }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), toldStands }),
+			Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
 
 		// 2. Check
 		"nothing moves while the object is deleted": {
@@ -110,9 +111,11 @@ func TestNext(t *testing.T) {
 		"a mirror that has not run in this direction yet is waited for": {
 			inClusterAPI(toMachineAPI, func(s *State) { s.Synchronized = "Unknown" }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
 		"a twin that is not there yet is waited for": {
-			inMachineAPI(toClusterAPI, func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonTwinMissing}},
+			inMachineAPI(toClusterAPI, func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }),
+			Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonTwinMissing}},
 		"a Machine that is being made does not leave the Machine API": {
-			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceStarting }), Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
+			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceStarting }),
+			Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
 		"a Machine whose instance is unknown does not leave the Machine API": {
 			inMachineAPI(toClusterAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
 		"nor does it leave Cluster API": {
@@ -124,7 +127,8 @@ func TestNext(t *testing.T) {
 		"a Machine without a request may share its instance": {
 			inClusterAPI(shared), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Machine for which nobody has asked for an instance moves": {
-			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceNotRequested }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceNotRequested }),
+			Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"a Machine without a request may have an unknown instance": {
 			inClusterAPI(unknown), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Paused=True of the source that is left over from the last move is not taken for an answer": {
@@ -155,13 +159,15 @@ func TestNext(t *testing.T) {
 		"a crash between the two pauses is repaired": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI = told }), Step{Action: Pause, On: WhoInfra, Reason: ReasonPausing}},
 		"the infrastructure's answer is waited for too": {
-			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), told }),
+			Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
 		"a pause that is older than the request is no answer to it": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.Infra = stands(acting) }), Step{Action: Wait, On: WhoInfra, Reason: ReasonPausedElsewhere}},
 
 		// 6. Catch up
 		"what the source wrote last is mirrored first": {
-			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI, s.CaughtUp = held(standing), false }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI, s.CaughtUp = held(standing), false }),
+			Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
 		"a last change that does not convert is told": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.Synchronized = held(toldStands), held(toldStands), "False" }),
 			Step{Action: Wait, On: WhoMirror, Reason: ReasonNotSynchronized}},
@@ -179,11 +185,13 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, migrating, shared, func(s *State) { s.MachineAPI = held(standing) }),
 			Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
 		"an unknown instance does not keep a move from being cancelled": {
-			inMachineAPI(migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+			inMachineAPI(migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true,
+				Reason: ReasonCancelled}},
 
 		// 7. and 8. finalizers, Switch
 		"the target's finalizers come first": {
-			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: AddFinalizer, On: WhoClusterAPI | WhoInfra, Reason: ReasonHandingOver}},
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI = held(standing) }),
+			Step{Action: AddFinalizer, On: WhoClusterAPI | WhoInfra, Reason: ReasonHandingOver}},
 		"then the source's go with the switch": {
 			inMachineAPI(toClusterAPI, migrating, func(s *State) {
 				s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), held(toldStands), held(toldStands)
@@ -213,23 +221,28 @@ func TestNext(t *testing.T) {
 
 		// 9. Release
 		"only now is Cluster API unpaused": {
-			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }),
+			Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
 		"a provider's object that has answered is not released before its Machine has": {
-			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = silent(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonNotPaused}},
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = silent(toldStands), held(toldStands) }),
+			Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonNotPaused}},
 		"a provider's object that does not answer, since nobody owns it, keeps nobody from the Machine, whose controller owns it again": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), told }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"and is released once it has answered": {
 			inClusterAPI(func(s *State) { s.Infra = told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
 		"the same while the Machine is being deleted": {
-			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(held(toldStands)), told }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(held(toldStands)), told }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"what was released but for the last write is released wholly": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), acting }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a Machine that is going and that nobody holds is not released": {
-			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }),
+			Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
 		"the template that the mirror made paused is released with its set": {
 			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, PauseRequested: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
 		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {
-			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }), Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }),
+			Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
 		"a set that counts more is released, as after a move that was cancelled": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
 			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
@@ -251,7 +264,8 @@ func TestNext(t *testing.T) {
 		"cancelled before the Machine API answered: its answer first": {
 			inMachineAPI(migrating), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
 		"cancelled after it answered: back": {
-			inMachineAPI(migrating, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+			inMachineAPI(migrating, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true,
+				Reason: ReasonCancelled}},
 		"cancelled after the target's finalizers came: they go": {
 			inMachineAPI(migrating, func(s *State) {
 				s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), held(toldStands), held(toldStands)
@@ -266,12 +280,14 @@ func TestNext(t *testing.T) {
 			inClusterAPI(migrating, func(s *State) { s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), toldStands, held(toldStands) }),
 			Step{Action: AddFinalizer, On: WhoClusterAPI, Reason: ReasonHandingOver}},
 		"cancelling is not held up by a mirror that cannot follow": {
-			inClusterAPI(migrating, func(s *State) { s.Synchronized, s.CaughtUp = "False", false }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+			inClusterAPI(migrating, func(s *State) { s.Synchronized, s.CaughtUp = "False", false }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 		"cancelling is not held up by Machines without a counterpart": {
 			inClusterAPI(migrating, aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 		"a request that is gone from spec is cancelled": {
-			inClusterAPI(migrating, func(s *State) { s.Requested = Unset }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+			inClusterAPI(migrating, func(s *State) { s.Requested = Unset }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true,
+				Reason: ReasonCancelled}},
 
 		// deletion in transit
 		"a deletion sends authority back, so that somebody can delete": {

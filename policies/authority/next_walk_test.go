@@ -113,8 +113,10 @@ func brokenBy(s State, step Step) (broken []string) {
 	case Acknowledge:
 		claim(s.Current.Other() != Unset && step.To == s.Current.Other() && step.To == s.Requested, "only a request is acknowledged")
 		claim(s.Synchronized == "True" && s.CaughtUp, "a request is acknowledged on a mirror that is up to date")
-		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Acknowledged == AcknowledgedPaused && !p.Deleting }), "the target has acknowledged its pause")
-		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Acknowledged == AcknowledgedUnpaused && !p.PauseRequested && !p.Deleting }), "the source has acknowledged that it acts")
+		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Acknowledged == AcknowledgedPaused && !p.Deleting }),
+			"the target has acknowledged its pause")
+		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Acknowledged == AcknowledgedUnpaused && !p.PauseRequested && !p.Deleting }),
+			"the source has acknowledged that it acts")
 		claim(s.Uncounted == 0, "both sets count the same Machines")
 		claim(s.Instance == InstanceKnown, "a machine in the making stays")
 	case Switch:
@@ -141,9 +143,11 @@ func brokenBy(s State, step Step) (broken []string) {
 			break
 		}
 		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
-		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer, "nobody is released while the Machine API acts")
+		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer,
+			"nobody is released while the Machine API acts")
 		claim(!s.ClusterAPI.Deleting || s.ClusterAPI.Finalizer == FinalizerPresent || s.InfraNamesInstance, "nobody is released for a Machine that goes at once")
-		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested, "no set is released that would create a Machine in the place of another")
+		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested,
+			"no set is released that would create a Machine in the place of another")
 	case Pause:
 		claim(s.Current == Migrating || step.On&whoOf(s.Current) == 0, "an authority is not paused")
 	case AddFinalizer:
@@ -470,7 +474,8 @@ func TestHandoffWalk(t *testing.T) {
 			mapi: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a new machine for Cluster API": {spec: ClusterAPI, mapi: thing{exists: true}},
 		"a machine that was Cluster API's alone": {spec: ClusterAPI, instance: true, mapi: thing{exists: true},
-			core: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}, infra: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
+			core:  thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true},
+			infra: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a set that is Machine API's": {set: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
 			mapi: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a check that is Cluster API's": {set: true, check: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,

@@ -77,7 +77,8 @@ func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 			for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 				for _, owned := range []bool{false, true} {
 					asked := authority.DeletionRequest{Kind: kind, On: on, Authority: charge, Owned: owned}
-					d := authority.Deletion{Authority: charge, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true, Owned: owned && kind == "Machine"}
+					d := authority.Deletion{Authority: charge, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true,
+						Owned: owned && kind == "Machine"}
 					set(&d, on, authority.Deleting)
 					twinDeleted := false
 					for range 10 {

@@ -187,5 +187,6 @@ func pausedReason(c policies.Change) string {
 	case s.mirror():
 		return fmt.Sprintf("Machine API is authoritative, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
 	}
-	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors: to stop Cluster API from acting on it, move authority: %s", there(c), moveTo(c, MachineAPI))
+	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors: to stop Cluster API from acting on it, move authority: %s",
+		there(c), moveTo(c, MachineAPI))
 }

@@ -32,7 +32,8 @@ func ProviderIDKept(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, name := range changedInstance(c) {
 		errs = append(errs, field.Forbidden(specPath.Child(name), fmt.Sprintf(
-			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; for another instance create another %[1]s", kindOf(c))))
+			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; for another instance create another %[1]s",
+			kindOf(c))))
 	}
 	return policies.Deny(errs...)
 }
@@ -71,7 +72,8 @@ func ProviderIDUnique(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child(named[0]), specTexts(c.New)[named[0]], fmt.Sprintf(
-		"it is the instance of Machine %s, and two controllers would act on it: leave spec.%s out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "), named[0])))
+		"it is the instance of Machine %s, and two controllers would act on it: leave spec.%s out, or wait until that Machine is gone",
+		strings.Join(c.Facts.Holders, ", "), named[0])))
 }
 
 // namesInstance reports whether a person's request gives an object an ID that it did not have.
@@ -97,7 +99,8 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(specPath.Child("providerID"), fmt.Sprintf(
-		"Machine %s has the instance %s, and its provider's controller would create a second one where this names none: give it spec.providerID: %s", twinName(c), id, id)))
+		"Machine %s has the instance %s, and its provider's controller would create a second one where this names none: give it spec.providerID: %s",
+		twinName(c), id, id)))
 }
 
 // makesUnnamed reports whether somebody makes a provider's machine without an instance. Cluster API's MachineSets do that for new Machines.

@@ -21,7 +21,8 @@ var statusNames = []string{"instanceid", "vmid", "vmuuid"}
 // ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and
 // deletes it together with the Machine. The whole of it is locked: which members an actuator acts by differs by provider.
 func ProviderStatusOwned(c policies.Change) policies.Verdict {
-	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) || sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
+	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) ||
+		sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(statusPath.Child("providerStatus"),
@@ -40,13 +41,16 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 			return policies.Verdict{} // ProviderStatusOwned has refused it
 		}
 	case !findsInstances(c):
-		return policies.Deny(field.Forbidden(path, fmt.Sprintf("it names the instance %s, and only the provider's controllers write that: leave it as it is; for another instance create another Machine", names[0])))
+		return policies.Deny(field.Forbidden(path,
+			fmt.Sprintf("it names the instance %s, and only the provider's controllers write that: leave it as it is; for another instance create another Machine",
+				names[0])))
 	}
 	if len(c.Facts.Holders) == 0 {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(path, names[0], fmt.Sprintf(
-		"it is the instance of Machine %s, and two controllers would act on it: leave it out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "))))
+		"it is the instance of Machine %s, and two controllers would act on it: leave it out, or wait until that Machine is gone",
+		strings.Join(c.Facts.Holders, ", "))))
 }
 
 func statusNamesInstance(c policies.Change) bool { return len(statusIDsAnew(c)) > 0 }

@@ -55,9 +55,12 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
 	case ofRelease(c.Kind, c.Old) && askedFor(c.New) == ClusterAPI:
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
-			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. Leave it with Machine API, and create another %s for the Machines of Cluster API", c.Kind, c.Kind)))
+			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. Leave it with Machine API, and create another %s for the Machines of Cluster API",
+			c.Kind, c.Kind)))
 	case scaledByHosts(c):
-		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is authoritative: remove the annotation first", hostsAnnotation)))
+		return policies.Deny(field.Forbidden(requestPath,
+			fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is authoritative: remove the annotation first",
+				hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, twinGoing(c)))
 	case actsOnInfra(c) && c.Facts.Infra.Deleting():
@@ -71,9 +74,10 @@ const terminationHandler = "machine-api-termination-handler"
 
 // ofRelease reports whether the cluster-version-operator keeps the object as a release has it.
 func ofRelease(kind string, o *policies.Object) bool {
-	return kind == "MachineHealthCheck" && (o.Metadata.Name == terminationHandler || slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
-		return r.Kind == "ClusterVersion" && strings.HasPrefix(r.APIVersion, "config.openshift.io/")
-	}))
+	return kind == "MachineHealthCheck" &&
+		(o.Metadata.Name == terminationHandler || slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+			return r.Kind == "ClusterVersion" && strings.HasPrefix(r.APIVersion, "config.openshift.io/")
+		}))
 }
 
 // actsOnInfra reports whether controllers act on a cloud because of the infrastructure object behind this kind.
@@ -97,7 +101,8 @@ func infraGoing(c policies.Change) string {
 	if stand(c).inCharge() == MachineAPI {
 		return infra + ", so authority cannot move. Try again when Poundlock has recreated it"
 	}
-	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when it is gone: %s", infra, deleteThere(c))
+	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when it is gone: %s",
+		infra, deleteThere(c))
 }
 
 // RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
@@ -114,7 +119,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Verdict{} // nothing of what a move brings is so
 	}
 	if !moves(c) {
-		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
+		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s",
+			askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
 	}
 	if hopeless(c) {
 		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "")...) // what else it would wait for does not matter
@@ -285,7 +291,8 @@ func extentWarning(c policies.Change, s standing) []string {
 	case "Machine":
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
 	case "MachineSet":
-		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which stay with the authoritative API of each until you move them",
+		return []string{fmt.Sprintf(aloneWarning+
+			": %s will scale it and make new ones; it has %s now, which stay with the authoritative API of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
@@ -300,7 +307,9 @@ func failedWarning(c policies.Change, s standing) []string {
 	if s.inCharge() != ClusterAPI || !failed(c) {
 		return nil
 	}
-	return []string{fmt.Sprintf("status.phase: Cluster API reports this Machine as Failed. It stays Failed after the move, and Machine API's controllers will only delete it. To replace it, delete it now: %s", deleteThere(c))}
+	return []string{fmt.Sprintf(
+		"status.phase: Cluster API reports this Machine as Failed. It stays Failed after the move, and Machine API's controllers will only delete it. To replace it, delete it now: %s",
+		deleteThere(c))}
 }
 
 // failed reports whether either side of a Machine is in the phase Failed.
@@ -323,7 +332,8 @@ func pausedWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !c.New.HasAnnotation(PausedAnnotation) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
+	return []string{fmt.Sprintf(
+		"the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
 }
 
 // openRequestsWarning: a check that has somebody else remediate deletes its request when the Machine is healthy again. After the move it is paused, and the other
@@ -343,7 +353,9 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 	if s.inCharge() == ClusterAPI {
 		namespace = c.TwinNamespace
 	}
-	return []string{fmt.Sprintf("spec.remediationTemplate: each %s in %s stays when its Machine is healthy again, as this check is paused then, and what remediates goes on with it: move the check when there is none, or delete it yourself", kind, namespace)}
+	return []string{fmt.Sprintf(
+		"spec.remediationTemplate: each %s in %s stays when its Machine is healthy again, as this check is paused then, and what remediates goes on with it: move the check when there is none, or delete it yourself",
+		kind, namespace)}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move
@@ -428,9 +440,11 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if set == ClusterAPI {
-		return policies.Warn(fmt.Sprintf("spec.template.spec.authoritativeAPI is %s: while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same", template))
+		return policies.Warn(fmt.Sprintf(
+			"spec.template.spec.authoritativeAPI is %s: while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same", template))
 	}
-	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set", template.Text(), set.Text()))
+	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set",
+		template.Text(), set.Text()))
 }
 
 // saidBefore reports whether an update changes nothing about what new Machines will be. A set that goes to Cluster API

@@ -53,5 +53,6 @@ func rivalWarnings(c policies.Change) []string {
 	if c.Facts.Rival == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("nothing moves: OpenShift's own migration is active, so Poundlock does nothing, or the two would fight. Stop or remove %s", c.Facts.Rival)}
+	return []string{fmt.Sprintf("nothing moves: OpenShift's own migration is active, so Poundlock does nothing, or the two would fight. Stop or remove %s",
+		c.Facts.Rival)}
 }

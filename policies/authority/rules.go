@@ -173,7 +173,8 @@ func Rules() policies.Set {
 			ID: "authority/provider-id", Clause: authOf,
 			Description: "Nobody but controllers may give a Machine or a provider's machine the spec.providerID of another Machine, nor a provider's machine its spec.instanceID.",
 			Remedy:      "Leave spec.providerID out, or wait until the other Machine is gone.",
-			On:          on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)), Needs: when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
+			On:          on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)),
+			Needs:       when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
@@ -191,7 +192,8 @@ func Rules() policies.Set {
 			ID: "authority/provider-status", Clause: authOf,
 			Description: "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name another Machine's instance. There the provider's controllers alone name one.",
 			Remedy:      "Leave it out; for another instance create another Machine.",
-			On:          on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))), Needs: when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
+			On:          on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))),
+			Needs:       when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
@@ -221,7 +223,8 @@ func Rules() policies.Set {
 			ID: "authority/finalizers-owned", Clause: deletion,
 			Description: "Nobody may create a Machine or MachineSet beside its twin with owners (its MachineSet, the Cluster) none of which exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
 			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
-			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)), Needs: when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
+			Needs:       when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
 		},
 		{
 			ID: "authority/finalizer-fence", Clause: deletion,
@@ -296,13 +299,17 @@ func Rules() policies.Set {
 			ID: "authority/request-warning", Clause: workflow,
 			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
-			On:          on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets|policies.NeedSurroundings), Check: RequestWarning,
+			On:          on(mapi(kinds, onUpdate)),
+			Needs: when(moves,
+				policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets|policies.NeedSurroundings),
+			Check: RequestWarning,
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
 			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
 			Remedy:      "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
-			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)),
+			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
@@ -324,9 +331,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "A Cluster API Machine with Poundlock's hook " + InstanceHookAnnotation + ", whose provider does not know the instance yet, may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook, and leave the instance behind. What the garbage collector and the namespace controller delete is not held up.",
-			Remedy:      "Delete it in the background, which waits for the hook, or try again when Poundlock has removed the hook.",
-			On:          on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
+			Description: "A Cluster API Machine with Poundlock's hook " + InstanceHookAnnotation +
+				", whose provider does not know the instance yet, may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook, and leave the instance behind. What the garbage collector and the namespace controller delete is not held up.",
+			Remedy: "Delete it in the background, which waits for the hook, or try again when Poundlock has removed the hook.",
+			On:     on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,

@@ -81,7 +81,8 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Writes, While: ByMachineAPI,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"},
+			Effects: Writes, While: ByMachineAPI,
 			Why: "it marks the Machine that it has drained, or another one would be deleted, and takes the mark back where it could not scale",
 		},
 		{
@@ -91,7 +92,8 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"), Effects: Writes, While: ByClusterAPI,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"),
+			Effects: Writes, While: ByClusterAPI,
 			Why: "the same: it marks the Machine under both names, and takes both back",
 		},
 		{
@@ -115,7 +117,8 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
-			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"}, Effects: Writes, While: LeavingClusterAPI,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"},
+			Effects: Writes, While: LeavingClusterAPI,
 			Why: "until they have acknowledged their pause they write down what the provider and the bootstrap provider tell them",
 		},
 		{
@@ -125,8 +128,9 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
-			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine, InfraInstance}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
-			Why: "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine, InfraInstance}, Fields: append([]string{"spec"}, names...), Effects: Writes,
+			While: LeavingClusterAPI,
+			Why:   "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
 		},
 		{
 			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,

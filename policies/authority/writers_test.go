@@ -46,7 +46,8 @@ type attempt struct {
 // TestNoGrantWidensAnotherLock has every identity try every field that any row names, and some that none does, on every object, in every phase, with
 // every effect: what it is let do beyond a person is what its own rows say, and nothing else.
 func TestNoGrantWidensAnotherLock(t *testing.T) {
-	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]", "metadata.annotations[machine.openshift.io/vCPU]", "spec.instanceType", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
+	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]",
+		"metadata.annotations[machine.openshift.io/vCPU]", "spec.instanceType", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
 	actors := []policies.Actor{policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController, policies.NamespaceController}
 	for _, g := range authority.Grants() {
 		actors = append(actors, g.Actor)
@@ -73,7 +74,8 @@ func TestNoGrantWidensAnotherLock(t *testing.T) {
 					for _, effect := range []authority.Effect{authority.Adds, authority.Changes, authority.Removes, authority.Deletes} {
 						for _, sub := range []string{"", "scale"} {
 							a := attempt{side, kind, sub, phase, path, effect, map[string]string{"machine.openshift.io/cluster-api-machine-role": "master"}}
-							if (path == "metadata.name") != (effect == authority.Deletes) || sub == "scale" && (kind != "MachineSet" || path != "spec.replicas" || effect != authority.Changes) {
+							if (path == "metadata.name") != (effect == authority.Deletes) || sub == "scale" &&
+								(kind != "MachineSet" || path != "spec.replicas" || effect != authority.Changes) {
 								continue
 							}
 							refused := denied(t, a, policies.Anyone)
@@ -125,7 +127,8 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 // exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority
 // leaves, and to say which instance an object has.
 func exempt(a attempt, actor policies.Actor) bool {
-	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI, policies.InfrastructureController: policies.SideInfrastructure}
+	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI,
+		policies.InfrastructureController: policies.SideInfrastructure}
 	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI
 	if a.side == policies.SideMachineAPI {
 		leaving, rests = authority.LeavingMachineAPI|authority.LeftMachineAPI, authority.ByMachineAPI
@@ -140,7 +143,8 @@ func denied(t *testing.T, a attempt, actor policies.Actor) []string {
 	t.Helper()
 	requested := map[bool]string{true: "ClusterAPI", false: "MachineAPI"}[a.phase == authority.ByClusterAPI || a.phase == authority.LeavingClusterAPI]
 	before, after := object(a, requested, a.effect != authority.Adds, "before"), object(a, requested, a.effect != authority.Removes, "after")
-	c := policies.Change{Subject: policies.Subject{Side: a.side, Kind: a.kind, Subresource: a.sub, Namespace: "n", Name: "x", TwinNamespace: "m"}, Operation: admissionv1.Update, Actor: actor}
+	c := policies.Change{Subject: policies.Subject{Side: a.side, Kind: a.kind, Subresource: a.sub, Namespace: "n", Name: "x", TwinNamespace: "m"},
+		Operation: admissionv1.Update, Actor: actor}
 	c.Old, c.New = parse(t, before), parse(t, after)
 	if a.effect == authority.Deletes {
 		c.Operation, c.New = admissionv1.Delete, nil
@@ -172,7 +176,8 @@ func object(a attempt, requested string, has bool, value string) string {
 		of, key, _ := strings.Cut(key, "[")
 		metadata[of].(map[string]any)[key] = value
 	} else if has && rest == "ownerReferences" {
-		metadata[rest] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "cluster", "uid": value, "controller": true}}
+		metadata[rest] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "cluster",
+			"uid": value, "controller": true}}
 	} else if has && rest == "finalizers" {
 		metadata[rest] = []string{authority.SyncFinalizer, "example.com/" + value}
 	} else if has && a.path == "spec.lifecycleHooks.preDrain" {

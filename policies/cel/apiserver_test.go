@@ -72,7 +72,8 @@ func TestAPIServer(t *testing.T) {
 		s.want(t, manifest("MachineAPI", ""), "", "apply", "-f", "-")
 		s.want(t, manifest("MachineAPI", ","+labels[kind]), "authority/spec-locked", "apply", "-f", "-")
 	}
-	s.want(t, "", "authority/finalizer-fence", "patch", "machines.machine.openshift.io/worker-a", "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)
+	s.want(t, "", "authority/finalizer-fence", "patch", "machines.machine.openshift.io/worker-a", "--type=merge", "-p",
+		`{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)
 	s.want(t, "", "", "delete", "machines.machine.openshift.io/worker-a")
 	s.controlPlane(t)
 }

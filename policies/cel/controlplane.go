@@ -14,7 +14,8 @@ import (
 
 // InForeground is a DELETE that asks the garbage collector to delete first what the object owns, or leaves that to the object's finalizers.
 func InForeground() string {
-	return fmt.Sprintf(`(request.?options.?propagationPolicy.orValue("") == "Foreground" || request.?options.?propagationPolicy.orValue("") == "" && %s)`, Dependents("dyn(oldObject)"))
+	return fmt.Sprintf(`(request.?options.?propagationPolicy.orValue("") == "Foreground" || request.?options.?propagationPolicy.orValue("") == "" && %s)`,
+		Dependents("dyn(oldObject)"))
 }
 
 // Dependents reports whether an object has the finalizer of a deletion in the foreground.
@@ -32,11 +33,13 @@ func controlPlaneTwins() []Twin {
 		},
 		{
 			Rule: "controlplane/foreground", Variable: "foreground",
-			Fields: fmt.Sprintf(`request.operation == "DELETE" ? (%s ? "metadata.name" : '') : (%s && !(request.operation == "UPDATE" && %s) ? "metadata.finalizers" : '')`,
+			Fields: fmt.Sprintf(
+				`request.operation == "DELETE" ? (%s ? "metadata.name" : '') : (%s && !(request.operation == "UPDATE" && %s) ? "metadata.finalizers" : '')`,
 				InForeground(), Dependents("variables.is"), Dependents("variables.was")),
 			Reason: fmt.Sprintf(`request.operation == "DELETE" `+
 				`? "in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + " --cascade=background" `+
-				`: "%[2]s has the garbage collector delete the control plane's Machines before the set: leave it out"`, controlplane.Resource, metav1.FinalizerDeleteDependents),
+				`: "%[2]s has the garbage collector delete the control plane's Machines before the set: leave it out"`,
+				controlplane.Resource, metav1.FinalizerDeleteDependents),
 		},
 		{
 			Rule: "controlplane/duplicate-domains", Variable: "duplicates",
@@ -48,8 +51,10 @@ func controlPlaneTwins() []Twin {
 		},
 		{
 			Rule: "controlplane/authority", Variable: "mismatched",
-			Fields: fmt.Sprintf(`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && variables.asked != "ClusterAPI") `+
-				`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`, controlplane.ClusterAPIMember),
+			Fields: fmt.Sprintf(
+				`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && variables.asked != "ClusterAPI") `+
+					`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`,
+				controlplane.ClusterAPIMember),
 			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
 				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: give it %[2]s in the same request" `+
 				`: "it may be %[1]s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: " + variables.move + "ClusterAPI\"}}'"`,
@@ -66,7 +71,8 @@ func domainsOf(variable string) string {
 func controlPlaneVariables() []admissionregistrationv1.Variable {
 	out := []admissionregistrationv1.Variable{
 		// A set that was not active is judged as if it were new once it is.
-		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`, text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
+		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`,
+			text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
 	}
 	for _, of := range []string{"old", "new"} {
 		template := object("variables."+of+"Spec", "template")

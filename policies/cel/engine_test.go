@@ -38,7 +38,8 @@ func users() policies.Identities {
 	out := policies.Identities{}
 	for _, a := range []policies.Actor{
 		policies.Poundlock, policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController,
-		policies.Autoscaler, policies.AutoscalerOperator, policies.ControlPlaneOperator, policies.EtcdOperator, policies.GarbageCollector, policies.NamespaceController,
+		policies.Autoscaler, policies.AutoscalerOperator, policies.ControlPlaneOperator, policies.EtcdOperator, policies.GarbageCollector,
+		policies.NamespaceController,
 	} {
 		out[a] = []string{"system:serviceaccount:test:" + string(a)}
 	}

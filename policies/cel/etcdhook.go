@@ -15,7 +15,8 @@ import (
 func holdsForEtcd(o Options) string {
 	label, roles := authority.ControlPlaneRole()
 	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" && request.userInfo.username in %s && %s in %s && %s == %s`,
-		quoteAll(o.Identities[policies.EtcdOperator]), fmt.Sprintf("string(%s[?%s].orValue(''))", object("variables.was.metadata", "labels"), quote(label)), quoteAll(roles),
+		quoteAll(o.Identities[policies.EtcdOperator]), fmt.Sprintf("string(%s[?%s].orValue(''))", object("variables.was.metadata", "labels"), quote(label)),
+		quoteAll(roles),
 		otherHooks("variables.oldSpec"), otherHooks("variables.newSpec"))
 }
 

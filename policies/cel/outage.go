@@ -22,7 +22,9 @@ func either(condition string) string {
 
 // Moved reports whether a Machine API object's authority is, or is asked to be, anything but MachineAPI: stored or requested, in spec or status.
 func Moved() string {
-	return either(fmt.Sprintf(`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`, authority.MachineAPI))
+	return either(fmt.Sprintf(
+		`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`,
+		authority.MachineAPI))
 }
 
 // DropsRequest reports whether an update leaves out a request for Cluster API, or makes one for Machine API of it, which looks the same once
@@ -57,17 +59,20 @@ func BeginsBesideForeign() string {
 // PausedInstance reports whether an object is what a provider keeps for an instance, of these kinds, and is paused before the request: it has no mark of the
 // mirror's, and its controller obeys its pause alone.
 func PausedInstance(kinds []string) string {
-	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`, quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
+	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`,
+		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
 // ActsAtOnce reports whether somebody but a provider creates an object that is not paused.
 func ActsAtOnce(identities policies.Identities) string {
-	return fmt.Sprintf(`!(%q in %s) && !(request.userInfo.username in %s)`, authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.InfrastructureController]))
+	return fmt.Sprintf(`!(%q in %s) && !(request.userInfo.username in %s)`, authority.PausedAnnotation, object("dyn(object).metadata", "annotations"),
+		quoteAll(identities[policies.InfrastructureController]))
 }
 
 // HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
 func HeldOrPaused() string {
-	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
+	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation,
+		object("dyn(oldObject).metadata", "annotations"))
 }
 
 // BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own
@@ -76,7 +81,8 @@ func BeginsToAct(identities policies.Identities) string {
 	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
 		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
 		`%[4]s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
-		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
+		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]),
+		list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
 // Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a
@@ -115,5 +121,6 @@ func NamesInstance() string {
 
 // ByOthers reports whether a request is not of Cluster API's controllers.
 func ByOthers(identities policies.Identities) string {
-	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))
+	return fmt.Sprintf("!(request.userInfo.username in %s)",
+		quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))
 }

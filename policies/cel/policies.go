@@ -107,7 +107,8 @@ func (d door) rows() ([]row, error) {
 				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's and the surroundings", t.Rule, s.Side)
 			}
 		}
-		if cmp.Or(d.side, policies.SideMachineAPI) == rule.On[0].Side && strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
+		if cmp.Or(d.side, policies.SideMachineAPI) == rule.On[0].Side && strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns &&
+			rule.On[0].Subresource == d.subresource {
 			out = append(out, row{t, rule})
 		}
 	}
@@ -292,7 +293,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("newStatus", object("variables.is", "status")),
 		variable("current", text("variables.oldStatus", "authoritativeAPI")),
 		variable("origin", text("variables.oldStatus", "synchronizedAPI")),
-		variable("requested", fmt.Sprintf(`request.operation == "CREATE" ? %s : %s`, text("variables.newSpec", "authoritativeAPI"), text("variables.oldSpec", "authoritativeAPI"))),
+		variable("requested", fmt.Sprintf(`request.operation == "CREATE" ? %s : %s`,
+			text("variables.newSpec", "authoritativeAPI"), text("variables.oldSpec", "authoritativeAPI"))),
 		variable("standing", "variables.current == '' ? variables.requested : variables.current"),
 		variable("asked", orMachineAPI(text("variables.oldSpec", "authoritativeAPI"))),
 		variable("asks", orMachineAPI(text("variables.newSpec", "authoritativeAPI"))),
@@ -303,7 +305,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("phase", phase()),
 		variable("oldID", text("variables.oldSpec", "providerID")),
 		variable("newID", text("variables.newSpec", "providerID")),
-		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`, authority.ConditionSettled, authority.ReasonInstanceShared)),
+		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`,
+			authority.ConditionSettled, authority.ReasonInstanceShared)),
 		// A request that leaves the name to the server has none itself.
 		variable("name", "variables.is.metadata.?name.orValue('')"),
 		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
@@ -317,7 +320,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),
 		variable("unannotates", granted(o, "metadata.annotations", authority.Removes)),
 		variable("specifies", `["authoritativeAPI"] + `+granted(o, "spec", authority.Writes)),
-		variable("pausesCheck", fmt.Sprintf(`%s[?%q].orValue('') == %q`, object("variables.was.metadata", "annotations"), authority.PausedAnnotation, authority.PausedByPoundlock)),
+		variable("pausesCheck", fmt.Sprintf(`%s[?%q].orValue('') == %q`, object("variables.was.metadata", "annotations"), authority.PausedAnnotation,
+			authority.PausedByPoundlock)),
 		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
 		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(),
 			"(variables.annotates + (variables.pausesCheck ? "+pause+" : []))", "(variables.unannotates + "+pause+")")),
@@ -370,7 +374,8 @@ func phases(of authority.Phase) []string {
 
 // phase is authority.Phase of a Machine API object.
 func phase() string {
-	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`, authority.ConditionPaused)
+	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`,
+		authority.ConditionPaused)
 	return fmt.Sprintf(`!variables.moving ? variables.current : (variables.origin != '' && %s ? "left " : "leaving ") + variables.origin`, acknowledged)
 }
 

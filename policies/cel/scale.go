@@ -37,14 +37,17 @@ func scaledSides(o Options) []scaled {
 		name: "poundlock-scale-machine-api", version: set.MachineAPI, actors: []policies.Actor{policies.Poundlock},
 		locked: fmt.Sprintf(`%[1]s == "Migrating" || %[1]s == "ClusterAPI" && !(request.userInfo.username in %[2]s)`,
 			text(object("dyn(params)", "status"), "authoritativeAPI"), quoteAll(o.Identities[policies.Autoscaler])),
-		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale that one: " + %s`, scaleCommand("cluster.x-k8s.io", twins(pairs))),
+		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale that one: " + %s`,
+			scaleCommand("cluster.x-k8s.io", twins(pairs))),
 	}
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
 		// A person's copy of a mirror has its mark, and another name.
-		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`, authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
-		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`, scaleCommand("machine.openshift.io", origins(pairs))),
+		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
+			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
+		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`,
+			scaleCommand("machine.openshift.io", origins(pairs))),
 	}
 	for _, p := range pairs {
 		here.namespaces, there.namespaces = append(here.namespaces, p.MachineAPI), append(there.namespaces, p.ClusterAPI)
@@ -54,7 +57,8 @@ func scaledSides(o Options) []scaled {
 
 // scaleCommand scales the twin.
 func scaleCommand(group, namespaces string) string {
-	return fmt.Sprintf(`"kubectl -n " + %s[request.namespace] + " scale machinesets.%s " + request.name + " --replicas=" + string(%s)`, namespaces, group, replicasOf("object"))
+	return fmt.Sprintf(`"kubectl -n " + %s[request.namespace] + " scale machinesets.%s " + request.name + " --replicas=" + string(%s)`,
+		namespaces, group, replicasOf("object"))
 }
 
 func replicasOf(scale string) string { return fmt.Sprintf("dyn(%s).?spec.?replicas.orValue(0)", scale) }
@@ -94,9 +98,11 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 		Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
-		resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale", []admissionregistrationv1.OperationType{admissionregistrationv1.Update}),
+		resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale",
+			[]admissionregistrationv1.OperationType{admissionregistrationv1.Update}),
 	}
-	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "changes-replicas", Expression: replicasOf("object") + " != " + replicasOf("oldObject")})
+	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "changes-replicas", Expression: replicasOf("object") +
+		" != " + replicasOf("oldObject")})
 	// The shared variables read the set, and a Scale is not its kind.
 	variables := shared(o)
 	for i, v := range variables {
@@ -111,7 +117,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 
 // policyOfEach is a policy that has each object of a kind as a parameter, but for what to match and the variables. It fails open: where the
 // API server has no such objects, or has not read them yet, nothing is refused.
-func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string, v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
+func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string,
+	v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
 	return &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
@@ -125,8 +132,9 @@ func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, na
 					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 				}}},
 			},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-by-who-may", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))}},
-			Validations:     []admissionregistrationv1.Validation{v},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-by-who-may",
+				Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))}},
+			Validations: []admissionregistrationv1.Validation{v},
 		},
 	}
 }

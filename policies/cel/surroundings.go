@@ -48,11 +48,13 @@ func annotation(of, name string) string {
 func surroundingsVariables(o Options) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
 		variable("mark", annotation("variables.was", authority.HoldsMirrorsAnnotation)),
-		variable("follows", fmt.Sprintf(`(request.kind.kind == %[1]q || %[2]s) && request.userInfo.username in %[3]s && namespaceObject != null && namespaceObject.?status.phase.orValue('') == "Terminating" || %[2]s && request.userInfo.username in %[4]s`,
+		variable("follows", fmt.Sprintf(
+			`(request.kind.kind == %[1]q || %[2]s) && request.userInfo.username in %[3]s && namespaceObject != null && namespaceObject.?status.phase.orValue('') == "Terminating" || %[2]s && request.userInfo.username in %[4]s`,
 			authority.Cluster, infraClusters, quoteAll(o.Identities[policies.NamespaceController]),
 			quoteAll(slices.Concat(o.Identities[policies.ClusterAPIController], o.Identities[policies.GarbageCollector])))),
 		variable("allows", annotation(`(request.operation == "DELETE" ? variables.was : variables.is)`, authority.AllowDeletionAnnotation)),
-		variable("notAllowed", fmt.Sprintf(`variables.allows == '' ? '' : " (%s allows its deletion only with the value %s)"`, authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
+		variable("notAllowed", fmt.Sprintf(`variables.allows == '' ? '' : " (%s allows its deletion only with the value %s)"`,
+			authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
 		variable("allow", fmt.Sprintf(`"kubectl " + (request.kind.kind in %s ? '' : "-n " + request.namespace + " ") + "annotate " + request.resource.resource + `+
 			`(request.resource.group == '' ? '' : "." + request.resource.group) + " " + variables.was.metadata.name + " %s=%s"`,
 			quoteAll([]string{authority.Namespace, authority.Definition}), authority.AllowDeletionAnnotation, authority.AllowsDeletion)),

@@ -51,22 +51,27 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/check-paused", Variable: "checkPaused",
-			Fields: fmt.Sprintf(`(variables.current == "ClusterAPI" || variables.moving) && variables.pausesCheck && %s[?%q].orValue('') != %q ? "metadata.annotations[%s]" : ''`,
+			Fields: fmt.Sprintf(
+				`(variables.current == "ClusterAPI" || variables.moving) && variables.pausesCheck && %s[?%q].orValue('') != %q ? "metadata.annotations[%s]" : ''`,
 				object("variables.is.metadata", "annotations"), authority.PausedAnnotation, authority.PausedByPoundlock, authority.PausedAnnotation),
-			Reason: `variables.moving ? "Poundlock pauses and unpauses this object while its authority moves: " + variables.transit : ` + quote(authority.CheckPausedReason) + ` + variables.toMachineAPI`,
+			Reason: `variables.moving ? "Poundlock pauses and unpauses this object while its authority moves: " + variables.transit : ` +
+				quote(authority.CheckPausedReason) + ` + variables.toMachineAPI`,
 		},
 		{
 			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
-			Fields: fmt.Sprintf(`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
+			Fields: fmt.Sprintf(
+				`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
-			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
+			Reason: quote(authority.MachineAPIMachineFinalizer) +
+				` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/status-owned", Variable: "statusOwned",
 			Fields: `(["authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"].filter(f, ` +
 				`variables.oldStatus[?f].orValue(null) != variables.newStatus[?f].orValue(null) && ` +
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
-				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") + ` ? [] : ["status.conditions[Synchronized]"])).join(', ')`,
+				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
+				` ? [] : ["status.conditions[Synchronized]"])).join(', ')`,
 			Reason: `"Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"`,
 		},
 		{
@@ -84,7 +89,8 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/provider-id", Variable: "providerID",
-			Fields: fmt.Sprintf(`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && variables.oldID != variables.newID ? "spec.providerID" : ''`,
+			Fields: fmt.Sprintf(
+				`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && variables.oldID != variables.newID ? "spec.providerID" : ''`,
 				quote(authority.SyncFinalizer), list("variables.was.metadata", "finalizers")),
 			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
 		},
@@ -99,7 +105,8 @@ func authorityTwins() []Twin {
 				`(variables.follows ? '' : "metadata.name") : `+
 				`(%[3]s == variables.mark || %[4]s == %[2]q ? '' : "metadata.annotations[%[5]s]")`,
 				annotation("variables.was", authority.AllowDeletionAnnotation), authority.AllowsDeletion,
-				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation), authority.HoldsMirrorsAnnotation),
+				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation),
+				authority.HoldsMirrorsAnnotation),
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
 				`To delete it at once, with the instances that the deleted API is authoritative for: " ` +
@@ -131,7 +138,8 @@ func setNames(namespaces, verb, names, of string) string {
 	}
 	slices.Sort(renamed)
 	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
-	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`, name, after, quote(authority.PlainValue))
+	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
+		name, after, quote(authority.PlainValue))
 	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' : "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + %[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
 		names, namespaces, verb, word)
 }

@@ -188,7 +188,8 @@ func TestWhatIsForecastHappens(t *testing.T) {
 		}
 		for _, i := range p.Indexes {
 			// A Machine without a number takes another index when that is free.
-			told := strings.Contains(says, fmt.Sprintf("at index %d", i.Number)) || strings.Contains(says, "anna (") || slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return strings.Contains(says, m.Name) })
+			told := strings.Contains(says, fmt.Sprintf("at index %d", i.Number)) || strings.Contains(says, "anna (") ||
+				slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return strings.Contains(says, m.Name) })
 			if slices.Contains(does, fmt.Sprintf("Create at %d", i.Number)) && !told {
 				t.Fatalf("%v: one is made at %d, and nobody was told:\n%s", did, i.Number, says)
 			}

@@ -72,7 +72,8 @@ type wanted struct {
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec), "spec.providerSpec.value.metadata")
+			return Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec),
+				"spec.providerSpec.value.metadata")
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return lacking(field.NewPath("metadata", "labels"), m.Labels, ours(w.template.ObjectMeta.Labels))
@@ -96,7 +97,8 @@ func comparisons() []comparing {
 		}},
 		// Which API is authoritative for a Machine that is there is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)), values.Plain(w.authority))
+			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)),
+				values.Plain(w.authority))
 		}},
 	}
 }
@@ -171,7 +173,8 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 // OfMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
 func OfMachineController() []string {
 	const api = "machine.openshift.io/"
-	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId", "metal3.io/BareMetalHost"}
+	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId",
+		"metal3.io/BareMetalHost"}
 }
 
 // ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be

@@ -194,7 +194,8 @@ func worker(do func(*machinev1beta1.MachineSet)) planting {
 }
 
 func labelled() map[string]any {
-	return map[string]any{"machine.openshift.io/cluster-api-cluster": "lock-7x2k9", "machine.openshift.io/cluster-api-machine-role": "master", "machine.openshift.io/cluster-api-machine-type": "master"}
+	return map[string]any{"machine.openshift.io/cluster-api-cluster": "lock-7x2k9", "machine.openshift.io/cluster-api-machine-role": "master",
+		"machine.openshift.io/cluster-api-machine-type": "master"}
 }
 
 func domainsOf(zones ...string) map[string]any {
@@ -308,7 +309,8 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		"a Machine is gone":                   {then: []planting{uprooted("master-1")}, reason: "AsFound"},
 		"edits that admission no longer takes": {edit: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}, then: []planting{onPlant(2, func(m *machinev1beta1.Machine) {
 			m.Spec.ProviderSpec = of(inZone("AWS", awstest.Kit().ProviderSpec, 3))
-		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Kept as somebody has edited it: failureDomains.aws[us-east-1d]", want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
+		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Kept as somebody has edited it: failureDomains.aws[us-east-1d]",
+			want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
 	} {
 		t.Run(says, func(t *testing.T) {
 			p := planted(t, awstest.Kit(), awstest.Kit().ProviderSpec, 3)
@@ -368,7 +370,8 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 			if d := cmp.Diff(fresh, end); d != "" {
 				t.Errorf("of %s\nand %s: %s", raw(t, base), raw(t, then), d)
 			}
-			if again := generator.Next(end, now.World); again.Write != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
+			if again := generator.Next(end, now.World); again.Write != "" ||
+				!strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
 				t.Errorf("%q %s", again.Write, again.Condition.Message)
 			}
 		}

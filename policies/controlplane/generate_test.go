@@ -110,7 +110,8 @@ func inZone(platform string, base map[string]any, z int) map[string]any {
 		s["availabilityZone"], s["rootVolume"] = "nova-"+letter, map[string]any{"availabilityZone": "cinder-" + letter, "volumeType": "fast", "diskSize": 100}
 		delete(s, "additionalBlockDevices")
 	case "VSphere":
-		s["workspace"] = map[string]any{"server": "vcenter.example.com", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "folder": "/dc1/vm/lock-7x2k9", "resourcePool": "/dc1/host/" + name + "/Resources"}
+		s["workspace"] = map[string]any{"server": "vcenter.example.com", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "folder": "/dc1/vm/lock-7x2k9",
+			"resourcePool": "/dc1/host/" + name + "/Resources"}
 		s["template"] = "lock-7x2k9-rhcos-r-" + name
 		s["network"] = map[string]any{"devices": []any{map[string]any{"networkName": "VM Network", "ipAddrs": []any{fmt.Sprintf("10.0.0.1%d/24", z)}}}}
 	case "Nutanix":
@@ -278,11 +279,13 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 			if f := plan.Forecast(); !strings.HasPrefix(f[0], "this will do nothing: ") {
 				t.Fatalf("%q\nof %s\nfrom %s", f, raw(t, g.Set.Spec), raw(t, base))
 			}
-			if c := asked(t, nil, &controlplane.View{Set: g.Set, Machines: p.Machines, Infrastructure: p.Infrastructure, Now: noon}); !admission.Rules().Judge(c).Allowed() {
+			if c := asked(t, nil, &controlplane.View{Set: g.Set, Machines: p.Machines, Infrastructure: p.Infrastructure,
+				Now: noon}); !admission.Rules().Judge(c).Allowed() {
 				t.Errorf("refused: %v", said(admission.Rules(), c))
 			}
 			u := generator.Next(nil, p.World)
-			if again := generator.Next(u.Object, p.World); again.Write != "" || again.Condition.Status != metav1.ConditionTrue || strings.Contains(again.Condition.Message, "edited") {
+			if again := generator.Next(u.Object, p.World); again.Write != "" || again.Condition.Status != metav1.ConditionTrue ||
+				strings.Contains(again.Condition.Message, "edited") {
 				t.Errorf("what was just generated is followed by %+v", again)
 			}
 		}

@@ -44,10 +44,12 @@ func rolledOut(platform string, template, machine map[string]any, in ...change) 
 func TestZeroValues(t *testing.T) {
 	for platform, same := range map[string][]string{
 		"AWS": {`{"marketType":""}`, `{"keyName":""}`, `{"deviceIndex":0}`, `{"publicIp":null}`, `{"placement":{"tenancy":"","host":null}}`, `{"subnet":{"filters":[]}}`, `{"metadataServiceOptions":{}}`,
-			`{"iamInstanceProfile":{"id":"p","arn":""}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"kmsKey":{"id":""}},"virtualName":""}]}`, `{"ami":{"id":"ami-1","arn":""}}`, `{"cpuOptions":{}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"iops":0}}]}`,
+			`{"iamInstanceProfile":{"id":"p","arn":""}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"kmsKey":{"id":""}},"virtualName":""}]}`,
+			`{"ami":{"id":"ami-1","arn":""}}`, `{"cpuOptions":{}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"iops":0}}]}`,
 			`{"blockDevices":[{"ebs":{"volumeSize":120,"deleteOnTermination":true}}]}`},
 		"Azure": {`{"acceleratedNetworking":false}`, `{"natRule":""}`, `{"natRule":null}`, `{"image":{"sku":""}}`, `{"osDisk":{"diskSettings":{},"cachingType":""}}`, `{"osDisk":{"cachingType":"None"}}`, `{"diagnostics":{}}`, `{"securityProfile":{}}`,
-			`{"dataDisks":[{"nameSuffix":"a","lun":0,"cachingType":"None"}]}`, `{"dataDisks":[{"nameSuffix":"a","managedDisk":{"storageAccountType":"Premium_LRS"}}]}`, `{"image":{"sku":"s","type":"MarketplaceNoPlan"}}`},
+			`{"dataDisks":[{"nameSuffix":"a","lun":0,"cachingType":"None"}]}`, `{"dataDisks":[{"nameSuffix":"a","managedDisk":{"storageAccountType":"Premium_LRS"}}]}`,
+			`{"image":{"sku":"s","type":"MarketplaceNoPlan"}}`},
 		"GCP":       {`{"preemptible":false}`, `{"canIPForward":false}`, `{"disks":[{"boot":true,"labels":{},"encryptionKey":null}]}`, `{"restartPolicy":""}`, `{"disks":[{"boot":true,"type":"pd-standard"}]}`, `{"shieldedInstanceConfig":{"secureBoot":""}}`},
 		"OpenStack": {`{"trunk":false}`, `{"networks":[{"uuid":"n","subnets":[],"filter":{"name":""}}]}`, `{"ports":[{"networkID":"n","securityGroups":[]}]}`},
 		"VSphere":   {`{"numCPUs":0}`, `{"cloneMode":"fullClone"}`, `{"network":{"devices":null}}`, `{"workspace":{"server":"s","folder":""}}`},
@@ -94,7 +96,8 @@ func meant(v any) any {
 			return nil
 		}
 	default:
-		if slices.Contains([]any{"", false, 0.0, "0", nil, "None", "fullClone", "UserProvided", "Premium_LRS", "MarketplaceNoPlan", "pd-standard", "s922", "Shared", "0.5", 32.0}, v) {
+		if slices.Contains([]any{"", false, 0.0, "0", nil, "None", "fullClone", "UserProvided", "Premium_LRS", "MarketplaceNoPlan", "pd-standard", "s922",
+			"Shared", "0.5", 32.0}, v) {
 			return nil
 		}
 	}

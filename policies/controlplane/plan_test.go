@@ -62,7 +62,8 @@ func zones(names ...string) *[]machinev1.AWSFailureDomain {
 }
 
 func spec(zone string) machinev1beta1.ProviderSpec {
-	s := map[string]any{"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1", "instanceType": "m6i.xlarge", "tags": []any{map[string]any{"name": "x", "value": "1"}, map[string]any{"name": "y", "value": "2"}}}
+	s := map[string]any{"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1", "instanceType": "m6i.xlarge",
+		"tags": []any{map[string]any{"name": "x", "value": "1"}, map[string]any{"name": "y", "value": "2"}}}
 	if zone != "" {
 		s["placement"] = map[string]any{"availabilityZone": zone}
 		s["subnet"] = map[string]any{"id": "subnet-" + zone}
@@ -79,7 +80,8 @@ func running(name, zone string, age int) machinev1beta1.Machine {
 	yes, phase := true, "Running"
 	return machinev1beta1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-100*time.Hour + time.Duration(age)*time.Minute)), Labels: map[string]string{"role": "master"},
+			Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-100*time.Hour + time.Duration(age)*time.Minute)),
+			Labels:          map[string]string{"role": "master"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ControlPlaneMachineSet", Name: "cluster", UID: "set", Controller: &yes}},
 		},
 		Spec:   machinev1beta1.MachineSpec{ProviderSpec: spec(zone)},
@@ -337,7 +339,8 @@ func TestARolloutComesToItsEnd(t *testing.T) {
 func play(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	v := world()
-	disorders := []change{larger, want("keyName", "k"), func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("d", "b", "a") }, on(0, going), on(1, going), notReady(2), dangling(2)}
+	disorders := []change{larger, want("keyName", "k"), func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("d", "b", "a") }, on(0, going),
+		on(1, going), notReady(2), dangling(2)}
 	for _, do := range disorders {
 		if r.IntN(2) == 0 {
 			do(v)
@@ -482,7 +485,8 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 			}
 		})
 	}
-	for says, lose := range map[string]change{"no Infrastructure": lost["no Infrastructure"], "an Infrastructure without status": lost["an Infrastructure without status"]} {
+	for says, lose := range map[string]change{"no Infrastructure": lost["no Infrastructure"],
+		"an Infrastructure without status": lost["an Infrastructure without status"]} {
 		t.Run(says+", and a set without failure domains", func(t *testing.T) {
 			v := reviewed()
 			noDomains(v)

@@ -58,7 +58,8 @@ func (p *Plan) judge(v View) {
 	if all := p.Machines(); len(all) == 0 {
 		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
 	} else {
-		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
+		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)),
+			"No control plane Machine runs with a Node that is ready: %s")
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
 	say(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
@@ -67,13 +68,17 @@ func (p *Plan) judge(v View) {
 	}),
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
-		say(ExcessIndexes, p.excess(), fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many", len(p.Indexes), p.Replicas))
+		say(ExcessIndexes, p.excess(),
+			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many",
+				len(p.Indexes), p.Replicas))
 	}
 	say(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
-	say(AlteredMachines, p.altered(), "Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, and would change their replacements. "+
-		"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
+	say(AlteredMachines, p.altered(),
+		"Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, and would change their replacements. "+
+			"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
 	if refused := p.refusedNext(); refused != "" {
-		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused + ". Correct the template, or what refuses it"})
+		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused +
+			". Correct the template, or what refuses it"})
 	}
 }
 

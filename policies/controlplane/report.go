@@ -65,7 +65,9 @@ func (p *Plan) available() metav1.Condition {
 			p.Replicas-p.Numbers().Unavailable, p.Replicas, values.ListOr(without, "the whole control plane")))
 	}
 	if all := NamesOf(p.Machines(), func(m MachineState) bool { return m.available && !m.serves }); len(all) > 0 {
-		return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run. The Nodes of these have not been ready for less than %s, as at a reboot: %s", p.Replicas, p.view.NotReadyGrace, strings.Join(all, ", ")))
+		return condition(Available, true, AsExpected,
+			fmt.Sprintf("All %d control plane Machines run. The Nodes of these have not been ready for less than %s, as at a reboot: %s",
+				p.Replicas, p.view.NotReadyGrace, strings.Join(all, ", ")))
 	}
 	return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run with a Node that is ready", p.Replicas))
 }
@@ -80,7 +82,8 @@ func (p *Plan) progressing() metav1.Condition {
 	case p.moves() != "":
 		return condition(Progressing, true, MovingAuthority, p.state("Waiting for "+p.Waits))
 	case making && next.Verb == Create:
-		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next a Machine is made at index %d%s: %s", next.Index.Number, next.Index.where(), strings.TrimSuffix(next.Why, "."))))
+		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next a Machine is made at index %d%s: %s",
+			next.Index.Number, next.Index.where(), strings.TrimSuffix(next.Why, "."))))
 	case making:
 		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next %s is deleted: %s", next.Machine.Name, strings.TrimSuffix(next.Why, "."))))
 	case len(p.Holds()) > 0:
@@ -129,12 +132,14 @@ func sentence(says ...string) string {
 func (p *Plan) degraded() metav1.Condition {
 	failed := p.failed(false)
 	if holds := p.Holds(); len(p.Problems) == 0 && p.Active && len(failed) > 0 && len(holds) > 0 {
-		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until they have gone. "+
-			"Delete them, and others are made; do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
-			strings.Join(failed, ", "), holds[0].Hook, holds[0].Owner, holds[0].Machine, p.set.Namespace, strings.Join(failed, " ")))
+		return condition(Degraded, true, FailedMachines,
+			fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until they have gone. "+
+				"Delete them, and others are made; do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
+				strings.Join(failed, ", "), holds[0].Hook, holds[0].Owner, holds[0].Machine, p.set.Namespace, strings.Join(failed, " ")))
 	}
 	if len(p.Problems) == 0 && p.Active && len(failed) > 0 {
-		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The other Machines are looked after meanwhile", strings.Join(failed, ", "), afterFailure))
+		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The other Machines are looked after meanwhile",
+			strings.Join(failed, ", "), afterFailure))
 	}
 	if len(p.Problems) == 0 {
 		return condition(Degraded, false, AsExpected, "Nothing keeps the set from acting")

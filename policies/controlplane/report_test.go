@@ -29,7 +29,8 @@ func ruledBy(a machinev1beta1.MachineAuthority) func(*machinev1beta1.Machine) {
 // moved is a Machine whose mirror has not run since Cluster API became authoritative.
 func moved(m *machinev1beta1.Machine) {
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
-	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionUnknown, Reason: authority.ReasonAuthorityChanged}}
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionUnknown,
+		Reason: authority.ReasonAuthorityChanged}}
 }
 
 func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
@@ -80,7 +81,8 @@ func TestConditions(t *testing.T) {
 		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines match the template and are ready. Next a Machine is made at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
 			"False AsExpected", "False RollingOut Upgrade once this has ended. 0 of 3"},
 		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
-			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd", "False AsExpected", "False WaitingForHook"},
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd",
+			"False AsExpected", "False WaitingForHook"},
 		"held by etcd, another is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") }), func(v *controlplane.View) { v.Set.Namespace = "openshift-machine-api" }}, "True AsExpected",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each is ready again, or deleted",
 			"True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait until they have gone. Delete them, and others are made; do not remove the hook: kubectl -n openshift-machine-api delete machines.machine.openshift.io c-master-1",
@@ -90,7 +92,8 @@ func TestConditions(t *testing.T) {
 			"False AsExpected", "False WaitingForHook"},
 		"one that is outdated has failed": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") })}, "True AsExpected", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
-			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate", "False AsExpected", "False WaitingForHook"},
+			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate",
+			"False AsExpected", "False WaitingForHook"},
 		"a reboot":                          {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these have not been ready for less than 20m0s, as at a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a reboot that does not end":        {[]change{rebooting(1, 20*time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a Node that was never ready":       {[]change{rebooting(1, time.Second), joinedAgo(1, time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
@@ -118,7 +121,8 @@ func TestConditions(t *testing.T) {
 			}
 			all := controlplane.OperatorConditions(&p, "")
 			got := all[len(all)-1]
-			if text := string(got.Status) + " " + got.Reason + " " + got.Message; len(all) != 4 || got.Type != controlplane.Upgradeable || !strings.HasPrefix(text, c.upgradeable) {
+			if text := string(got.Status) + " " + got.Reason + " " + got.Message; len(all) != 4 || got.Type != controlplane.Upgradeable ||
+				!strings.HasPrefix(text, c.upgradeable) {
 				t.Errorf("%s: %q, want %q", got.Type, text, c.upgradeable)
 			}
 		})
@@ -166,7 +170,8 @@ func TestTheMachineThatIsMade(t *testing.T) {
 func rebooting(i int, ago time.Duration) change {
 	return func(v *controlplane.View) {
 		v.NotReadyGrace = controlplane.NotReadyGrace
-		v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(noon.Add(-ago))}}
+		v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown,
+			LastTransitionTime: metav1.NewTime(noon.Add(-ago))}}
 	}
 }
 

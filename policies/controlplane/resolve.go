@@ -115,7 +115,8 @@ func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 		}
 	}
 	ref := t.Spec.InfrastructureRef
-	return Resolve(set, t, nil, field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
+	return Resolve(set, t, nil,
+		field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
 }
 
 // ClusterAPITemplatePath is where a set has its member for Cluster API.

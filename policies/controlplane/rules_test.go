@@ -104,7 +104,8 @@ func asked(t testing.TB, stored *machinev1.ControlPlaneMachineSet, v *controlpla
 			Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: controlplane.Resource},
 		},
 		Operation: admissionv1.Create, New: object(t, v.Set),
-		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now, NoRecreate: v.NoRecreate}},
+		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now,
+			NoRecreate: v.NoRecreate}},
 	}
 	if stored != nil {
 		c.Operation, c.Old = admissionv1.Update, object(t, stored)
@@ -219,7 +220,8 @@ func vCenter(v *controlplane.View) {
 
 // inEast is what the failure domain east makes of the providerSpec.
 func inEast() map[string]any {
-	return map[string]any{"workspace": map[string]any{"server": "vc", "datacenter": "dc", "folder": "/dc/vm/c", "datastore": "/dc/datastore/d", "resourcePool": "/dc/host/x/Resources"}}
+	return map[string]any{"workspace": map[string]any{"server": "vc", "datacenter": "dc", "folder": "/dc/vm/c", "datastore": "/dc/datastore/d",
+		"resourcePool": "/dc/host/x/Resources"}}
 }
 
 func id(kind, value string) map[string]any { return map[string]any{"type": kind, kind: value} }
@@ -296,7 +298,8 @@ func TestRules(t *testing.T) {
 		}), want: one("selector", "denied spec.selector")},
 		"another cluster's label": {create: true, do: changes(func(v *controlplane.View) {
 			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "d"
-		}), want: one("selector", "warned "+inTemplate+"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
+		}), want: one("selector", "warned "+inTemplate+
+			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
 
 		"a long prefix on AWS":                 {do: changes(prefix(strings.Repeat("a", 245)))},
 		"one too long for an object":           {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
@@ -481,7 +484,8 @@ func TestASetThatIsBeingDeleted(t *testing.T) {
 
 // What a review cannot be read as must be an answer, whatever it is.
 func TestNothingPanics(t *testing.T) {
-	for _, spec := range []string{`null`, `[]`, `{}`, `"x"`, `{"replicas":"x"}`, `{"template":[]}`, `{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":[],"spec":1}}}`,
+	for _, spec := range []string{`null`, `[]`, `{}`, `"x"`, `{"replicas":"x"}`, `{"template":[]}`,
+		`{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":[],"spec":1}}}`,
 		`{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":{"aws":[null,1],"platform":"AWS"},"spec":{"providerSpec":{"value":[1]}}}}}`,
 		`{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":{"platform":"VSphere"},"spec":{"providerSpec":{"value":null}}}}}`} {
 		for _, platform := range []configv1.PlatformType{"", "AWS", "Azure", "GCP", "OpenStack", "VSphere", "Nutanix", "PowerVS", "None"} {
@@ -628,7 +632,8 @@ func TestTemplatesOfVSphere(t *testing.T) {
 			own["template"] = c.machines
 			vCenter(v)
 			v.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains[0].Topology.Template = c.topology
-			platformed("VSphere", with1(vSphereSpec(), "template", c.set), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, own, own, own)(v)
+			platformed("VSphere", with1(vSphereSpec(), "template", c.set), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, own,
+				own, own)(v)
 			p := controlplane.Make(*v)
 			if d := cmp.Diff([]string{c.want}, p.Forecast()); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
@@ -709,7 +714,8 @@ func western(v *controlplane.View) {
 
 // volumes are failure domains that place a root volume, volume a Machine there.
 func volumes() *machinev1.FailureDomains {
-	return &machinev1.FailureDomains{OpenStack: []machinev1.OpenStackFailureDomain{{AvailabilityZone: "a", RootVolume: &machinev1.RootVolume{AvailabilityZone: "v", VolumeType: "fast"}}}}
+	return &machinev1.FailureDomains{OpenStack: []machinev1.OpenStackFailureDomain{{AvailabilityZone: "a",
+		RootVolume: &machinev1.RootVolume{AvailabilityZone: "v", VolumeType: "fast"}}}}
 }
 
 func volume(size int) map[string]any {

@@ -178,7 +178,8 @@ func superseded(i Index) (PlannedStep, bool) {
 	}
 	stays, goes := staying[0], staying[len(staying)-1]
 	if !slices.ContainsFunc(staying, MachineState.Updated) {
-		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", ListDifferences(goes.In(Rollout)), stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.",
+			ListDifferences(goes.In(Rollout)), stays.Name)}, true
 	}
 	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
 		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
@@ -222,7 +223,8 @@ func (p *Plan) renew() (PlannedStep, bool) {
 		if old.Ready && p.lost() != "" {
 			return PlannedStep{}, false
 		}
-		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + ListDifferences(old.In(Rollout)) + "."}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " +
+			ListDifferences(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
 		return PlannedStep{}, false

@@ -184,7 +184,8 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	case verb == Delete:
 		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.Machines()))
 	case p.Strategy == machinev1.Recreate:
-		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member", p.doing("replace"), many)
+		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member",
+			p.doing("replace"), many)
 	}
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
@@ -202,7 +203,8 @@ func (p *Plan) leavesOff(last *Plan) []string {
 	}
 	var out []string
 	if all := last.alone(); len(all) > 0 {
-		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once you delete it: %s",
+		out = append(out, fmt.Sprintf(
+			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once you delete it: %s",
 			p.doing("replace"), len(all), p.Replicas, p.tell(all)))
 	}
 	if all := last.beside(); all != "" {

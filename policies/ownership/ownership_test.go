@@ -48,12 +48,15 @@ func TestWhatAnApplyWouldChange(t *testing.T) {
 		{"we applied what we want no more", `{spec: {a: 1}}`,
 			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager(Manager, "Apply", `{"f:spec": {"f:a": {}, "f:b": {}}}`) + `]}}`, []string{"spec.b"}},
 		{"we applied a label that the authority dropped", `{spec: {}}`,
-			`{spec: {}, metadata: {labels: {team: blue}, managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, []string{"metadata"}},
+			`{spec: {}, metadata: {labels: {team: blue}, managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) +
+				`]}}`, []string{"metadata"}},
 		{"we applied items that we want no more", `{metadata: {finalizers: [f]}, spec: {g: [{k: 1}]}}`,
-			`{spec: {g: [{k: 1}, {k: 2}]}, metadata: {managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:finalizers": {"v:\"g\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":2}": {"f:v": {}}, "k:{\"k\":1}": {"f:v": {}}}}}`) + `]}}`,
+			`{spec: {g: [{k: 1}, {k: 2}]}, metadata: {managedFields: [` + manager(Manager, "Apply",
+				`{"f:metadata": {"f:finalizers": {"v:\"g\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":2}": {"f:v": {}}, "k:{\"k\":1}": {"f:v": {}}}}}`) + `]}}`,
 			[]string{"spec.g", "metadata.finalizers", `metadata.finalizers["g"]`, "spec.g[k=1].v", "spec.g[k=2]"}},
 		{"an item of a set and of a map-list that we still want", `{metadata: {finalizers: [f]}, spec: {g: [{k: 1, v: 2}]}}`,
-			`{metadata: {finalizers: [f], managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`) + `]}, spec: {g: [{k: 1, v: 2}]}}`, nil},
+			`{metadata: {finalizers: [f], managedFields: [` + manager(Manager, "Apply",
+				`{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`) + `]}, spec: {g: [{k: 1, v: 2}]}}`, nil},
 		{"a field that somebody else owns is not ours to remove by an apply", `{spec: {a: 1}}`,
 			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:b": {}}}`) + `]}}`, nil},
 	} {
@@ -87,20 +90,29 @@ func TestTakeover(t *testing.T) {
 		{"who applies labels would apply them again: no fight", `{metadata: {labels: {team: blue}}}`,
 			`{metadata: {managedFields: [` + manager("capi-machineset", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, false, nil},
 		{"an entry of another version cannot be read with this one's eyes", `{spec: {}}`,
-			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
+			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`,
+			false, nil},
 		{"status is each controller's own", `{spec: {}}`,
-			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
+			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`,
+			false, nil},
 		{"what the mirror has just created it owns as if it had applied it, and the server's defaults are nobody's", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
-			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, true,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` +
+				manager(Manager, "Update",
+					`{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, true,
 			[]string{Manager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:k":{}}}}}`}},
 		{"of what it created earlier, a default may as well be what the authority has dropped since: an apply will show", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
-			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, false,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` +
+				manager(Manager, "Update",
+					`{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, false,
 			[]string{Manager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:d":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:e":{},"f:k":{}}}}}`}},
 		{"an owner or a label that its creation set and the authority has dropped since, too", `{metadata: {}, spec: {a: 1}}`,
-			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
-			false, []string{Manager + `: {"f:spec":{"f:authoritativeAPI":{}}}`, Manager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
+			`{metadata: {managedFields: [` + manager(Manager, "Update",
+				`{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
+			false, []string{Manager + `: {"f:spec":{"f:authoritativeAPI":{}}}`,
+				Manager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
 		{"its other updates stay what they are", `{metadata: {finalizers: [f]}, spec: {a: 1}}`,
-			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, false, nil},
+			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) +
+				`]}}`, false, nil},
 	} {
 		var got []string
 		for _, e := range Takeover(parse(t, c.wanted), parse(t, c.live), c.made, "spec.authoritativeAPI") {
@@ -123,7 +135,8 @@ func TestYield(t *testing.T) {
 		{"what an applier has too is the applier's alone", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`), []string{
 			Manager + `: {"f:spec":{"f:l":{"k:{\"k\":1}":{".":{},"f:v":{}}}}}`, `kubectl: {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`}},
 		{"a field of a list's item is left, the item is not", manager("kubectl", "Update", `{"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`), []string{
-			Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:a":{},"f:l":{"k:{\"k\":1}":{".":{}}}}}`, `kubectl: {"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`}},
+			Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:a":{},"f:l":{"k:{\"k\":1}":{".":{}}}}}`,
+			`kubectl: {"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`}},
 		{"with nothing left the mirror's entry goes", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`), []string{
 			`kubectl: {"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`}},
 		{"who has the whole does not have each of its parts", manager("kubectl", "Apply", `{"f:spec": {"f:l": {}}}`), nil},

@@ -269,8 +269,9 @@ func merged(base, with any) any {
 
 func (s setting) change(r row, kind string, actor policies.Actor) (policies.Change, error) {
 	c := policies.Change{
-		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun, NamespaceTerminating: s.NamespaceTerminating != nil && *s.NamespaceTerminating,
-		Actor: actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
+		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun,
+		NamespaceTerminating: s.NamespaceTerminating != nil && *s.NamespaceTerminating,
+		Actor:                actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
 	}
 	before, after, err := s.objects(r)
 	if err != nil {

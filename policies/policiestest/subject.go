@@ -23,7 +23,8 @@ var plurals = map[string]string{
 	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters", "InfraCluster": "awsclusters",
 }
 
-var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraInstance": "VSphereVM", "InfraCluster": "AWSCluster"}
+var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraInstance": "VSphereVM",
+	"InfraCluster": "AWSCluster"}
 
 var versions = map[policies.Side]schema.GroupVersion{
 	policies.SideMachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},

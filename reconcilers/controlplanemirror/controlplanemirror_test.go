@@ -456,10 +456,12 @@ func (w *world) speaksClusterAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := w.get(t, templates, capi, name).DeepCopy()
-	theirs.Object["metadata"] = map[string]any{"name": copied, "namespace": capi, "annotations": map[string]any{authority.MirrorAnnotation: "ControlPlaneMachineSet/cluster"}}
+	theirs.Object["metadata"] = map[string]any{"name": copied, "namespace": capi,
+		"annotations": map[string]any{authority.MirrorAnnotation: "ControlPlaneMachineSet/cluster"}}
 	w.create(t, theirs.Object)
 	w.patch(t, w.theSet(t), "{spec: {template: "+member("larger", "a", "b", "c")+"}}")
-	w.condition(t, "ClusterAPI", "Synchronized", "False", "FieldsNotConvertible", `spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: AWSMachineTemplate "larger" does not exist`)
+	w.condition(t, "ClusterAPI", "Synchronized", "False", "FieldsNotConvertible",
+		`spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: AWSMachineTemplate "larger" does not exist`)
 	w.create(t, larger.Object)
 	w.condition(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", "larger")
 	w.eventually(t, "the template that nobody needs goes", func() string { return strings.Join(w.ours(t), " ") })

@@ -76,7 +76,8 @@ func (s *state) reflectTemplate() *write {
 	}
 	i := slices.IndexFunc(s.templates, s.wants)
 	if i < 0 {
-		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template", describe(s.template))}
+		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template",
+			describe(s.template))}
 	}
 	live := s.templates[i]
 	if hasFields(live, s.template) {
@@ -220,7 +221,8 @@ func inList(list []any, missing []string) []any {
 
 func clusterOwns(o *unstructured.Unstructured) []metav1.OwnerReference {
 	no, yes := false, true
-	return []metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: &no, BlockOwnerDeletion: &yes}}
+	return []metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: &no,
+		BlockOwnerDeletion: &yes}}
 }
 
 func describe(o *unstructured.Unstructured) string {

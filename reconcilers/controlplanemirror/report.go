@@ -42,7 +42,8 @@ func (r reporting) report(s *state) *write {
 	switch was := conditionlist.Find(have, authority.ConditionSynchronized); {
 	case now && step.Action != authority.Settle:
 		w.note = conditionlist.Text(settled, "message")
-	case synchronized && side == handover.Refused && (conditionlist.Text(was, "reason") != s.refusal.reason || conditionlist.Text(was, "message") != s.refusal.says):
+	case synchronized && side == handover.Refused &&
+		(conditionlist.Text(was, "reason") != s.refusal.reason || conditionlist.Text(was, "message") != s.refusal.says):
 		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.says, true
 	case synchronized && conditionlist.Text(was, "status") != string(metav1.ConditionTrue) && side == handover.InStep:
 		w.reason, w.note, w.warning = authority.ConditionSynchronized, s.inStep(), false
@@ -90,7 +91,8 @@ func (s *state) inStep() string {
 	case len(missing) == 0:
 		out = append(out, fmt.Sprintf("%s lists its failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
 	default:
-		out = append(out, fmt.Sprintf("%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and does not list the failure domains %s for the control plane: nothing was added",
+		out = append(out, fmt.Sprintf(
+			"%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and does not list the failure domains %s for the control plane: nothing was added",
 			describe(s.infraCluster), strings.Join(missing, ", ")))
 	}
 	return strings.Join(out, "; ") + "."

@@ -460,7 +460,8 @@ func (w *world) refusesWhatDoesNotRun(t *testing.T) {
 
 func (w *world) makes(t *testing.T) {
 	worker := named(machinev1beta1.GroupVersion.WithKind("MachineSet"), "lock-7x2k9-worker-d")
-	worker.Object["spec"] = map[string]any{"selector": map[string]any{}, "template": map[string]any{"spec": map[string]any{"providerSpec": map[string]any{"value": provider("d", "m6i.large")}}}}
+	worker.Object["spec"] = map[string]any{"selector": map[string]any{},
+		"template": map[string]any{"spec": map[string]any{"providerSpec": map[string]any{"value": provider("d", "m6i.large")}}}}
 	if err := w.Create(t.Context(), worker); err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +475,8 @@ func (w *world) makes(t *testing.T) {
 	o := w.get(t)
 	zones := func() (out []any) {
 		for _, z := range []string{"a", "b", "c", "d"} {
-			out = append(out, map[string]any{"placement": map[string]any{"availabilityZone": "us-east-1" + z}, "subnet": map[string]any{"type": "ID", "id": "subnet-" + z}})
+			out = append(out, map[string]any{"placement": map[string]any{"availabilityZone": "us-east-1" + z},
+				"subnet": map[string]any{"type": "ID", "id": "subnet-" + z}})
 		}
 		return out
 	}
@@ -602,7 +604,8 @@ func (w *world) keeps(t *testing.T) {
 	domains, _, _ := unstructured.NestedSlice(w.get(t).Object, strings.Split(below+"failureDomains.aws", ".")...)
 	domains[3].(map[string]any)["subnet"].(map[string]any)["id"] = "mine"
 	w.edit(t, theSet(), below+"failureDomains.aws", domains)
-	if says := w.condition(t, "AsFound"); !strings.Contains(says, "Kept as somebody has edited it: ") || !strings.Contains(says, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(says, "failureDomains.aws[us-east-1d]") {
+	if says := w.condition(t, "AsFound"); !strings.Contains(says, "Kept as somebody has edited it: ") ||
+		!strings.Contains(says, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(says, "failureDomains.aws[us-east-1d]") {
 		t.Error(says)
 	}
 	w.newer(t, "lock-7x2k9-master-x-1", "b", "m6i.8xlarge")

@@ -27,7 +27,8 @@ func newMeters() (meters, error) {
 			Name: "poundlock_control_plane_generator_writes_total", Help: "Writes of the generated ControlPlaneMachineSet, by what was done (Produce, Follow, Remake).",
 		}, []string{"deed"}),
 		refusal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "poundlock_control_plane_not_generated", Help: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot follow the cluster; no sample where all is well.",
+			Name: "poundlock_control_plane_not_generated",
+			Help: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot follow the cluster; no sample where all is well.",
 		}, []string{"reason"}),
 	}
 	var err error

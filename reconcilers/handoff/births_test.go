@@ -171,7 +171,8 @@ func TestAnInstanceOfTwo(t *testing.T) {
 		if id == "" {
 			w.Fatal("no ID")
 		}
-		w.create(fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"two","namespace":%q},"spec":{"authoritativeAPI":"MachineAPI","providerID":%q}}`,
+		w.create(fmt.Sprintf(
+			`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"two","namespace":%q},"spec":{"authoritativeAPI":"MachineAPI","providerID":%q}}`,
 			w.pair.MachineAPI, strings.ToUpper(id)))
 		correct := func(id string) {
 			w.Helper()

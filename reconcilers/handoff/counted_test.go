@@ -24,9 +24,11 @@ func (w *world) machine(on authority.API, child string, owned bool) {
 		spec = fmt.Sprintf("{clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: AWSMachine, name: %s}}", infraGroup, child)
 	}
 	if owned {
-		owner = fmt.Sprintf(", ownerReferences: [{apiVersion: %s, kind: MachineSet, name: %s, uid: %s, controller: true}]", set.GetAPIVersion(), set.GetName(), set.GetUID())
+		owner = fmt.Sprintf(", ownerReferences: [{apiVersion: %s, kind: MachineSet, name: %s, uid: %s, controller: true}]",
+			set.GetAPIVersion(), set.GetName(), set.GetUID())
 	}
-	w.create(fmt.Sprintf("{apiVersion: %s, kind: Machine, metadata: {name: %s, namespace: %s, labels: {a: b}%s}, spec: %s}", set.GetAPIVersion(), child, set.GetNamespace(), owner, spec))
+	w.create(fmt.Sprintf("{apiVersion: %s, kind: Machine, metadata: {name: %s, namespace: %s, labels: {a: b}%s}, spec: %s}",
+		set.GetAPIVersion(), child, set.GetNamespace(), owner, spec))
 }
 
 // gone deletes a side's Machine.

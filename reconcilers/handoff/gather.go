@@ -122,7 +122,8 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 }
 
 // getServed is get, with an error where the kind is not served.
-func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
+func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured,
+	*policies.Object, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
 	key := client.ObjectKey{Namespace: namespace, Name: name}

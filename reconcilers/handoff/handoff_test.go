@@ -94,7 +94,8 @@ func TestWithoutFields(t *testing.T) {
 	w.kind.Name, w.kind.Resource, w.r.kind.Name = "BareCheck", "barechecks", "BareCheck"
 	w.kind.ClusterAPI, w.r.kind.ClusterAPI = w.kind.MachineAPI, w.kind.MachineAPI // Cluster API has no such kind
 	w.install(bare)
-	w.create(fmt.Sprintf("{apiVersion: machine.openshift.io/v1beta1, kind: BareCheck, metadata: {name: %s, namespace: %s}, spec: {selector: a}}", name, w.pair.MachineAPI))
+	w.create(fmt.Sprintf("{apiVersion: machine.openshift.io/v1beta1, kind: BareCheck, metadata: {name: %s, namespace: %s}, spec: {selector: a}}",
+		name, w.pair.MachineAPI))
 	before := w.of(w.mapi()).GetResourceVersion()
 	for range 2 {
 		w.pass()
@@ -206,7 +207,8 @@ func TestAFailedMachine(t *testing.T) {
 func (w *world) waitIsReported(reason, words string) {
 	w.Helper()
 	since := w.shape().Condition(authority.ConditionSettled).LastTransitionTime
-	if heard := w.acknowledged(); strings.Count(heard, "Warning "+reason) != 1 || !strings.Contains(heard, words) || !strings.Contains(heard, "Since "+since.UTC().Format(time.RFC3339)) {
+	if heard := w.acknowledged(); strings.Count(heard, "Warning "+reason) != 1 || !strings.Contains(heard, words) ||
+		!strings.Contains(heard, "Since "+since.UTC().Format(time.RFC3339)) {
 		w.Errorf("events:\n%s", heard)
 	}
 	if now := w.waiting(); len(now) != 1 || now[reason] != float64(since.Unix()) {
@@ -343,7 +345,8 @@ func namespaceGoes(t *testing.T, from authority.API, underWay, emptied bool) {
 		w.everybody()
 		w.pass()
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: map[authority.API]string{authority.MachineAPI: w.pair.MachineAPI, authority.ClusterAPI: w.pair.ClusterAPI}[from.Other()]}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: map[authority.API]string{authority.MachineAPI: w.pair.MachineAPI,
+		authority.ClusterAPI: w.pair.ClusterAPI}[from.Other()]}}
 	if err := w.Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
@@ -449,9 +452,10 @@ func TestAStranger(t *testing.T) {
 func (w *world) stranger() {
 	w.Helper()
 	ref := fmt.Sprintf("clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: %s, name: theirs}", infraGroup, w.infra.Kind)
-	w.create(fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, metadata: {name: %s, namespace: %s}, spec: {%s}}", w.kind.Name, name, w.pair.ClusterAPI, map[string]string{
-		"Machine":            ref,
-		"MachineSet":         "clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}",
-		"MachineHealthCheck": "clusterName: c, selector: {matchLabels: {a: b}}",
-	}[w.kind.Name]))
+	w.create(fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, metadata: {name: %s, namespace: %s}, spec: {%s}}",
+		w.kind.Name, name, w.pair.ClusterAPI, map[string]string{
+			"Machine":            ref,
+			"MachineSet":         "clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}",
+			"MachineHealthCheck": "clusterName: c, selector: {matchLabels: {a: b}}",
+		}[w.kind.Name]))
 }

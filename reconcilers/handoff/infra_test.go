@@ -77,7 +77,8 @@ func TestAProvidersMachineThatCannotBeRead(t *testing.T) {
 		t.Error("no error")
 	}
 	s := w.shape()
-	if message := s.Condition(authority.ConditionSettled).Message; s.Current != authority.ClusterAPI || w.reason() != reasonStepFailed || !strings.Contains(message, "awsmachines.infrastructure.cluster.x-k8s.io exists") {
+	if message := s.Condition(authority.ConditionSettled).Message; s.Current != authority.ClusterAPI || w.reason() != reasonStepFailed ||
+		!strings.Contains(message, "awsmachines.infrastructure.cluster.x-k8s.io exists") {
 		t.Errorf("status %s, reason %s: %s", s.Current, w.reason(), message)
 	}
 }

@@ -40,7 +40,8 @@ func newMeters() (meters, error) {
 		return m, err
 	}
 	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
-		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.", authority.ConditionSettled)
+		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.",
+		authority.ConditionSettled)
 	return m, err
 }
 

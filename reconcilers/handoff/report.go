@@ -51,7 +51,8 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 // the object. What is waited for in these moments ends by itself, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
-	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset && conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
+	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset &&
+		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
 // settled is the condition that a step gives rise to, and the one that is there, nil if none. Its time moves with its
@@ -79,7 +80,8 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared, authority.ReasonSurroundings, reasonStepFailed:
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared,
+		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
 	return "Info"
@@ -87,7 +89,8 @@ func severityOf(step authority.Step) string {
 
 // unsynchronized takes back what the mirror said about the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
-	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged, "The mirror has not run from "+step.To.Text()+" yet.")
+	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
+		"The mirror has not run from "+step.To.Text()+" yet.")
 	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
 	return c
 }
@@ -147,7 +150,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 		}
 	}
 	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		first, describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
+		first, describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
+		authority.NoInstanceToken(s.Current, at))
 }
 
 func (p *pair) mirrorState() string {
@@ -178,7 +182,8 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {
-		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.", describe(o), pauseSeenAfter)
+		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.",
+			describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" {
 		return describe(o) + silence(o)

@@ -24,7 +24,8 @@ type surrounding struct {
 // it; elsewhere a twin that is missing is what Synchronized reports.
 func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
-	kinds := map[string]schema.GroupVersionKind{authority.Namespace: facts.NamespaceKind, authority.Definition: facts.DefinitionKind, authority.Cluster: facts.ClusterKind}
+	kinds := map[string]schema.GroupVersionKind{authority.Namespace: facts.NamespaceKind, authority.Definition: facts.DefinitionKind,
+		authority.Cluster: facts.ClusterKind}
 	to := p.state().Requested
 	var parts []surrounding
 	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI) {

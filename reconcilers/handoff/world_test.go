@@ -93,7 +93,8 @@ func newWorld(t *testing.T, kindName string) *world {
 		t.Fatal(err)
 	}
 	w.r = &reconciler{
-		kind: kind, pairs: authority.Pairs{w.pair}, enabled: func(authority.Kind) bool { return true }, compared: func(string, types.NamespacedName) bool { return !w.starting }, now: time.Now,
+		kind: kind, pairs: authority.Pairs{w.pair}, enabled: func(authority.Kind) bool { return true },
+		compared: func(string, types.NamespacedName) bool { return !w.starting }, now: time.Now,
 		cache: counted, live: counted, writer: counted, mapper: counted.RESTMapper(), recorder: w.events, meters: m,
 		follow: func(schema.GroupVersionKind) error { return nil },
 	}
@@ -154,9 +155,10 @@ func (w *world) machineAPI(of authority.API) {
 func (w *world) mirrorRuns() {
 	w.Helper()
 	mark := fmt.Sprintf("annotations: {cluster.x-k8s.io/paused: \"true\", poundlock.openshift.io/mirror-of: %s/%s}", w.kind.Name, name)
-	machine := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %%s, namespace: %%s, %s}, spec: %s}", w.infra.GroupVersion(), w.infra.Kind, mark, map[string]string{
-		"AWSMachine": "{instanceType: m6i.large}", "VSphereMachine": "{template: rhcos, network: {devices: [{networkName: net}]}}",
-	}[w.infra.Kind])
+	machine := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %%s, namespace: %%s, %s}, spec: %s}",
+		w.infra.GroupVersion(), w.infra.Kind, mark, map[string]string{
+			"AWSMachine": "{instanceType: m6i.large}", "VSphereMachine": "{template: rhcos, network: {devices: [{networkName: net}]}}",
+		}[w.infra.Kind])
 	ref := fmt.Sprintf("clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: %s, name: %s}", infraGroup, w.infra.Kind, name)
 	for _, manifest := range map[string][]string{
 		"Machine": {
@@ -164,11 +166,14 @@ func (w *world) mirrorRuns() {
 			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {" + ref + "}}",
 		},
 		"MachineSet": {
-			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachineTemplate, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {template: {spec: {instanceType: m6i.large}}}}",
-			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}}}",
+			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachineTemplate, metadata: {name: %s, namespace: %s, " + mark +
+				"}, spec: {template: {spec: {instanceType: m6i.large}}}}",
+			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: %s, namespace: %s, " + mark +
+				"}, spec: {clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}}}",
 		},
 		"MachineHealthCheck": {
-			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {clusterName: c, selector: {matchLabels: {a: b}}}}",
+			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s, " + mark +
+				"}, spec: {clusterName: c, selector: {matchLabels: {a: b}}}}",
 		},
 	}[w.kind.Name] {
 		w.create(fmt.Sprintf(manifest, name, w.pair.ClusterAPI))
@@ -362,7 +367,8 @@ func (w *world) judge() {
 	if w.blind && !w.pausedSince(w.core()) && !w.pausedSince(w.mapi()) {
 		w.Errorf("neither API's check is paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}
-	unpaused := !w.pausedSince(w.core()) || w.kind.InfraActs() && !w.pausedSince(w.provider()) || w.of(w.instance()) != nil && !w.pausedSince(w.instance()) && !w.madeNow
+	unpaused := !w.pausedSince(w.core()) || w.kind.InfraActs() && !w.pausedSince(w.provider()) || w.of(w.instance()) != nil &&
+		!w.pausedSince(w.instance()) && !w.madeNow
 	if unpaused && s.Current != authority.ClusterAPI && (s.Current != authority.Migrating || s.SynchronizedAPI != authority.ClusterAPI) {
 		w.Errorf("Cluster API is not paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}

@@ -283,7 +283,8 @@ func (r *reconciler) tell(k *walk, before installation.Progress) {
 	case now.Ready != before.Ready:
 		r.event(rec, corev1.EventTypeNormal, "Installed", "Apply", fmt.Sprintf("%s %s is installed", rec.label, now.ReadyVersion))
 	case now.Waits != "" && now.Stage != before.Stage:
-		r.event(rec, corev1.EventTypeNormal, "Waiting", "Wait", fmt.Sprintf("%s waits in stage %d (%s): %s", rec.label, now.Stage, installation.NameOf(now.Stage), now.Waits))
+		r.event(rec, corev1.EventTypeNormal, "Waiting", "Wait", fmt.Sprintf("%s waits in stage %d (%s): %s", rec.label, now.Stage,
+			installation.NameOf(now.Stage), now.Waits))
 	}
 }
 

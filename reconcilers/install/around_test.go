@@ -42,7 +42,8 @@ func (c *cluster) images(digits map[string]string) {
 		images[key] = imageOf(digit)
 	}
 	raw, _ := json.Marshal(images)
-	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(raw)}})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap},
+		Data: map[string]string{"images.json": string(raw)}})
 }
 
 func (c *cluster) deleteConfigMap(name string) {
@@ -90,7 +91,8 @@ func (c *cluster) things(n int) {
 func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
 	c := newCluster(t)
 	needing := replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")
-	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "then", "OTHER": "x"}}
+	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap},
+		Data: map[string]string{"AWS_MODE": "then", "OTHER": "x"}}
 	c.put(values)
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", needing))
 	c.settled()
@@ -140,7 +142,8 @@ func marked(release string, all ...*corev1.ConfigMap) []*corev1.ConfigMap {
 
 func imagesOf(release, aws string) *corev1.ConfigMap {
 	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf(aws)})
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap},
+		Data: map[string]string{"images.json": string(images)}}
 	return marked(release, cm)[0]
 }
 
@@ -316,7 +319,8 @@ func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
 	c := newCluster(t)
 	webhook := &converter{}
 	webhook.knowsBoth.Store(true)
-	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", converting(webhook.serve(t), strings.ReplaceAll(oneVersion, "name: v1", "name: v2"))))
+	c.release(provider(t, "cluster-api", "v1.0.0"),
+		provider(t, "infrastructure-aws", "v1.0.0", converting(webhook.serve(t), strings.ReplaceAll(oneVersion, "name: v1", "name: v2"))))
 	c.settled()
 	webhook.away.Store(true)
 	changed := &unstructured.Unstructured{}
@@ -365,8 +369,10 @@ func TestAKindThatTheInstallerMayNotRead(t *testing.T) {
 	if err := plane.InstallCRDs(t.Context(), &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "gadgets.example.org"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "example.org", Scope: apiextensionsv1.NamespaceScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "gadgets", Singular: "gadget", Kind: "Gadget", ListKind: "GadgetList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything}}},
+			Group: "example.org", Scope: apiextensionsv1.NamespaceScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "gadgets", Singular: "gadget",
+				Kind: "Gadget", ListKind: "GadgetList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything}}},
 		},
 	}); err != nil {
 		t.Fatal(err)
@@ -425,7 +431,8 @@ func TestStoredVersionsHoldTheSet(t *testing.T) {
 	c.settled()
 	c.release(
 		provider(t, "cluster-api", "v1.1.0", replaced("value: x", "value: new")),
-		provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "name: v1", "name: v3")), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
+		provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "name: v1", "name: v3")),
+			replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
 	c.passes(3)
 	if text := fmt.Sprint(c.must("Deployment", "clusterapi-manager").Object["spec"]); strings.Contains(text, "value:new") {
 		t.Error("core was upgraded, and the set cannot be")
@@ -497,7 +504,8 @@ func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
 				return first
 			}), Do: effect})
 			c.release(provider(t, "cluster-api", "v1.1.0", replaced("value: x", "value: new")), provider(t, "infrastructure-aws", "v1.1.0",
-				converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")), replaced("path: /one", "path: /v2/one"), replaced("value: x", "value: new"), without("aws-settings"), without("name: aws-priority")))
+				converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")), replaced("path: /one", "path: /v2/one"), replaced("value: x", "value: new"),
+				without("aws-settings"), without("name: aws-priority")))
 			deaths := 0
 			c.eventually("everything is installed", func() error {
 				again, err := c.once()
@@ -721,7 +729,8 @@ spec:
 	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), refuses)) }()
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", more(v1), replaced(oneVersion, both)))
 	zones := func() []string {
-		stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awszones.infrastructure.cluster.x-k8s.io").Object, "status", "storedVersions")
+		stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awszones.infrastructure.cluster.x-k8s.io").Object,
+			"status", "storedVersions")
 		return stored
 	}
 	c.eventually("the other kind is rewritten", func() error {
@@ -754,10 +763,12 @@ func refusing(resource, group string, operation admissionregistrationv1.Operatio
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "others"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{operation}, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
+				Operations: []admissionregistrationv1.OperationType{operation}, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"},
+					Resources: []string{resource}},
 			}},
 		}},
 	}
@@ -794,8 +805,9 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 	long(t, "a certificate of another writer")
 	c := newCluster(t)
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-cert", Annotations: map[string]string{"cert-manager.io/certificate-name": "aws-serving"}},
-		Type:       corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-cert",
+			Annotations: map[string]string{"cert-manager.io/certificate-name": "aws-serving"}},
+		Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
 	}
 	waits := func(words ...string) {
 		t.Helper()
@@ -868,7 +880,9 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 		t.Fatal("nothing serves")
 	}
 	c.standin.Crash("aws-controller", true)
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew"), replaced("metadata: {name: aws-manager, namespace: openshift-cluster-api}\nspec:", "metadata: {name: aws-controller, namespace: openshift-cluster-api}\nspec:"), replaced("targetPort: 9443", "targetPort: 9444")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew"),
+		replaced("metadata: {name: aws-manager, namespace: openshift-cluster-api}\nspec:",
+			"metadata: {name: aws-controller, namespace: openshift-cluster-api}\nspec:"), replaced("targetPort: 9443", "targetPort: 9444")))
 	c.eventually("aws waits for its pods", func() error {
 		_, err := c.once()
 		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-controller") {

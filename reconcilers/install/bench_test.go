@@ -34,7 +34,8 @@ spec:
 `, prefix, i, prose))
 	}
 	for i := range others {
-		all = append(all, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s-%d, namespace: openshift-cluster-api}\ndata: {k: %q}\n", prefix, i, prose[:500]))
+		all = append(all, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s-%d, namespace: openshift-cluster-api}\ndata: {k: %q}\n",
+			prefix, i, prose[:500]))
 	}
 	return strings.Join(all, "---\n")
 }

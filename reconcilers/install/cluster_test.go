@@ -68,7 +68,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	policy := filepath.Join(dir, "policy.yaml")
 	auditLog = filepath.Join(dir, "audit.log")
-	err = os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, verbs: [create, update, patch, delete]}]\n"), 0o600)
+	err = os.WriteFile(policy,
+		[]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, verbs: [create, update, patch, delete]}]\n"), 0o600)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -214,7 +215,8 @@ func (c *cluster) readers(ctx context.Context) {
 		}
 		for event := range news.ResultChan() {
 			crd, is := event.Object.(*apiextensionsv1.CustomResourceDefinition)
-			if !is || event.Type == watch.Deleted || !strings.HasSuffix(crd.Spec.Names.Kind, "Thing") || !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+			if !is || event.Type == watch.Deleted || !strings.HasSuffix(crd.Spec.Names.Kind, "Thing") ||
+				!apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 				continue
 			}
 			for _, version := range crd.Spec.Versions {
@@ -298,7 +300,8 @@ func (c *cluster) furnish(platform configv1.PlatformType) {
 	}
 	c.platform(platform)
 	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf("2"), "kubeadm": imageOf("3"), "gcp": imageOf("4")})
-	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap},
+		Data: map[string]string{"images.json": string(images)}})
 }
 
 // roles has the installer's role and account be what is shipped.
@@ -502,7 +505,8 @@ func audited(t *testing.T, from int64, prefix string) []string {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if what := e.ObjectRef.Resource + "/" + e.ObjectRef.Name; e.User.Username == account && strings.HasPrefix(e.ObjectRef.Name, prefix) && e.ResponseStatus.Code < 300 && !slices.Contains(out, what) {
+		if what := e.ObjectRef.Resource + "/" + e.ObjectRef.Name; e.User.Username == account && strings.HasPrefix(e.ObjectRef.Name, prefix) &&
+			e.ResponseStatus.Code < 300 && !slices.Contains(out, what) {
 			out = append(out, what)
 		}
 	}

@@ -114,7 +114,8 @@ func (c *cluster) realCore() (url string, start func()) {
 	return fmt.Sprintf("https://127.0.0.1:%d", ports[0]), func() {
 		c.Helper()
 		const name = "real-core"
-		if err := plane.Attach(name, binary, "--kubeconfig="+kubeconfig, "--namespace="+bundle.Namespace, fmt.Sprintf("--webhook-port=%d", ports[0]), "--webhook-cert-dir="+dir,
+		if err := plane.Attach(name, binary, "--kubeconfig="+kubeconfig, "--namespace="+bundle.Namespace, fmt.Sprintf("--webhook-port=%d", ports[0]),
+			"--webhook-cert-dir="+dir,
 			"--health-addr="+health, "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics",
 			"--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields"); err != nil { // that is the installer's
 			c.Fatal(err)

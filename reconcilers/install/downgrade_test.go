@@ -27,7 +27,8 @@ func TestDowngrade(t *testing.T) {
 			webhook.knowsBoth.Store(true)
 			url := webhook.serve(t)
 			aws := func(version, versions string, edit ...func(string) string) *corev1.ConfigMap {
-				return provider(t, "infrastructure-aws", version, append([]func(string) string{converting(url, ""), replaced(v1, versions), without("name: aws-default")}, edit...)...)
+				return provider(t, "infrastructure-aws", version,
+					append([]func(string) string{converting(url, ""), replaced(v1, versions), without("name: aws-default")}, edit...)...)
 			}
 			c.release(provider(t, "cluster-api", "v1.0.0"), aws("v1.0.0", v1, without("aws-settings")))
 			c.settled()
@@ -73,7 +74,8 @@ func TestDowngrade(t *testing.T) {
 				}
 			}
 			c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
-			if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "v2, which the new definition lacks") || !strings.Contains(d.Message, "both v2 and v1") {
+			if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "v2, which the new definition lacks") ||
+				!strings.Contains(d.Message, "both v2 and v1") {
 				t.Errorf("%s %s", d.Reason, d.Message)
 			}
 
@@ -85,7 +87,8 @@ func TestDowngrade(t *testing.T) {
 			c.release(aws("v1.0.0", v1, without("aws-settings")))
 			c.settled()
 			c.expect(well)
-			if r := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws"); !strings.Contains(r.Object["data"].(map[string]any)[progressKey].(string), `"readyVersion": "v1.0.0"`) {
+			if r := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws"); !strings.Contains(r.Object["data"].(map[string]any)[progressKey].(string),
+				`"readyVersion": "v1.0.0"`) {
 				t.Error("the older version is not what is ready")
 			}
 			for i := range objects {

@@ -57,7 +57,8 @@ func TestInstallsInOrderAndThenWritesNothing(t *testing.T) {
 	c.settled()
 	for _, name := range []string{"clusterapi", "aws"} {
 		want := []string{
-			"priorityclasses/NAME-priority", "customresourcedefinitions/NAMEthings.infrastructure.cluster.x-k8s.io", "configmaps/NAME-settings", "serviceaccounts/NAME-manager",
+			"priorityclasses/NAME-priority", "customresourcedefinitions/NAMEthings.infrastructure.cluster.x-k8s.io",
+			"configmaps/NAME-settings", "serviceaccounts/NAME-manager",
 			"clusterroles/NAME-manager", "clusterrolebindings/NAME-manager", "services/NAME-webhook", "validatingadmissionpolicies/NAME-keeps",
 			"validatingadmissionpolicybindings/NAME-keeps", "deployments/NAME-manager", "validatingwebhookconfigurations/NAME-validating", "NAMEthings/NAME-default",
 		}
@@ -81,7 +82,8 @@ func TestInstallsInOrderAndThenWritesNothing(t *testing.T) {
 	for _, o := range operator.Status.RelatedObjects {
 		related[o.Resource+"/"+o.Name] = true
 	}
-	for _, o := range []string{"namespaces/openshift-cluster-api", "deployments/aws-manager", "customresourcedefinitions/clusterapithings.infrastructure.cluster.x-k8s.io"} {
+	for _, o := range []string{"namespaces/openshift-cluster-api", "deployments/aws-manager",
+		"customresourcedefinitions/clusterapithings.infrastructure.cluster.x-k8s.io"} {
 		if !related[o] {
 			t.Errorf("%s is not among the related objects", o)
 		}
@@ -275,7 +277,8 @@ func TestDriftIsRemoved(t *testing.T) {
 		})
 	}
 	t.Run("what may stay", func(t *testing.T) {
-		c.edit("Deployment", "aws-manager", types.MergePatchType, `{"metadata": {"labels": {"team": "a"}}, "spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
+		c.edit("Deployment", "aws-manager", types.MergePatchType,
+			`{"metadata": {"labels": {"team": "a"}}, "spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 		c.settled()
 		o := c.must("Deployment", "aws-manager")
 		restarted, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
@@ -285,12 +288,14 @@ func TestDriftIsRemoved(t *testing.T) {
 		c.quiet()
 	})
 	t.Run("an autoscaler scales", func(t *testing.T) {
-		c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("spec:\n  selector: {matchLabels: {app: aws}}", "spec:\n  replicas: 1\n  selector: {matchLabels: {app: aws}}")))
+		c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("spec:\n  selector: {matchLabels: {app: aws}}",
+			"spec:\n  replicas: 1\n  selector: {matchLabels: {app: aws}}")))
 		c.settled()
 		scale := func(n int32) {
 			t.Helper()
 			o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-manager"}}
-			if err := c.SubResource("scale").Update(t.Context(), o, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}), client.FieldOwner("kube-controller-manager")); err != nil {
+			if err := c.SubResource("scale").Update(t.Context(), o, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}),
+				client.FieldOwner("kube-controller-manager")); err != nil {
 				t.Fatal(err)
 			}
 			c.settled()
@@ -374,7 +379,8 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 	if err := c.Create(t.Context(), thing); err != nil {
 		t.Fatal(err)
 	}
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("kind: CustomResourceDefinition"), without("kind: awsThing"), without("aws-settings"), without("name: aws-priority"),
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("kind: CustomResourceDefinition"), without("kind: awsThing"), without("aws-settings"),
+		without("name: aws-priority"),
 		func(all string) string {
 			i := strings.Index(all, "- name: two.aws")
 			j := strings.Index(all[i:], "\n---")
@@ -481,7 +487,8 @@ func TestPreflightHoldsTheSet(t *testing.T) {
 		}
 	}
 	c.expect(statuses{degraded: "True", available: "False"})
-	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "a: b"}})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap},
+		Data: map[string]string{"AWS_MODE": "a: b"}})
 	c.settled()
 	c.expect(well)
 	if mode, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); mode != "a: b" {
@@ -527,11 +534,13 @@ func TestStorageVersionMoves(t *testing.T) {
 	}
 	c.quiet()
 	// Now the old version may go.
-	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v2\n")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2),
+		replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v2\n")))
 	c.settled()
 	c.expect(well)
 	// A release that lacks the version in which objects are stored is refused, and nothing is lost.
-	c.release(provider(t, "infrastructure-aws", "v1.1.2", replaced(v1, strings.ReplaceAll(v1, "name: v1", "name: v3")), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.2", replaced(v1, strings.ReplaceAll(v1, "name: v1", "name: v3")),
+		replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
 	for range 2 {
 		_, _ = c.once()
 	}
@@ -571,7 +580,8 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "served: true", "served: false")), without("kind: awsThing\nmetadata")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "served: true", "served: false")),
+		without("kind: awsThing\nmetadata")))
 	c.eventually("it is named", func() error {
 		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "removing awsThing/aws-default: the API server serves no version of it") {
 			return fmt.Errorf("not yet: %w", err)
@@ -579,7 +589,8 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 		return nil
 	})
 	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
-	if text := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws").Object["data"].(map[string]any)[inventoryKey].(string); !strings.Contains(text, "aws-default") {
+	if text := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws").Object["data"].(map[string]any)[inventoryKey].(string); !strings.Contains(text,
+		"aws-default") {
 		t.Errorf("it is not in the inventory: %s", text)
 	}
 	c.release(provider(t, "infrastructure-aws", "v1.1.1", without("kind: awsThing\nmetadata")))
@@ -664,7 +675,8 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 		if a, _, _ := unstructured.NestedInt64(c.must("awsThing", "aws-default").Object, "spec", "a"); a != 1 {
 			t.Errorf("%q: new content is applied", to.platform)
 		}
-		for kind, name := range map[string]string{"CustomResourceDefinition": "gcpthings.infrastructure.cluster.x-k8s.io", "Deployment": "gcp-manager", "ClusterRole": "gcp-manager"} {
+		for kind, name := range map[string]string{"CustomResourceDefinition": "gcpthings.infrastructure.cluster.x-k8s.io",
+			"Deployment": "gcp-manager", "ClusterRole": "gcp-manager"} {
 			if c.find(kind, name) != nil {
 				t.Errorf("%q: %s of another platform's provider is installed", to.platform, kind)
 			}

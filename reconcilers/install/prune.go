@@ -132,7 +132,8 @@ func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.
 	}
 	definition, err := k.defined(ctx, item.Key().GroupKind)
 	if err == nil && definition != "" {
-		err = fmt.Errorf("removing %s: the API server serves no version of it. Serve one in CustomResourceDefinition %s: the installer removes the object then", item.Key(), definition)
+		err = fmt.Errorf("removing %s: the API server serves no version of it. Serve one in CustomResourceDefinition %s: the installer removes the object then",
+			item.Key(), definition)
 	}
 	if err != nil {
 		return nil, err

@@ -28,8 +28,9 @@ import (
 )
 
 var (
-	complete = flag.Bool("complete", false, "play every story, with every fault and every provider's real manifests, and not only those that `make test` has time for")
-	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
+	complete = flag.Bool("complete", false,
+		"play every story, with every fault and every provider's real manifests, and not only those that `make test` has time for")
+	seed = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
 // long leaves a story out of `make test`, which has 90 seconds for the whole installer. What it is about is the name of the subtest that is skipped.
@@ -183,7 +184,8 @@ func (c *cluster) needs(all []corev1.ConfigMap) {
 		}
 	}
 	raw, _ := json.Marshal(images)
-	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(raw)}})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap},
+		Data: map[string]string{"images.json": string(raw)}})
 	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: variables})
 }
 

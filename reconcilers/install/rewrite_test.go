@@ -96,7 +96,8 @@ func TestARewriteGoesOnInAnotherProcess(t *testing.T) {
 	long(t, "a rewrite by installers that die")
 	c := moving(t)
 	since := len(c.wire.Writes())
-	dies := c.wire.Lay(wire.Rule{When: wire.Nth(2*inPage+3, func(r wire.Request) bool { return r.Verb == "patch" && r.Resource == "awsthings" }), Do: wire.LoseAnswer()})
+	dies := c.wire.Lay(wire.Rule{When: wire.Nth(2*inPage+3, func(r wire.Request) bool { return r.Verb == "patch" && r.Resource == "awsthings" }),
+		Do: wire.LoseAnswer()})
 	c.eventually("it dies", func() error {
 		c.restart()
 		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "rewriting awsThing/") {
@@ -139,7 +140,8 @@ func TestARewriteBeginsAnewForAnotherStorageVersion(t *testing.T) {
 	for _, stores := range []string{"0", "1"} {
 		other := map[string]string{"0": "1", "1": "0"}[stores]
 		c.edit("CustomResourceDefinition", definitionOfThings, types.JSONPatchType,
-			`[{"op": "replace", "path": "/spec/versions/`+other+`/storage", "value": false}, {"op": "replace", "path": "/spec/versions/`+stores+`/storage", "value": true}]`)
+			`[{"op": "replace", "path": "/spec/versions/`+other+`/storage", "value": false}, {"op": "replace", "path": "/spec/versions/`+stores+
+				`/storage", "value": true}]`)
 	}
 	since := len(c.wire.Writes())
 	c.until(since, objects+1)

@@ -210,7 +210,8 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-credentials"}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Secret was applied: %v", err)
 	}
-	if got := c.announced("Dropped"); len(got) != 1 || !strings.Contains(got[0], "Secret/aws-credentials") || !strings.Contains(got[0], "credentials: the cloud credential operator") {
+	if got := c.announced("Dropped"); len(got) != 1 || !strings.Contains(got[0], "Secret/aws-credentials") ||
+		!strings.Contains(got[0], "credentials: the cloud credential operator") {
 		t.Errorf("the events Dropped are %q", got)
 	}
 	c.quiet()
@@ -229,14 +230,17 @@ func TestTheGuideListsEvents(t *testing.T) {
 	}
 	for name, controller := range map[string]string{"note-of-the-installer": "poundlock-install", "note-of-another": "else"} {
 		e := &eventsv1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, GenerateName: name + "-"}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
-			Type: corev1.EventTypeNormal, Reason: "Installed", Action: "Apply", Note: name, Regarding: corev1.ObjectReference{Kind: "ConfigMap", Namespace: bundle.Namespace, Name: "x"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, GenerateName: name + "-"}, EventTime: metav1.NowMicro(),
+			ReportingController: controller, ReportingInstance: "x",
+			Type: corev1.EventTypeNormal, Reason: "Installed", Action: "Apply", Note: name,
+			Regarding: corev1.ObjectReference{Kind: "ConfigMap", Namespace: bundle.Namespace, Name: "x"},
 		}
 		if err := c.Create(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	kubectl := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--kubeconfig", plane.KubeconfigPath()}, strings.Fields(string(command[1]))...)...)
+	kubectl := exec.CommandContext(t.Context(), plane.Kubectl(),
+		append([]string{"--kubeconfig", plane.KubeconfigPath()}, strings.Fields(string(command[1]))...)...)
 	out, err := kubectl.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "note-of-the-installer") || strings.Contains(string(out), "note-of-another") {
 		t.Errorf("%v: %s", err, out)
@@ -266,11 +270,14 @@ func TestOneEventNamesAllObjects(t *testing.T) {
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more))
 	c.settled()
 	named("Dropped", "Secret/aws-credentials", "Namespace/openshift-cluster-api")
-	c.edit("ClusterRole", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}}]`)
-	c.edit("ClusterRoleBinding", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "x"}}]`)
+	c.edit("ClusterRole", "aws-manager", types.JSONPatchType,
+		`[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}}]`)
+	c.edit("ClusterRoleBinding", "aws-manager", types.JSONPatchType,
+		`[{"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "x"}}]`)
 	c.settled()
 	named("DriftRemoved", "ClusterRole/aws-manager", "ClusterRoleBinding/aws-manager")
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), without("aws-priority"), without("kind: awsThing\nmetadata"), without("kind: CustomResourceDefinition")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), without("aws-priority"), without("kind: awsThing\nmetadata"),
+		without("kind: CustomResourceDefinition")))
 	c.settled()
 	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
 	named("Pruned", "infrastructure-aws v1.1.0", "ConfigMap/aws-settings", "PriorityClass/aws-priority", "awsThing/aws-default")
@@ -289,7 +296,8 @@ func TestCountersCountOnce(t *testing.T) {
 	c.release(both(t)...)
 	c.settled()
 	applied := map[bundle.Stage]float64{
-		bundle.Prerequisites: 1, bundle.Definitions: 1, bundle.Accounts: 2, bundle.Roles: 2, bundle.Services: 1, bundle.Policies: 2, bundle.Workloads: 1, bundle.Rest: 1,
+		bundle.Prerequisites: 1, bundle.Definitions: 1, bundle.Accounts: 2, bundle.Roles: 2, bundle.Services: 1, bundle.Policies: 2,
+		bundle.Workloads: 1, bundle.Rest: 1,
 	}
 	expect := func(what string) {
 		t.Helper()

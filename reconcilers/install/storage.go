@@ -123,7 +123,8 @@ func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at st
 
 // touch patches nothing but what must not have changed. Who was faster has written the object in the storage version, too.
 func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.PartialObjectMetadata) error {
-	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}, ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
+	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
 	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": item.ResourceVersion, "uid": item.UID}})
 	if err != nil {
 		return err

@@ -162,13 +162,15 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 		})
 	}
 	c.standin.Crash("aws-manager", true) // the rollout takes its time
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")), replaced("value: x", "value: new")))
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")),
+		replaced("value: x", "value: new")))
 	for range 5 {
 		if _, err := c.once(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io").Object, "status", "storedVersions")
+	stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io").Object,
+		"status", "storedVersions")
 	if diff := cmp.Diff([]string{"v1"}, stored); diff != "" {
 		t.Error("the storage version moved before the new server ran:", diff)
 	}
@@ -192,7 +194,8 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 			t.Errorf("%s: %d reads, %d failures, such as %v", version, r.reads, len(r.failures), r.failures[:min(1, len(r.failures))])
 		}
 	}
-	stored, _, _ = unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io").Object, "status", "storedVersions")
+	stored, _, _ = unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io").Object,
+		"status", "storedVersions")
 	if diff := cmp.Diff([]string{"v2"}, stored); diff != "" {
 		t.Error(diff)
 	}
@@ -203,7 +206,8 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 // give that to nobody else.
 func TestWhoMayWriteATransport(t *testing.T) {
 	c := newCluster(t)
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "openshift-machine-api"}}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "openshift-machine-api"}}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	roles := exec.CommandContext(t.Context(), plane.Kubectl(), "--kubeconfig", plane.KubeconfigPath(), "apply", "-f", "../../manifests/base/access/roles.yaml")

@@ -70,7 +70,8 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	if out := c.shown(); strings.Contains(out, "/") {
 		t.Errorf("nothing differs, and it shows\n%s", out)
 	}
-	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType, `{"spec": {"replicas": 2, "template": {"spec": {"hostNetwork": true, "priorityClassName": "x"}}}}`)
+	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType,
+		`{"spec": {"replicas": 2, "template": {"spec": {"hostNetwork": true, "priorityClassName": "x"}}}}`)
 	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"rules": []}`)
 	says("Deployment/aws-manager: .spec.template.spec.hostNetwork (kubectl-edit)", "ClusterRole/aws-manager: rules:")
 	if o := c.must("Deployment", "aws-manager"); o.GetLabels()[installation.InstalledByLabel] == "" {

@@ -45,7 +45,8 @@ func (w *twins) staysTrue(t *testing.T) {
 	w.patch(t, w.core(t, "converts-not"), "", `{"spec":{"providerID":"aws:///us-east-1a/i-1"}}`)
 	w.patch(t, w.core(t, "converts-not"), "status", `{"status":{"nodeRef":{"name":"node-1"},"phase":"Running"}}`)
 	w.eventually(t, "the mirror has the Node and the ID", func() string {
-		if o := w.mapi(t, "converts-not"); text(o, "status", "nodeRef", "name") != "node-1" || text(o, "status", "phase") != "Running" || text(o, "spec", "providerID") != "aws:///us-east-1a/i-1" {
+		if o := w.mapi(t, "converts-not"); text(o, "status", "nodeRef", "name") != "node-1" || text(o, "status", "phase") != "Running" ||
+			text(o, "spec", "providerID") != "aws:///us-east-1a/i-1" {
 			return show(o)
 		}
 		return ""

@@ -184,7 +184,8 @@ func (w *twins) hookRestored(t *testing.T) {
 	w.runs(t, "restored", etcdHookJSON)
 	w.is(t, "restored", true, true)
 	w.deletes(t, "restored")
-	w.patch(t, w.mapi(t, "restored"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:"another"}},"spec":{"lifecycleHooks":{"preDrain":null}}}`, authority.EtcdHookSeenAnnotation))
+	w.patch(t, w.mapi(t, "restored"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:"another"}},"spec":{"lifecycleHooks":{"preDrain":null}}}`,
+		authority.EtcdHookSeenAnnotation))
 	w.is(t, "restored", false, true)
 }
 

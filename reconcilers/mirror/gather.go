@@ -334,7 +334,8 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 // which shares what they have in common.
 const uncopied = client.UnsafeDisableDeepCopy
 
-func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
+func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
+	opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := from.List(ctx, l, append(opts, client.InNamespace(namespace))...); err != nil {

@@ -30,7 +30,8 @@ func (denies) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ..
 func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
 	s := &pairs.State{
-		Kind: kind, Name: "m", MachineAPI: mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
+		Kind: kind, Name: "m",
+		MachineAPI: mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
 		Core: mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
 			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),
 	}
@@ -71,9 +72,11 @@ func TestAMirrorThatWasBornWithoutItsOwner(t *testing.T) {
 				return object(api, "Machine", `{metadata: {name: m, creationTimestamp: "2026-11-21T16:30:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: Machine/m},
 					ownerReferences: [{apiVersion: `+machine.GVKOf(api).GroupVersion().String()+`, kind: MachineSet, name: s, uid: old, controller: true}]`+gone[api]+`}, status: {authoritativeAPI: `+current+`}}`)
 			}
-			s := &pairs.State{Kind: machine, Name: "m", MachineAPI: of(authority.MachineAPI), Core: of(authority.ClusterAPI), Parents: map[authority.API]*unstructured.Unstructured{}}
+			s := &pairs.State{Kind: machine, Name: "m", MachineAPI: of(authority.MachineAPI), Core: of(authority.ClusterAPI),
+				Parents: map[authority.API]*unstructured.Unstructured{}}
 			for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} { // the set is authoritative in the mirror's API
-				s.Parents[api] = object(api, "MachineSet", `{metadata: {name: s, uid: `+c.set+`, creationTimestamp: "`+c.created+`"}, status: {authoritativeAPI: `+string(mirror)+`}}`)
+				s.Parents[api] = object(api, "MachineSet", `{metadata: {name: s, uid: `+c.set+`, creationTimestamp: "`+c.created+
+					`"}, status: {authoritativeAPI: `+string(mirror)+`}}`)
 			}
 			if err := (&reconciler{}).judgeParent(t.Context(), s); err != nil {
 				t.Fatal(err)

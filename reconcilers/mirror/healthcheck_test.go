@@ -140,7 +140,9 @@ func (w *world) inCharge(t *testing.T, name string, api authority.API) {
 // platformTold: the Machine stays the Machine API's, whatever is asked for, and nothing is made of it.
 func (w *world) platformTold(t *testing.T) {
 	machine := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api}, spec: {authoritativeAPI: MachineAPI}}`), &machine.Object); err != nil {
+	if err := yaml.Unmarshal(
+		[]byte(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api}, spec: {authoritativeAPI: MachineAPI}}`),
+		&machine.Object); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Create(t.Context(), machine); err != nil {
@@ -163,7 +165,8 @@ func (w *world) platformTold(t *testing.T) {
 func (w *world) checkAppears(t *testing.T) {
 	w.inCharge(t, "workers", authority.MachineAPI)
 	o := w.check(t, "workers")
-	if o.GetAnnotations()[authority.PausedAnnotation] == "" || o.GetAnnotations()[authority.MirrorAnnotation] != "MachineHealthCheck/workers" || !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+	if o.GetAnnotations()[authority.PausedAnnotation] == "" || o.GetAnnotations()[authority.MirrorAnnotation] != "MachineHealthCheck/workers" ||
+		!slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		t.Errorf("%s", show(o))
 	}
 	if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != "Cluster" || *owners[0].Controller {
@@ -188,7 +191,8 @@ func (w *world) checkAppears(t *testing.T) {
 func (w *world) checkRests(t *testing.T) {
 	w.settle(t)
 	sent := w.writes.number()
-	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "", fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
+	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "",
+		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
 	w.settle(t)
 	if more := w.writes.since(sent); len(more) > 0 {
 		t.Errorf("writes: %v", more)
@@ -200,14 +204,17 @@ func (w *world) checkRefused(t *testing.T) {
 	w.eventually(t, "every field named", func() string {
 		c := condition(w.get(t, machineAPICheck, mapi, "workers"), "Synchronized")
 		message, _ := c["message"].(string)
-		if c["status"] != "False" || c["reason"] != "FieldsNotConvertible" || !strings.Contains(message, "spec.selector") || !strings.Contains(message, "spec.nodeStartupTimeout") {
+		if c["status"] != "False" || c["reason"] != "FieldsNotConvertible" || !strings.Contains(message, "spec.selector") ||
+			!strings.Contains(message, "spec.nodeStartupTimeout") {
 			return fmt.Sprint(c)
 		}
 		return ""
 	})
-	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "", `{"spec":{"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"worker"}},"nodeStartupTimeout":"0","maxUnhealthy":"40%"}}`)
+	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "",
+		`{"spec":{"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"worker"}},"nodeStartupTimeout":"0","maxUnhealthy":"40%"}}`)
 	w.eventually(t, "mirrored again", func() string { return w.unsynced(t, machineAPICheck, "workers") })
-	if spec := fmt.Sprint(w.check(t, "workers").Object["spec"]); !strings.Contains(spec, "nodeStartupTimeoutSeconds:0") || !strings.Contains(spec, "unhealthyLessThanOrEqualTo:40%") {
+	if spec := fmt.Sprint(w.check(t, "workers").Object["spec"]); !strings.Contains(spec, "nodeStartupTimeoutSeconds:0") ||
+		!strings.Contains(spec, "unhealthyLessThanOrEqualTo:40%") {
 		t.Error(spec)
 	}
 }
@@ -230,8 +237,10 @@ func (w *world) checkRemade(t *testing.T) {
 
 func (w *world) checkMovesOver(t *testing.T) {
 	w.inCharge(t, "workers", authority.ClusterAPI)
-	w.patch(t, w.check(t, "workers"), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null},"labels":{"from":"capi"}},"spec":{"remediation":{"triggerIf":{"unhealthyLessThanOrEqualTo":1}}}}`)
-	w.patch(t, w.check(t, "workers"), "status", `{"status":{"expectedMachines":4,"currentHealthy":4,"remediationsAllowed":1,"conditions":[{"type":"RemediationAllowed","status":"True","reason":"RemediationAllowed","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
+	w.patch(t, w.check(t, "workers"), "",
+		`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null},"labels":{"from":"capi"}},"spec":{"remediation":{"triggerIf":{"unhealthyLessThanOrEqualTo":1}}}}`)
+	w.patch(t, w.check(t, "workers"), "status",
+		`{"status":{"expectedMachines":4,"currentHealthy":4,"remediationsAllowed":1,"conditions":[{"type":"RemediationAllowed","status":"True","reason":"RemediationAllowed","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	w.eventually(t, "an edit of Cluster API's mirrored", func() string {
 		o := w.get(t, machineAPICheck, mapi, "workers")
 		limit, _, _ := unstructured.NestedInt64(o.Object, "spec", "maxUnhealthy")

@@ -223,7 +223,8 @@ func (w *world) mirrors(t *testing.T) {
 		if got, want := text(core, "spec", "providerID"), text(m, "spec", "providerID"); want != "" && got != want {
 			t.Errorf("providerID %q, want %q", got, want)
 		}
-		if !slices.Contains(core.GetFinalizers(), authority.SyncFinalizer) || !slices.Contains(w.get(t, machineAPIMachine, mapi, m.GetName()).GetFinalizers(), authority.SyncFinalizer) {
+		if !slices.Contains(core.GetFinalizers(), authority.SyncFinalizer) || !slices.Contains(w.get(t, machineAPIMachine, mapi, m.GetName()).GetFinalizers(),
+			authority.SyncFinalizer) {
 			t.Errorf("%s: a core object lacks the sync finalizer", m.GetName())
 		}
 		if o := infra.GetOwnerReferences(); len(o) != 1 || o[0].UID != core.GetUID() {
@@ -264,7 +265,8 @@ func (w *world) refuses(t *testing.T) {
 			w.eventually(t, o.GetName()+" refused", func() string {
 				c := condition(w.get(t, gvk, mapi, o.GetName()), "Synchronized")
 				message, _ := c["message"].(string)
-				if c["status"] != "False" || c["reason"] != "FieldsNotConvertible" || !strings.Contains(message, "deviceIndex") || !strings.Contains(message, "kmsKey.filters") {
+				if c["status"] != "False" || c["reason"] != "FieldsNotConvertible" || !strings.Contains(message, "deviceIndex") ||
+					!strings.Contains(message, "kmsKey.filters") {
 					return fmt.Sprint(c)
 				}
 				return ""
@@ -282,7 +284,8 @@ func (w *world) rests(t *testing.T) {
 	w.settle(t)
 	before, sent := w.versions(t), w.writes.number()
 	// An idle pass: every pair is looked at again because something that all conversions depend on was touched.
-	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "", fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
+	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "",
+		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
 	w.settle(t)
 	if after := w.versions(t); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("resourceVersions moved:\n%v\n%v", before, after)
@@ -326,7 +329,8 @@ func (w *world) quietFor(t *testing.T, looks int) {
 func (w *world) versions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, machineAPISet: mapi, clusterAPIMachine: capi, clusterAPISet: capi, awsMachine: capi, awsTemplate: capi} {
+	for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, machineAPISet: mapi, clusterAPIMachine: capi, clusterAPISet: capi,
+		awsMachine: capi, awsTemplate: capi} {
 		for _, o := range w.list(t, gvk, ns) {
 			out[gvk.Group+"/"+gvk.Kind+"/"+o.GetName()] = o.GetResourceVersion()
 		}
@@ -342,7 +346,8 @@ func (w *world) unsynced(t *testing.T, gvk schema.GroupVersionKind, name string)
 		return "absent"
 	}
 	generation := o.GetGeneration()
-	if text(o, "status", "authoritativeAPI") == "ClusterAPI" || text(o, "status", "synchronizedAPI") == "ClusterAPI" && text(o, "status", "authoritativeAPI") == "Migrating" {
+	if text(o, "status", "authoritativeAPI") == "ClusterAPI" || text(o, "status", "synchronizedAPI") == "ClusterAPI" &&
+		text(o, "status", "authoritativeAPI") == "Migrating" {
 		core := gvk
 		core.Group, core.Version = "cluster.x-k8s.io", "v1beta2"
 		if c := w.get(t, core, capi, name); c != nil {

@@ -31,7 +31,8 @@ func (w *world) keepsNames(t *testing.T) {
 
 // leavesNames is about those that controllers of the Machine API keep although Cluster API is authoritative: they do not look at that.
 func (w *world) leavesNames(t *testing.T) {
-	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "", `{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192"}}}`)
+	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "",
+		`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192"}}}`)
 	w.eventually(t, "Cluster API's copy, where nothing is yet", func() string {
 		if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetAnnotations()["machine.openshift.io/vCPU"] != "4" {
 			return show(o)
@@ -48,7 +49,8 @@ func (w *world) leavesNames(t *testing.T) {
 	})
 	w.settle(t)
 	o := w.get(t, machineAPISet, mapi, "worker-a")
-	got := fmt.Sprint(o.GetAnnotations()["machine.openshift.io/vCPU"], " ", o.GetAnnotations()["machine.openshift.io/memoryMb"], " ", o.GetLabels()["app.kubernetes.io/instance"])
+	got := fmt.Sprint(o.GetAnnotations()["machine.openshift.io/vCPU"], " ", o.GetAnnotations()["machine.openshift.io/memoryMb"], " ",
+		o.GetLabels()["app.kubernetes.io/instance"])
 	if got != "8 8192 fleet" {
 		t.Errorf("the Machine API's set has %s", got)
 	}

@@ -175,7 +175,8 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: twin, controller: true, blockOwnerDeletion: true}]},
 		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	const twin = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: mapi, uid: twin}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
-	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine),
+		Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
 	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `
 	stored := func(kind, text string) *unstructured.Unstructured {
 		o := mirroringtest.Machine(t, text)
@@ -207,7 +208,8 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going, MachineAPI: s.Parents[authority.MachineAPI]}
+	sets := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going,
+		MachineAPI: s.Parents[authority.MachineAPI]}
 	release := mirroring.Next(sets, time.Now())
 	if release == nil || release.Reason != "Released" {
 		t.Fatalf("the next write is %+v", release)

@@ -141,7 +141,8 @@ func (w *world) clusterAPISetVanished(t *testing.T) {
 	f := w.family(t, "vanished", authority.MachineAPI)
 	f.machine(t, "vanished-there", authority.ClusterAPI)
 	set := f.sets.core(t, f.set)
-	w.patch(t, f.machines.core(t, "vanished-there"), "", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":"of-what-is-gone","controller":true,"blockOwnerDeletion":true}]}}`, f.set))
+	w.patch(t, f.machines.core(t, "vanished-there"), "",
+		fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":"of-what-is-gone","controller":true,"blockOwnerDeletion":true}]}}`, f.set))
 	f.owned(t, "vanished-there")
 	w.quietFor(t, 5)
 	if refs := f.machines.core(t, "vanished-there").GetOwnerReferences(); len(refs) != 1 || refs[0].UID != set.GetUID() {

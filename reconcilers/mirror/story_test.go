@@ -26,7 +26,8 @@ func clusterAPI(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 
 func (w *world) followsEdits(t *testing.T) {
 	before := w.template(t, "worker-a")
-	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"labels":{"team":"blue"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "",
+		`{"metadata":{"labels":{"team":"blue"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
 	w.eventually(t, "the edit mirrored", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
 	after := w.template(t, "worker-a")
 	if after.GetName() == before.GetName() || text(after, "spec", "template", "spec", "instanceType") != "m6i.2xlarge" {
@@ -54,7 +55,8 @@ func (w *world) followsEdits(t *testing.T) {
 	if core.GetLabels()["mine"] != "too" {
 		t.Error("a user's own label on the mirror is gone")
 	}
-	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"labels":{"team":null}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.large"}}}}}}`)
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "",
+		`{"metadata":{"labels":{"team":null}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.large"}}}}}}`)
 	w.eventually(t, "the old name of the template again", func() string {
 		if got := w.template(t, "worker-a"); got == nil || got.GetName() != before.GetName() {
 			return fmt.Sprint(got)
@@ -69,7 +71,8 @@ func (w *world) followsEdits(t *testing.T) {
 // leavesCopies: a person copies the template of a mirror, with all that `kubectl get -o yaml` shows of it, to make another one of it.
 func (w *world) leavesCopies(t *testing.T) {
 	theirs := w.template(t, "worker-a").DeepCopy()
-	theirs.Object["metadata"] = map[string]any{"name": "worker-a-larger", "namespace": capi, "labels": theirs.Object["metadata"].(map[string]any)["labels"], "annotations": theirs.Object["metadata"].(map[string]any)["annotations"]}
+	theirs.Object["metadata"] = map[string]any{"name": "worker-a-larger", "namespace": capi, "labels": theirs.Object["metadata"].(map[string]any)["labels"],
+		"annotations": theirs.Object["metadata"].(map[string]any)["annotations"]}
 	if err := w.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
@@ -439,10 +442,12 @@ func (w *world) keepsTheFleet(t *testing.T) {
 	})
 	w.settle(t)
 	set := w.get(t, clusterAPISet, capi, "worker-a")
-	if set == nil || set.GetDeletionTimestamp() != nil || slices.Contains(set.GetFinalizers(), authority.SyncFinalizer) || set.GetAnnotations()[authority.MirrorAnnotation] != "" {
+	if set == nil || set.GetDeletionTimestamp() != nil || slices.Contains(set.GetFinalizers(), authority.SyncFinalizer) ||
+		set.GetAnnotations()[authority.MirrorAnnotation] != "" {
 		t.Errorf("%s", show(set))
 	}
-	if says := show(set); !strings.Contains(says, "MirroredInMachineAPI") || !strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
+	if says := show(set); !strings.Contains(says, "MirroredInMachineAPI") ||
+		!strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
 		t.Errorf("the set does not say that it has outlived the Machine API's: %s", says)
 	}
 	for _, n := range before {
@@ -572,7 +577,8 @@ func (w *world) ends(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.eventually(t, "nothing left of blue", func() string {
-		for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, machineAPISet: mapi, clusterAPIMachine: capi, clusterAPISet: capi, awsMachine: capi} {
+		for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, machineAPISet: mapi, clusterAPIMachine: capi,
+			clusterAPISet: capi, awsMachine: capi} {
 			for _, o := range w.list(t, gvk, ns) {
 				if o.GetName() == "blue" || strings.HasPrefix(o.GetName(), "blue-") {
 					return show(o)

@@ -65,7 +65,8 @@ func livesIn(s *pairs.State) []facts.Surrounding {
 func ownersDefinition(s *pairs.State) []facts.Surrounding {
 	mirror, side := s.Mirror()
 	owner, ok := authority.KindNamed(s.Kind.Parent)
-	if ref := pairs.ControllerOf(mirror); !ok || pairs.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || pairs.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
+	if ref := pairs.ControllerOf(mirror); !ok || pairs.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name ||
+		pairs.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
 		return nil
 	}
 	group := owner.MachineAPI.Group

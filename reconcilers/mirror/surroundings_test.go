@@ -108,7 +108,8 @@ func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, wi
 		}
 	}
 	for _, what := range again {
-		for _, field := range [][]string{{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "ownerReferences"}, {"metadata", "finalizers"}, {"spec", "finalizers"}} {
+		for _, field := range [][]string{{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "ownerReferences"},
+			{"metadata", "finalizers"}, {"spec", "finalizers"}} {
 			unstructured.RemoveNestedField(what.Object, field...)
 		}
 		w.eventually(t, what.GetName()+" recreated", func() string {
@@ -140,7 +141,8 @@ func (w *world) running(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, o := range w.list(t, machineAPIMachine, mapi) {
-		if !strings.HasPrefix(o.GetName(), "worker-b-") && text(o, "status", "authoritativeAPI") == "MachineAPI" && text(o, "status", "phase") == "Running" && o.GetDeletionTimestamp() == nil {
+		if !strings.HasPrefix(o.GetName(), "worker-b-") && text(o, "status", "authoritativeAPI") == "MachineAPI" && text(o, "status", "phase") == "Running" &&
+			o.GetDeletionTimestamp() == nil {
 			out = append(out, o.GetName())
 		}
 	}

@@ -315,7 +315,8 @@ func (w *twins) shown(t *testing.T, name, reason string) {
 				for _, l := range m.GetLabel() {
 					labels[l.GetName()] = l.GetValue()
 				}
-				if f.GetName() == "poundlock_mirror_failing_since_timestamp_seconds" && labels["kind"] == w.kind.Name && labels["name"] == name && m.GetGauge().GetValue() > 0 {
+				if f.GetName() == "poundlock_mirror_failing_since_timestamp_seconds" && labels["kind"] == w.kind.Name && labels["name"] == name &&
+					m.GetGauge().GetValue() > 0 {
 					said += labels["reason"]
 				}
 			}
@@ -330,7 +331,8 @@ func (w *twins) shown(t *testing.T, name, reason string) {
 func (w *twins) strangerPauses(t *testing.T) {
 	w.stranger(t, "pauses")
 	answer := func(status string) *unstructured.Unstructured {
-		w.patch(t, w.core(t, "pauses"), "status", fmt.Sprintf(`{"status":{"conditions":[{"type":"Paused","status":%q,"reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, status))
+		w.patch(t, w.core(t, "pauses"), "status",
+			fmt.Sprintf(`{"status":{"conditions":[{"type":"Paused","status":%q,"reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, status))
 		return w.core(t, "pauses")
 	}
 	theirs := answer("False")
@@ -594,7 +596,8 @@ func (w *twins) overtaken(t *testing.T) {
 // keepsMirrorsInstance: a Machine is restored without its ID beside the mirror that has it.
 func (w *twins) keepsMirrorsInstance(t *testing.T) {
 	const id = "aws:///us-east-1a/i-0123456789abcdef2"
-	infra := w.make(t, strings.NewReplacer("name: %s", `name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
+	infra := w.make(t, strings.NewReplacer("name: %s",
+		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
 		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
 	w.charge(t, "restored", authority.MachineAPI)
 	w.strange(t, "restored", "set spec.providerID: "+id)
@@ -641,7 +644,8 @@ func (w *twins) keepsFromStranger(t *testing.T) {
 	parent := sets.mapi(t, "parent")
 	w.charge(t, "parent-child", authority.MachineAPI, func(o *unstructured.Unstructured) {
 		yes := true
-		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: parent.GetAPIVersion(), Kind: "MachineSet", Name: "parent", UID: parent.GetUID(), Controller: &yes}})
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: parent.GetAPIVersion(), Kind: "MachineSet", Name: "parent",
+			UID: parent.GetUID(), Controller: &yes}})
 	})
 	if owner := metav1.GetControllerOf(w.mirrored(t, "parent-child", 0)); owner != nil {
 		t.Errorf("the mirror belongs to %v", owner)

@@ -27,7 +27,8 @@ func (l *lists) List(_ context.Context, into client.ObjectList, opts ...client.L
 	if o.UnsafeDisableDeepCopy == nil || !*o.UnsafeDisableDeepCopy {
 		l.copied = append(l.copied, into.GetObjectKind().GroupVersionKind().Kind)
 	}
-	m := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "m", "ownerReferences": []any{map[string]any{"kind": "MachineSet", "name": "set", "controller": true}}}}}
+	m := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "m",
+		"ownerReferences": []any{map[string]any{"kind": "MachineSet", "name": "set", "controller": true}}}}}
 	into.(*unstructured.UnstructuredList).Items = []unstructured.Unstructured{m}
 	return nil
 }

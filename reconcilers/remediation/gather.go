@@ -55,7 +55,8 @@ type state struct {
 // carried reports whether the check's verdict is one to carry over: Cluster API is authoritative for it and acts, and its rules stand
 // in the Machine API's words too. While authority moves, over the check or over a Machine, nothing is deleted.
 func (s *state) carried() bool {
-	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil || s.core.GetDeletionTimestamp() != nil {
+	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil ||
+		s.core.GetDeletionTimestamp() != nil {
 		return false
 	}
 	_, paused := s.core.GetAnnotations()[authority.PausedAnnotation]
@@ -259,7 +260,8 @@ func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
 }
 
 // all lists without a copy of each Machine of a large fleet: what is read from the cache is judged, and neither changed nor written.
-func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
+func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
+	only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := from.List(ctx, l, append(only, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil && !served.Missing(err) {

@@ -184,7 +184,8 @@ spec:
 
 // standing is what the handoff and the mirror say of a check.
 func standing(current, synchronized string) string {
-	return fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 10, conditions: [{type: Synchronized, status: %q, lastTransitionTime: '2026-01-01T00:00:00Z'}]}", current, synchronized)
+	return fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 10, conditions: [{type: Synchronized, status: %q, lastTransitionTime: '2026-01-01T00:00:00Z'}]}",
+		current, synchronized)
 }
 
 // machine is a Machine on both sides, and its Node.
@@ -264,7 +265,8 @@ func (w *world) events(t *testing.T) {
 			told = append(told, fmt.Sprintf("%s %s %s/%s", e.Reason, e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name))
 		}
 		slices.Sort(told)
-		if !slices.Equal(told, []string{"RemediationCarriedOver MachineHealthCheck openshift-cluster-api/workers", "UnhealthyNode Machine openshift-machine-api/sick"}) {
+		if !slices.Equal(told, []string{"RemediationCarriedOver MachineHealthCheck openshift-cluster-api/workers",
+			"UnhealthyNode Machine openshift-machine-api/sick"}) {
 			return fmt.Sprint(told)
 		}
 		return ""
@@ -327,7 +329,9 @@ func (w *world) owners(t *testing.T) {
 		w.create(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: %s, namespace: %s, annotations: {%s}},
 			spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: t}}}}}`,
 			name, capi, annotations), "")
-		w.create(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: MachineAPI, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}}}}`, name, mapi),
+		w.create(t, fmt.Sprintf(
+			`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: MachineAPI, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}}}}`,
+			name, mapi),
 			fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: MachineAPI}", current))
 		set := of(clusterAPI, "MachineSet", capi, name)
 		if err := w.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
@@ -335,7 +339,8 @@ func (w *world) owners(t *testing.T) {
 		}
 		w.machine(t, machine{name: name + "-m", current: "ClusterAPI", owner: owned})
 		w.patch(t, of(clusterAPI, "Machine", capi, name+"-m"), fmt.Sprintf(
-			`{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null},"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":%q,"controller":true}]}}`, name, set.GetUID()))
+			`{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null},"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":%q,"controller":true}]}}`,
+			name, set.GetUID()))
 	}
 	// One of the control plane, which a set without a mirror owns, and one like it that has no owner in either API.
 	for name, owner := range map[string]string{"master-m": mastered, "master-alone": ""} {
@@ -353,13 +358,15 @@ func (w *world) owners(t *testing.T) {
 		})
 	}
 	w.poke(t)
-	if got := w.deletions(); len(got) > len(before)+2 || slices.Contains(got, "active-m") || slices.Contains(got, "between-m") || slices.Contains(got, "master-alone") {
+	if got := w.deletions(); len(got) > len(before)+2 || slices.Contains(got, "active-m") || slices.Contains(got, "between-m") ||
+		slices.Contains(got, "master-alone") {
 		t.Errorf("deleted %v, after %v", got, before)
 	}
 }
 
 func (w *world) templates(t *testing.T) {
-	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%","remediationTemplate":{"apiVersion":"a.b/v1","kind":"RebootTemplate","name":"r"}}}`)
+	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"),
+		`{"spec":{"maxUnhealthy":"100%","remediationTemplate":{"apiVersion":"a.b/v1","kind":"RebootTemplate","name":"r"}}}`)
 	w.machine(t, machine{name: "rebooted", current: "MachineAPI", owner: owned})
 	w.eventually(t, "it is told", func() string {
 		l := &eventsv1.EventList{}

@@ -31,7 +31,8 @@ func (w *world) writes(field, expression string) {
 		}}},
 	}
 	w.must(w.Create(w.t.Context(), p))
-	b := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: p.ObjectMeta, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: p.Name}}
+	b := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: p.ObjectMeta,
+		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: p.Name}}
 	b.ResourceVersion = ""
 	w.must(w.Create(w.t.Context(), b))
 	w.t.Cleanup(func() {
@@ -50,9 +51,10 @@ func (w *world) refuses(size, words string) (end func()) {
 		Validations: []admissionregistrationv1.Validation{{Expression: fmt.Sprintf(`object.spec.providerSpec.value.instanceType != %q`, size), Message: words}},
 	}
 	w.must(w.Create(w.t.Context(), p))
-	b := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-		PolicyName: p.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-	}}
+	b := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: p.Name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: p.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		}}
 	w.must(w.Create(w.t.Context(), b))
 	end = func() {
 		w.must(client.IgnoreNotFound(w.Delete(context.Background(), b)))
@@ -155,7 +157,8 @@ func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
 // TestARefusalThatNoDryRunShows: a webhook with side effects is not asked in a dry run, so that the API server takes none.
 func TestARefusalThatNoDryRunShows(t *testing.T) {
 	w := newWorld(t, 3)
-	s := &script{undry: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), refusal: apierrors.NewForbidden(machinev1.Resource("machines"), "x", fmt.Errorf("no Machines on a Sunday"))}
+	s := &script{undry: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), refusal: apierrors.NewForbidden(machinev1.Resource("machines"),
+		"x", fmt.Errorf("no Machines on a Sunday"))}
 	r := w.operator(s)
 	w.found(larger)
 	for range 6 {

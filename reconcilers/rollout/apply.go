@@ -174,5 +174,6 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, me
 // tell reports on the set, with the Machine beside it, what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
-	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
+	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s",
+		eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
 }

@@ -79,7 +79,8 @@ func (w *world) collect() {
 	bait := w.machine("bait", "a", "m6i.xlarge")
 	bait.Labels = nil
 	yes := true
-	bait.OwnerReferences = []metav1.OwnerReference{{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind, Name: "nobody", UID: "nobody", Controller: &yes}}
+	bait.OwnerReferences = []metav1.OwnerReference{{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind, Name: "nobody",
+		UID: "nobody", Controller: &yes}}
 	w.must(w.Create(w.t.Context(), bait))
 	w.must(wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := w.Get(ctx, client.ObjectKeyFromObject(bait), bait)
@@ -146,7 +147,8 @@ func TestMachinesOfAFormerSet(t *testing.T) {
 	w.found()
 	set, no := w.set(), false
 	half := w.machines()[0] // it belongs to the new set, which does not control it
-	half.OwnerReferences = append(half.OwnerReferences[:1], metav1.OwnerReference{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind, Name: set.Name, UID: set.UID, Controller: &no})
+	half.OwnerReferences = append(half.OwnerReferences[:1], metav1.OwnerReference{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind,
+		Name: set.Name, UID: set.UID, Controller: &no})
 	w.must(w.Update(t.Context(), &half))
 	w.waitForRest(w.operator(nil))
 	w.wantDone("m6i.xlarge", 3)

@@ -138,7 +138,8 @@ func TestRecreate(t *testing.T) {
 	w.recreate = true
 	r := w.operator(nil)
 	w.waitForRest(r)
-	w.wantCondition("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd", "edit machines.machine.openshift.io c-master-0")
+	w.wantCondition("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd",
+		"edit machines.machine.openshift.io c-master-0")
 	for range 3 {
 		for _, m := range w.machines() {
 			if m.DeletionTimestamp != nil { // a person does what the message says

@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	options := embedded.Options{CRDs: crds, ControllerManager: true, ControllerManagerArgs: []string{"--controllers=garbage-collector-controller,namespace-controller"}}
+	options := embedded.Options{CRDs: crds, ControllerManager: true,
+		ControllerManagerArgs: []string{"--controllers=garbage-collector-controller,namespace-controller"}}
 	os.Exit(embedded.Main(m, options, func(p *embedded.Plane) error {
 		plane = p
 		return nil
@@ -90,7 +91,8 @@ func newWorld(t *testing.T, replicas int) *world {
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("plane-%d", time.Now().UnixNano())
-	w := &world{Client: c, t: t, replicas: replicas, pair: authority.Pair{MachineAPI: name, ClusterAPI: name + "-capi"}, now: time.Now(), unready: map[string]bool{}, least: replicas}
+	w := &world{Client: c, t: t, replicas: replicas, pair: authority.Pair{MachineAPI: name, ClusterAPI: name + "-capi"}, now: time.Now(),
+		unready: map[string]bool{}, least: replicas}
 	w.must(c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	w.describe()
 	for i := range replicas {
@@ -543,7 +545,8 @@ func (w *world) wantDone(of string, least int) {
 	if w.least < least {
 		w.t.Errorf("there were only %d ready at once, want %d", w.least, least)
 	}
-	if n := w.set().Status; int(n.Replicas) != w.replicas || int(n.UpdatedReplicas) != w.replicas || int(n.ReadyReplicas) != w.replicas || n.UnavailableReplicas != 0 || n.ObservedGeneration != w.set().Generation {
+	if n := w.set().Status; int(n.Replicas) != w.replicas || int(n.UpdatedReplicas) != w.replicas || int(n.ReadyReplicas) != w.replicas ||
+		n.UnavailableReplicas != 0 || n.ObservedGeneration != w.set().Generation {
 		w.t.Errorf("status is %+v", n)
 	}
 	w.wantCondition("Available", "True AsExpected")

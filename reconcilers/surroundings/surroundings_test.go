@@ -73,7 +73,8 @@ func TestMarks(t *testing.T) {
 		}
 		made[o.GetName()] = o
 	}
-	patch(t, admin.Status(), made["cluster"], `{"status":{"infrastructureName":"c","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"AWS"}}}`)
+	patch(t, admin.Status(), made["cluster"],
+		`{"status":{"infrastructureName":"c","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"AWS"}}}`)
 	var writes atomic.Int64
 	config := rest.CopyConfig(plane.Admin())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -177,7 +178,8 @@ func marked() []object {
 		{schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}, "capi", "c"},
 		{schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSCluster"}, "capi", "c"},
 	}
-	for _, name := range append(authority.Definitions(), "awsmachines.infrastructure.cluster.x-k8s.io", "awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io") {
+	for _, name := range append(authority.Definitions(), "awsmachines.infrastructure.cluster.x-k8s.io", "awsmachinetemplates.infrastructure.cluster.x-k8s.io",
+		"awsclusters.infrastructure.cluster.x-k8s.io") {
 		out = append(out, object{schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "", name})
 	}
 	return out

@@ -84,7 +84,8 @@ func (w world) reconcilersAreReady() {
 	ports, err := embedded.FreePorts(1)
 	w.must(err)
 	health := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	w.must(w.Plane.AttachWith([]string{embedded.Collecting}, "reconcilers", filepath.Join(w.Plane.Dir(), "bin", testcluster.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
+	w.must(w.Plane.AttachWith([]string{embedded.Collecting}, "reconcilers", filepath.Join(w.Plane.Dir(), "bin", testcluster.Poundlock), "manager",
+		"--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
 		"--health-bind-address="+health, "--kubeconfig="+filepath.Join(w.Plane.Dir(), "poundlock.kubeconfig")))
 	w.eventually("a process without webhooks to be ready", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
@@ -136,7 +137,8 @@ func (w world) mirrored(name string) {
 func (w world) idle(name string) {
 	w.Helper()
 	o := object("machine.openshift.io/v1beta1", mapi, name)
-	w.must(w.Admin.Patch(w.Context(), o, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"poke":"`+time.Now().Format("150405.000")+`"}}}`))))
+	w.must(w.Admin.Patch(w.Context(), o,
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"poke":"`+time.Now().Format("150405.000")+`"}}}`))))
 	version := o.GetResourceVersion()
 	other, err := w.Machine(name + "-later")
 	w.must(err)

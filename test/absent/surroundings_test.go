@@ -136,7 +136,8 @@ func (w world) loses(l loss, name string, line *string) {
 	if err := w.Admin.Delete(w.Context(), o.DeepCopy()); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
 		w.Errorf("deleting it before anybody has allowed it: %v", err)
 	}
-	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))))
+	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))))
 	w.must(w.Admin.Get(w.Context(), client.ObjectKeyFromObject(o), o))
 	uid := o.GetUID()
 	if l.kind == "Namespace" {
@@ -197,7 +198,8 @@ func (w world) collected(ctx context.Context, l loss, name string) error {
 		return err
 	}
 	for _, m := range all.Items {
-		if owner := metav1.GetControllerOf(&m); owner != nil && owner.Kind == "MachineSet" && strings.HasPrefix(m.GetName(), name+"-") && m.GetDeletionTimestamp() == nil {
+		if owner := metav1.GetControllerOf(&m); owner != nil && owner.Kind == "MachineSet" && strings.HasPrefix(m.GetName(), name+"-") &&
+			m.GetDeletionTimestamp() == nil {
 			return fmt.Errorf("%s is not", m.GetName())
 		}
 	}
@@ -207,7 +209,8 @@ func (w world) collected(ctx context.Context, l loss, name string) error {
 // ask requests a move of a Machine.
 func (w world) ask(name, api string) {
 	w.Helper()
-	w.must(w.Admin.Patch(w.Context(), object("machine.openshift.io/v1beta1", mapi, name), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
+	w.must(w.Admin.Patch(w.Context(), object("machine.openshift.io/v1beta1", mapi, name),
+		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
 }
 
 // fleet makes two sets of four Machines, one of each API, each with two Machines of either API, and two Machines that no set owns.
@@ -512,7 +515,8 @@ func (w world) tidy(f fleet) {
 					if !strings.HasPrefix(o.GetName(), f.name+"-") {
 						continue
 					}
-					left = append(left, fmt.Sprintf("%s %s/%s, deleted %v, finalizers %v", o.GetKind(), namespace, o.GetName(), o.GetDeletionTimestamp() != nil, o.GetFinalizers()))
+					left = append(left, fmt.Sprintf("%s %s/%s, deleted %v, finalizers %v", o.GetKind(), namespace, o.GetName(),
+						o.GetDeletionTimestamp() != nil, o.GetFinalizers()))
 					if o.GetDeletionTimestamp() == nil {
 						if err := client.IgnoreNotFound(w.Admin.Delete(ctx, &o)); err != nil {
 							return err

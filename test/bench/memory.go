@@ -74,7 +74,8 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 
 // multiply makes the fleet of copies of its first Machine and the mirrors of that. Names, UIDs and the instance's ID differ.
 func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines int) error {
-	first := []*unstructured.Unstructured{machine(poundlock, 0), mirror(poundlock+"-twins", 0), object(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m-00000, namespace: ` + poundlock + `-twins}}`)}
+	first := []*unstructured.Unstructured{machine(poundlock, 0), mirror(poundlock+"-twins", 0),
+		object(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m-00000, namespace: ` + poundlock + `-twins}}`)}
 	for _, o := range first {
 		if err := t.admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err

@@ -271,7 +271,8 @@ func send(ctx context.Context, cfg *rest.Config, all []request) (time.Duration, 
 }
 
 // methods are those of the verbs that have a name of their own in Kubernetes.
-var methods = map[string]string{"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete}
+var methods = map[string]string{"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
+	"delete": http.MethodDelete}
 
 // again sends the request in the other namespaces. What names another object's version or UID there is left out, and what is refused has cost as much.
 func (r request) again(ctx context.Context, c *http.Client, host string) error {

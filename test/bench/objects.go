@@ -26,7 +26,8 @@ func surroundings(namespace string) []client.Object {
 			status: {infrastructureName: bench-1, controlPlaneTopology: HighlyAvailable, infrastructureTopology: HighlyAvailable,
 			  apiServerURL: "https://api.example.com:6443", apiServerInternalURI: "https://api-int.example.com:6443", etcdDiscoveryDomain: "",
 			  platform: AWS, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`),
-		object(fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: bench-1, namespace: %s-twins}, spec: {region: us-east-1}}`, namespace)),
+		object(fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: bench-1, namespace: %s-twins}, spec: {region: us-east-1}}`,
+			namespace)),
 		object(fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: bench-1, namespace: %s-twins},
 			spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: bench-1}}}`, namespace)),
 	}
@@ -71,7 +72,8 @@ func noopWebhook(server *httptest.Server) client.Object {
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				URL: ptr.To(server.URL), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 			},
-			FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
 }
@@ -89,8 +91,9 @@ func celPolicy() client.Object {
 				ResourceRules:     []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: rule}},
 			},
 			Validations: []admissionregistrationv1.Validation{{
-				Expression: `params.metadata.name != object.metadata.name || !has(params.metadata.annotations) || "` + authority.PausedAnnotation + `" in params.metadata.annotations`,
-				Message:    "the twin is not paused",
+				Expression: `params.metadata.name != object.metadata.name || !has(params.metadata.annotations) || "` + authority.PausedAnnotation +
+					`" in params.metadata.annotations`,
+				Message: "the twin is not paused",
 			}},
 		},
 	}

@@ -122,7 +122,8 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	return recipe{program: p, source: source, version: version, key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
+	return recipe{program: p, source: source, version: version,
+		key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
 }
 
 // compile builds the binary into dir and links its other names to it.

@@ -20,10 +20,11 @@ const fakeBinary = "plane"
 // fake is an entry whose build takes no time and is counted.
 func fake(t *testing.T) (entry, *atomic.Int32) {
 	dir, built := t.TempDir(), &atomic.Int32{}
-	return entry{what: "the program", dir: filepath.Join(dir, "e"), lock: filepath.Join(dir, "e.lock"), make: func(_ context.Context, dir string, _ io.Writer) error {
-		built.Add(1)
-		return errors.Join(os.WriteFile(filepath.Join(dir, fakeBinary), []byte("program"), 0o755), os.Symlink(fakeBinary, filepath.Join(dir, Etcd)))
-	}}, built
+	return entry{what: "the program", dir: filepath.Join(dir, "e"), lock: filepath.Join(dir, "e.lock"),
+		make: func(_ context.Context, dir string, _ io.Writer) error {
+			built.Add(1)
+			return errors.Join(os.WriteFile(filepath.Join(dir, fakeBinary), []byte("program"), 0o755), os.Symlink(fakeBinary, filepath.Join(dir, Etcd)))
+		}}, built
 }
 
 func TestEntry(t *testing.T) {

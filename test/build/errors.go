@@ -65,7 +65,8 @@ func inWords(doing string, err error, where string) error {
 
 // unreachable knows the go command's ways of saying that a module did not come. None of them is a typed error.
 func unreachable(said string) bool {
-	for _, sign := range []string{"dial tcp", "module lookup disabled", "i/o timeout", "no such host", "proxyconnect", "connection refused", "404 Not Found", "410 Gone", "502 Bad Gateway", "TLS handshake"} {
+	for _, sign := range []string{"dial tcp", "module lookup disabled", "i/o timeout", "no such host", "proxyconnect", "connection refused", "404 Not Found",
+		"410 Gone", "502 Bad Gateway", "TLS handshake"} {
 		if strings.Contains(said, sign) {
 			return true
 		}

@@ -85,7 +85,8 @@ func (h *history) see(o embedded.Stored) {
 	for _, side := range []string{"cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io"} {
 		other, exists := pair[side]
 		if _, paused := other.Metadata.Annotations[authority.PausedAnnotation]; exists && !paused {
-			h.flaws[name] = append(h.flaws[name], fmt.Sprintf("at revision %d Machine API is authoritative for %s/%s, and its %s object is not paused", o.Revision, plural, name, side))
+			h.flaws[name] = append(h.flaws[name], fmt.Sprintf("at revision %d Machine API is authoritative for %s/%s, and its %s object is not paused",
+				o.Revision, plural, name, side))
 		}
 	}
 }

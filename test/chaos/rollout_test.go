@@ -97,7 +97,8 @@ func (p *play) plane() *unstructured.Unstructured {
 }
 
 func (p *play) size() string {
-	size, _, _ := unstructured.NestedString(p.plane().Object, "spec", "template", "machines_v1beta1_machine_openshift_io", "spec", "providerSpec", "value", "instanceType")
+	size, _, _ := unstructured.NestedString(p.plane().Object, "spec", "template", "machines_v1beta1_machine_openshift_io", "spec",
+		"providerSpec", "value", "instanceType")
 	return size
 }
 

@@ -134,7 +134,8 @@ func (p *play) ends(s script) {
 	p.Helper()
 	var now state
 	still := p.still(calm, &now)
-	err := wait.PollUntilContextTimeout(p.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) { return still() && now == s.end, nil })
+	err := wait.PollUntilContextTimeout(p.Context(), 100*time.Millisecond, patience, true,
+		func(context.Context) (bool, error) { return still() && now == s.end, nil })
 	if err != nil {
 		now = p.state()
 		p.Fatalf("after %s the end is another than undisturbed (-undisturbed +now):\n%s", patience, differs(s.end, now))

@@ -66,7 +66,8 @@ func (p *play) open() []attempt {
 			return admin.SubResource("scale").Update(ctx, p.set(mapi).empty(), client.WithSubResourceBody(scale), client.DryRunAll)
 		}},
 		{"write the Machine's status", func(ctx context.Context) error {
-			return stage.Admin.Status().Patch(ctx, p.the(mapi).empty(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Running"}}`)), client.DryRunAll)
+			return stage.Admin.Status().Patch(ctx, p.the(mapi).empty(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Running"}}`)),
+				client.DryRunAll)
 		}},
 		{"create a Machine", func(ctx context.Context) error {
 			m := p.the(mapi).empty()
@@ -166,7 +167,8 @@ func (p *play) versions() string {
 
 // door is a request that the webhooks must answer, and that is allowed.
 func (p *play) door(ctx context.Context) error {
-	return stage.Admin.Patch(ctx, p.the(capi).empty(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.com/mine":"yes"}}}`)), client.DryRunAll)
+	return stage.Admin.Patch(ctx, p.the(capi).empty(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.com/mine":"yes"}}}`)),
+		client.DryRunAll)
 }
 
 func TestWebhooksOutOfReach(t *testing.T) {

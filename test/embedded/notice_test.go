@@ -37,7 +37,8 @@ func TestNOTICENamesEveryModule(t *testing.T) {
 		modules = append(modules, module)
 	}
 	for line := range strings.Lines(read("test", "providers", "go.mod")) {
-		if name := strings.TrimSpace(line); strings.Contains(name, "/cluster-api-provider-") && !strings.HasSuffix(name, "// indirect") && !strings.HasPrefix(name, "module") {
+		if name := strings.TrimSpace(line); strings.Contains(name, "/cluster-api-provider-") && !strings.HasSuffix(name, "// indirect") &&
+			!strings.HasPrefix(name, "module") {
 			modules = append(modules, strings.Fields(name)[0])
 		}
 	}

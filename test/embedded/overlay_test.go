@@ -17,7 +17,8 @@ func TestEveryKindThatChangesHandsHasTheAuthorityFields(t *testing.T) {
 	found := 0
 	for _, crd := range crds {
 		switch crd.Name {
-		case "machines.machine.openshift.io", "machinesets.machine.openshift.io", "machinehealthchecks.machine.openshift.io", "controlplanemachinesets.machine.openshift.io":
+		case "machines.machine.openshift.io", "machinesets.machine.openshift.io", "machinehealthchecks.machine.openshift.io",
+			"controlplanemachinesets.machine.openshift.io":
 			found++
 			schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 			if _, has := schema["spec"].Properties["authoritativeAPI"]; !has {

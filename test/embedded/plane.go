@@ -88,7 +88,8 @@ func open(o Options, bin string) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{options: o, dir: dir, bin: bin, lock: lock, spawner: newSpawner(), exited: make(chan error, 64), running: map[string]*process{}, last: map[string]*ExitError{}}
+	p := &Plane{options: o, dir: dir, bin: bin, lock: lock, spawner: newSpawner(), exited: make(chan error, 64), running: map[string]*process{},
+		last: map[string]*ExitError{}}
 	if err := p.furnish(); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}

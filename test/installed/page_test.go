@@ -157,7 +157,8 @@ func (p *place) left(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, kind := range []string{
-		"deployments.apps", "pods", "services", "serviceaccounts", "secrets", "configmaps", "poddisruptionbudgets.policy", "leases.coordination.k8s.io", "roles.rbac.authorization.k8s.io",
+		"deployments.apps", "pods", "services", "serviceaccounts", "secrets", "configmaps", "poddisruptionbudgets.policy", "leases.coordination.k8s.io",
+		"roles.rbac.authorization.k8s.io",
 		"rolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
 		"validatingwebhookconfigurations.admissionregistration.k8s.io", "mutatingwebhookconfigurations.admissionregistration.k8s.io",
 		"validatingadmissionpolicies.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io",

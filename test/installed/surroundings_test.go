@@ -71,7 +71,8 @@ func (p *place) inject(ctx context.Context, c *unstructured.Unstructured) error 
 	patch := []string{fmt.Sprintf(`{"op":"test","path":"/metadata/resourceVersion","value":%q}`, c.GetResourceVersion())}
 	for i := range hooks {
 		if _, has, _ := unstructured.NestedString(hooks[i].(map[string]any), "clientConfig", "caBundle"); !has {
-			patch = append(patch, fmt.Sprintf(`{"op":"add","path":"/webhooks/%d/clientConfig/caBundle","value":%q}`, i, base64.StdEncoding.EncodeToString(p.stage.Plane.Admin().CAData)))
+			patch = append(patch, fmt.Sprintf(`{"op":"add","path":"/webhooks/%d/clientConfig/caBundle","value":%q}`,
+				i, base64.StdEncoding.EncodeToString(p.stage.Plane.Admin().CAData)))
 		}
 	}
 	if len(patch) == 1 {
@@ -100,9 +101,10 @@ func (p *place) serves(t *testing.T, version string, kinds ...string) {
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: gv.Group, Scope: apiextensionsv1.NamespaceScoped,
 				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular},
-				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: gv.Version, Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
-					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)},
-				}}},
+				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: gv.Version, Served: true, Storage: true,
+					Schema: &apiextensionsv1.CustomResourceValidation{
+						OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)},
+					}}},
 			},
 		}
 		if err := p.stage.Plane.InstallCRDs(t.Context(), crd); err != nil {

@@ -112,7 +112,8 @@ func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 		t.Fatal(a.err)
 	}
 	settled(t, twin)
-	for path, want := range map[string]string{".spec.providerID": field(t, core, ".spec.providerID"), ".status.phase": "Running", ".spec.providerSpec.value.instanceType": "m6i.large"} {
+	for path, want := range map[string]string{".spec.providerID": field(t, core, ".spec.providerID"), ".status.phase": "Running",
+		".spec.providerSpec.value.instanceType": "m6i.large"} {
 		eventually(t, path+" is Cluster API's", func() string { return field(t, twin, path) }, want)
 	}
 	move(t, twin, "MachineAPI")

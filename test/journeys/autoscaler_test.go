@@ -67,7 +67,8 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	sized(t, set, 2)
 	refused(t, kubectl(t, "", mirror.args("scale", "--replicas=3")...), "authority/scale-locked")
 	refused(t, kubectl(t, "", append(mirror.args("patch"), "--type=merge", "-p", `{"spec":{"replicas":3}}`)...), "authority/spec-locked")
-	refused(t, kubectl(t, "", asAutoscaler(append(mirror.args("patch"), "--type=merge", "-p", `{"spec":{"deletion":{"order":"Newest"}}}`))...), "authority/spec-locked")
+	refused(t, kubectl(t, "", asAutoscaler(append(mirror.args("patch"), "--type=merge", "-p", `{"spec":{"deletion":{"order":"Newest"}}}`))...),
+		"authority/spec-locked")
 	refused(t, kubectl(t, "", append(capiMachine(old).args("annotate"), "cluster.x-k8s.io/delete-machine=now")...), "authority/metadata-reserved")
 
 	// It chooses a Machine, and takes that back.
@@ -80,7 +81,8 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 			return map[bool]func(context.Context, string) error{true: a.Mark, false: a.Unmark}[want](t.Context(), old)
 		})
 		eventually(t, "the choice has come over", func() string {
-			return fmt.Sprint(annotation(t, mapiMachine(old), "machine.openshift.io/delete-machine") != "", annotation(t, capiMachine(old), "cluster.x-k8s.io/delete-machine") != "")
+			return fmt.Sprint(annotation(t, mapiMachine(old), "machine.openshift.io/delete-machine") != "",
+				annotation(t, capiMachine(old), "cluster.x-k8s.io/delete-machine") != "")
 		}, fmt.Sprint(want, want))
 	}
 
@@ -245,7 +247,8 @@ func chosen(t *testing.T, machine string, want bool) {
 	t.Helper()
 	eventually(t, "marks of "+machine, func() string {
 		all := []bool{
-			annotation(t, mapiMachine(machine), "machine.openshift.io/delete-machine") != "", annotation(t, mapiMachine(machine), "machine.openshift.io/cluster-api-delete-machine") != "",
+			annotation(t, mapiMachine(machine), "machine.openshift.io/delete-machine") != "",
+			annotation(t, mapiMachine(machine), "machine.openshift.io/cluster-api-delete-machine") != "",
 			annotation(t, capiMachine(machine), "cluster.x-k8s.io/delete-machine") != "",
 		}
 		return fmt.Sprint(all)

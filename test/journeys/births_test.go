@@ -45,7 +45,8 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 	for _, b := range births {
 		eventually(t, b.name+" has an instance", func() string { return fmt.Sprint(len(instances(b.name))) }, "1")
 		a := request(t, mapiMachine(b.name), string(b.to))
-		if b.from == authority.ClusterAPI && !slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "may have asked for an instance") }) {
+		if b.from == authority.ClusterAPI &&
+			!slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "may have asked for an instance") }) {
 			t.Errorf("%s: warnings %q", b.name, a.warnings())
 		}
 	}
@@ -54,7 +55,8 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 			continue // its controller asks the cloud for what it has launched, and may know by now
 		}
 		m := mapiMachine(b.name)
-		eventually(t, b.name+" waits", func() string { return field(t, m, `.status.conditions[?(@.type=="AuthoritySettled")].reason`) }, authority.ReasonInstanceUnknown)
+		eventually(t, b.name+" waits", func() string { return field(t, m, `.status.conditions[?(@.type=="AuthoritySettled")].reason`) },
+			authority.ReasonInstanceUnknown)
 		if id, of := field(t, m, ".spec.providerID"), field(t, m, ".status.authoritativeAPI"); id != "" || of != string(b.from) {
 			t.Errorf("%s is %s's, and has the ID %q before the answer", b.name, of, id)
 		}
@@ -267,7 +269,8 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	infra := awsMachine(name)
 	eventually(t, "Cluster API begins", func() string { return field(t, infra, ".metadata.ownerReferences[0].kind") }, "Machine")
 	must(t, append(infra.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["awsmachine.infrastructure.cluster.x-k8s.io"]}}`)...) // as the provider's controller would
-	if a := kubectl(t, "", append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)...); a.ok || !strings.Contains(a.err, "failed calling webhook") {
+	if a := kubectl(t, "", append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)...); a.ok ||
+		!strings.Contains(a.err, "failed calling webhook") {
 		t.Errorf("Machine API may begin, too: %+v", a)
 	}
 	if left := instances(name); len(left) != 0 {
@@ -285,7 +288,8 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	if left := instances(name); len(left) != 0 {
 		t.Errorf("instances: %v", left)
 	}
-	if a := kubectl(t, "", append(c.args("delete"), "--wait=false")...); !a.ok || !strings.Contains(a.err, "an instance that Cluster API creates for it is terminated") {
+	if a := kubectl(t, "", append(c.args("delete"), "--wait=false")...); !a.ok ||
+		!strings.Contains(a.err, "an instance that Cluster API creates for it is terminated") {
 		t.Errorf("deleting what Cluster API began: %+v", a)
 	}
 	must(t, append(c.args("annotate"), "cluster.x-k8s.io/paused-")...)
@@ -323,7 +327,8 @@ func TestAnInfrastructureMachineLosesItsOwnerAtBirth(t *testing.T) {
 	must(t, capiMachine(orphaned).args("delete", "--wait=false", "--cascade=orphan")...)
 	must(t, awsMachine(stripped).args("patch", "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`)...)
 	eventually(t, "AWSMachine "+orphaned+" has lost its owner, or Cluster API's Machine is no longer paused", func() string {
-		return fmt.Sprint(field(t, awsMachine(orphaned), ".metadata.ownerReferences") == "" || field(t, capiMachine(orphaned), `.metadata.annotations.cluster\.x-k8s\.io/paused`) == "")
+		return fmt.Sprint(field(t, awsMachine(orphaned), ".metadata.ownerReferences") == "" ||
+			field(t, capiMachine(orphaned), `.metadata.annotations.cluster\.x-k8s\.io/paused`) == "")
 	}, "true")
 	thaw()
 	settled(t, mapiMachine(stripped))

@@ -128,7 +128,8 @@ spec:
   minAvailable: 1
   selector: {matchLabels: {app: guarded}}
 `, node))
-	must(t, append(pod.args("patch", "--subresource=status"), "--type=merge", "-p", `{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`)...)
+	must(t, append(pod.args("patch", "--subresource=status"), "--type=merge", "-p",
+		`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`)...)
 	eventually(t, "the budget counts the Pod", func() string {
 		return field(t, object{"default", "poddisruptionbudgets", "guarded"}, ".status.currentHealthy")
 	}, "1")
@@ -154,7 +155,8 @@ func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
 	together(t)
 	story(t)
 	const labels = "      machine.openshift.io/cluster-api-cluster: lock-7x2k9\n      machine.openshift.io/cluster-api-machineset: completed\n"
-	manifest := strings.Replace(testcluster.MachineSet("completed", 1), "    matchLabels:\n"+labels, "    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)
+	manifest := strings.Replace(testcluster.MachineSet("completed", 1), "    matchLabels:\n"+labels,
+		"    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)
 	manifest = strings.Replace(manifest, "  replicas: 1\n", "  replicas: 1\n  minReadySeconds: 1\n", 1)
 	set := mapiSet("completed")
 	apply(t, manifest)

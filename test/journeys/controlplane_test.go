@@ -308,7 +308,8 @@ func TestAControlPlaneIsReplacedByHand(t *testing.T) {
 	must(t, "annotate", "node", sick.Status.NodeRef.Name, simulation.NotReadyAnnotation+"=the disk is on fire")
 	eventually(t, "a Machine is not ready", func() string { return field(t, set, ".status.readyReplicas") }, "2")
 	a := strategy("RollingUpdate")
-	warned(t, a, fmt.Sprintf("this will replace 2 of 3 control plane Machines, one at a time: %s (instanceType %s → m6i.4xlarge), %s (", sick.Name, was, before[0].Name))
+	warned(t, a, fmt.Sprintf("this will replace 2 of 3 control plane Machines, one at a time: %s (instanceType %s → m6i.4xlarge), %s (",
+		sick.Name, was, before[0].Name))
 	eventually(t, "the one that is not ready is gone", func() string { return field(t, mapiMachine(sick.Name), ".metadata.name") }, "")
 	updated(t, 3)
 	books.rolled(t, 3, "MachineAPI", "m6i.4xlarge")
@@ -323,7 +324,8 @@ func TestASetOfAControlPlaneIsDeletedAndItsMachinesStay(t *testing.T) {
 
 	a := kubectl(t, "", append(set.args("delete"), "--cascade=foreground", "--wait=false")...)
 	refused(t, a, "controlplane/foreground")
-	if want := "kubectl -n openshift-machine-api delete controlplanemachinesets.machine.openshift.io cluster --cascade=background"; !strings.Contains(a.err, want) {
+	if want := "kubectl -n openshift-machine-api delete controlplanemachinesets.machine.openshift.io cluster --cascade=background"; !strings.Contains(
+		a.err, want) {
 		t.Errorf("the refusal does not say %q: %s", want, a.err)
 	}
 	a = must(t, append(set.args("delete"), "--wait=false")...)

@@ -51,7 +51,8 @@ func counts(t *testing.T, set object, n int) {
 	t.Helper()
 	want := fmt.Sprintf("%d Machine API Machines, %[1]d Cluster API Machines, %[1]d instances", n)
 	eventually(t, "the Machines of "+set.name, func() string {
-		return fmt.Sprintf("%d Machine API Machines, %d Cluster API Machines, %d instances", len(machinesOf(t, set.name)), len(capiMachinesOf(t, set.name)), running(set.name))
+		return fmt.Sprintf("%d Machine API Machines, %d Cluster API Machines, %d instances",
+			len(machinesOf(t, set.name)), len(capiMachinesOf(t, set.name)), running(set.name))
 	}, want)
 	eventually(t, "they are the same", func() string { return fmt.Sprint(capiMachinesOf(t, set.name)) }, fmt.Sprint(machinesOf(t, set.name)))
 }
@@ -78,7 +79,9 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-mirrors-of-%[1]s}
 spec: {policyName: no-mirrors-of-%[1]s, validationActions: [Deny]}
 `, set, group, version, poundlock))
-	probe := fmt.Sprintf(`{apiVersion: %s/%s, kind: Machine, metadata: {name: probe, namespace: %s, labels: {machine.openshift.io/cluster-api-machineset: %s}}, spec: %s}`, group, version, namespace, set, spec)
+	probe := fmt.Sprintf(
+		`{apiVersion: %s/%s, kind: Machine, metadata: {name: probe, namespace: %s, labels: {machine.openshift.io/cluster-api-machineset: %s}}, spec: %s}`,
+		group, version, namespace, set, spec)
 	eventually(t, "the policy holds", func() string {
 		return fmt.Sprint(strings.Contains(kubectl(t, probe, "create", "--dry-run=server", "-f", "-").err, "not yet"))
 	}, "true")
@@ -227,7 +230,8 @@ func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
 	story(t)
 	set := newSet(t, "would-adopt", 1)
 	move(t, set, "ClusterAPI")
-	manifest := strings.Replace(strings.Replace(testcluster.MachineSet("would-adopt", 1), "kind: MachineSet", "kind: Machine", 1), "name: would-adopt", "name: adoptable", 1)
+	manifest := strings.Replace(strings.Replace(testcluster.MachineSet("would-adopt", 1), "kind: MachineSet", "kind: Machine", 1),
+		"name: would-adopt", "name: adoptable", 1)
 	o := map[string]any{}
 	if err := yaml.Unmarshal([]byte(manifest), &o); err != nil {
 		t.Fatal(err)

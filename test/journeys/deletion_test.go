@@ -241,7 +241,8 @@ func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
 			if moving {
 				eventually(t, "the move is cancelled", func() string { return field(t, m, ".status.authoritativeAPI") }, "ClusterAPI")
 			}
-			if a := kubectl(t, "", append(c.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["sync.machine.openshift.io/finalizer"]}}`)...); moving && !a.ok {
+			if a := kubectl(t, "",
+				append(c.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["sync.machine.openshift.io/finalizer"]}}`)...); moving && !a.ok {
 				t.Error(a.err)
 			}
 			thaw()

@@ -26,7 +26,8 @@ func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
           placementGroupName: ""
 `, "instanceType:", "InstanceType:",
 		"            - ebs:\n", "            - ebs:\n                iops: 0\n                kmsKey: {}\n",
-		"      authoritativeAPI: MachineAPI\n      providerSpec", "      authoritativeAPI: MachineAPI\n      lifecycleHooks: {}\n      metadata: {}\n      providerSpec",
+		"      authoritativeAPI: MachineAPI\n      providerSpec",
+		"      authoritativeAPI: MachineAPI\n      lifecycleHooks: {}\n      metadata: {}\n      providerSpec",
 	).Replace(testcluster.MachineSet("in-git", 1))
 	git := func(verb ...string) answer {
 		return kubectl(t, manifest, append(verb, "--server-side", "--field-manager=gitops", "-f", "-")...)

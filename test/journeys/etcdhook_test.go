@@ -92,7 +92,8 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 	without := `[{"op":"remove","path":"/spec/lifecycleHooks/preDrain"}]`
 	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=json", "-p", without)...), "authority/spec-locked")
 	more := `{"spec":{"lifecycleHooks":{"preDrain":null},"providerSpec":{"value":{"instanceType":"m6i.metal"}}}}`
-	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=merge", "-p", more, "--as="+neighbours.EtcdOperator{}.Identity())...), "authority/spec-locked")
+	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=merge", "-p", more, "--as="+neighbours.EtcdOperator{}.Identity())...),
+		"authority/spec-locked")
 
 	log := start()
 	for _, o := range []object{capiMachine(name), awsMachine(name), mapiMachine(name)} {

@@ -54,7 +54,8 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 	}
 
 	// Switch authority of MachineHealthCheck to Cluster API.
-	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "Cluster API will judge them all") }) {
+	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(),
+		func(w string) bool { return strings.Contains(w, "Cluster API will judge them all") }) {
 		t.Errorf("nothing is said of whom it will judge: %q", a.warnings())
 	}
 	authorityIs(t, check, "ClusterAPI")

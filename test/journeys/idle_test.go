@@ -104,7 +104,8 @@ func scrape(t *testing.T) meters {
 	}
 	return meters{
 		passes: sum("controller_runtime_reconcile_total", "controller", "mirror-machine", "mirror-machineset", "mirror-machinehealthcheck"),
-		writes: sum("rest_client_requests_total", "method", http.MethodPost, http.MethodPatch, http.MethodDelete) - sum("poundlock_admission_probe_total", "answered", "true", "false"),
+		writes: sum("rest_client_requests_total", "method", http.MethodPost, http.MethodPatch, http.MethodDelete) - sum("poundlock_admission_probe_total",
+			"answered", "true", "false"),
 	}
 }
 
@@ -124,7 +125,8 @@ func richSet(t *testing.T, name string) string {
 		return []any{map[string]any{"name": kind + "-b", "owner": "team-b"}, map[string]any{"name": kind + "-a", "owner": "team-a"}}
 	}
 	for value, path := range map[string][]string{"g": {"providerSpec", "value", "securityGroups"}, "t": {"providerSpec", "value", "tags"}} {
-		if err := unstructured.SetNestedSlice(set, map[string][]any{"g": groups, "t": tags}[value], append([]string{"spec", "template", "spec"}, path...)...); err != nil {
+		if err := unstructured.SetNestedSlice(set, map[string][]any{"g": groups, "t": tags}[value],
+			append([]string{"spec", "template", "spec"}, path...)...); err != nil {
 			t.Fatal(err)
 		}
 	}

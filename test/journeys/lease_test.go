@@ -41,7 +41,8 @@ func TestALostLeaseEndsNoWebhook(t *testing.T) {
 		}
 	})
 	hold := func(who string) {
-		must(t, "-n", "openshift-cluster-api", "patch", "leases.coordination.k8s.io", "poundlock", "--type=merge", "-p", `{"spec":{"holderIdentity":"`+who+`","leaseDurationSeconds":3600}}`)
+		must(t, "-n", "openshift-cluster-api", "patch", "leases.coordination.k8s.io", "poundlock", "--type=merge", "-p", `{"spec":{"holderIdentity":"`+who+
+			`","leaseDurationSeconds":3600}}`)
 	}
 	waits := func() string {
 		if strings.Contains(metrics(t), `poundlock_handoff_waiting_since_timestamp_seconds{kind="MachineSet",name="leased"`) {

@@ -16,8 +16,9 @@ import (
 
 var (
 	complete = flag.Bool("complete", false, "play each deletion of a set in TestDeletionsOfASet, and not only some that the seed draws")
-	realAPI  = flag.Bool("real-machine-api", false, "have OpenShift's own controllers see to the Machine API's MachineSets and MachineHealthChecks, with their webhooks")
-	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
+	realAPI  = flag.Bool("real-machine-api", false,
+		"have OpenShift's own controllers see to the Machine API's MachineSets and MachineHealthChecks, with their webhooks")
+	seed = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
 // stage is set once, by TestMain.

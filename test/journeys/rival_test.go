@@ -26,7 +26,8 @@ func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	restart(t)
 
 	said := strings.Join(request(t, set, "ClusterAPI").warnings(), "\n")
-	if !strings.Contains(said, "nothing moves: OpenShift's own migration is active, so Poundlock does nothing") || !strings.Contains(said, "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration") {
+	if !strings.Contains(said, "nothing moves: OpenShift's own migration is active, so Poundlock does nothing") ||
+		!strings.Contains(said, "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration") {
 		t.Errorf("the request for a move is answered: %s", said)
 	}
 	if a := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=4")...); a.ok {

@@ -191,7 +191,8 @@ func (p play) all(t *testing.T, name string) {
 	if wrong = p.wrong(t, outcome); wrong != "" && err == nil {
 		t.Errorf("it was as promised, and is no more: %s\n%s", wrong, p.see(t))
 	}
-	p.table.add(fmt.Sprintf("%-100s | promised %s/%s/%s | %s | %s | failed: %t", p.setDeletion, outcome.Object, cmp.Or(string(outcome.Twin), "-"), outcome.Instances, p.see(t).brief(p), took, t.Failed()))
+	p.table.add(fmt.Sprintf("%-100s | promised %s/%s/%s | %s | %s | failed: %t",
+		p.setDeletion, outcome.Object, cmp.Or(string(outcome.Twin), "-"), outcome.Instances, p.see(t).brief(p), took, t.Failed()))
 	p.tidy(t)
 }
 
@@ -393,10 +394,12 @@ func (s sight) String() string {
 		}
 	}
 	for _, m := range s.mapi {
-		fmt.Fprintf(&out, "%s %s %s deleting %t %v owners %s id %v\n", mapi, m.Name, m.Status.AuthoritativeAPI, m.DeletionTimestamp != nil, m.Finalizers, owners(&m), m.Spec.ProviderID)
+		fmt.Fprintf(&out, "%s %s %s deleting %t %v owners %s id %v\n", mapi, m.Name, m.Status.AuthoritativeAPI, m.DeletionTimestamp != nil, m.Finalizers,
+			owners(&m), m.Spec.ProviderID)
 	}
 	for _, m := range s.capi {
-		fmt.Fprintf(&out, "%s %s paused %t deleting %t %v owners %s id %s\n", capi, m.Name, pausedByAnnotation(&m), m.DeletionTimestamp != nil, m.Finalizers, owners(&m), m.Spec.ProviderID)
+		fmt.Fprintf(&out, "%s %s paused %t deleting %t %v owners %s id %s\n", capi, m.Name, pausedByAnnotation(&m), m.DeletionTimestamp != nil, m.Finalizers,
+			owners(&m), m.Spec.ProviderID)
 	}
 	fmt.Fprintf(&out, "running %v, ever %v", s.running, s.ever)
 	return out.String()
@@ -603,7 +606,8 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: hold-switches}
 spec: {policyName: hold-switches, validationActions: [Deny]}
 `)
-	probe := `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: hold-probe, namespace: ` + mapi + `, labels: {` + holdLabel + `: "true"}}, spec: {template: {spec: ` + acceptable + `}}}`
+	probe := `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: hold-probe, namespace: ` + mapi + `, labels: {` + holdLabel +
+		`: "true"}}, spec: {template: {spec: ` + acceptable + `}}}`
 	eventually(t, "the policy holds", func() string {
 		return fmt.Sprint(strings.Contains(kubectl(t, probe, "create", "--dry-run=server", "-f", "-").err, "held"))
 	}, "true")

@@ -24,7 +24,8 @@ func TestASpotMachineMovesThereAndBack(t *testing.T) {
 	name := machinesOf(t, "spot")[0]
 	m := mapiMachine(name)
 	const label = `.labels.machine\.openshift\.io/interruptible-instance`
-	must(t, append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"labels":{"machine.openshift.io/interruptible-instance":""}},"spec":{"metadata":{"labels":{"machine.openshift.io/interruptible-instance":""}}}}`)...)
+	must(t, append(m.args("patch"), "--type=merge", "-p",
+		`{"metadata":{"labels":{"machine.openshift.io/interruptible-instance":""}},"spec":{"metadata":{"labels":{"machine.openshift.io/interruptible-instance":""}}}}`)...)
 	before := field(t, m, ".spec")
 
 	for _, api := range []string{"ClusterAPI", "MachineAPI"} {

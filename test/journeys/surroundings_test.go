@@ -33,13 +33,15 @@ func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 		if a := kubectl(t, "", o.args("delete", "--dry-run=server")...); a.ok || !strings.Contains(a.err, "[authority/surroundings]") {
 			t.Errorf("deleting %s %s: %s", o.resource, o.name, a.err)
 		}
-		if a := kubectl(t, "", o.args("patch", "--dry-run=server", "--type=merge", "-p", `{"metadata":{"annotations":{"poundlock.openshift.io/holds-mirrors":null}}}`)...); a.ok || !strings.Contains(a.err, "[authority/surroundings]") {
+		if a := kubectl(t, "", o.args("patch", "--dry-run=server", "--type=merge", "-p",
+			`{"metadata":{"annotations":{"poundlock.openshift.io/holds-mirrors":null}}}`)...); a.ok || !strings.Contains(a.err, "[authority/surroundings]") {
 			t.Errorf("removing the mark of %s %s: %s", o.resource, o.name, a.err)
 		}
 	}
 	clusters := &unstructured.Unstructured{}
 	clusters.SetGroupVersionKind(cluster)
-	err := stage.Admin.DeleteAllOf(t.Context(), clusters, client.InNamespace(capi), &client.DeleteAllOfOptions{DeleteOptions: client.DeleteOptions{DryRun: []string{metav1.DryRunAll}}})
+	err := stage.Admin.DeleteAllOf(t.Context(), clusters, client.InNamespace(capi),
+		&client.DeleteAllOfOptions{DeleteOptions: client.DeleteOptions{DryRun: []string{metav1.DryRunAll}}})
 	if err == nil || !strings.Contains(err.Error(), "[authority/surroundings]") {
 		t.Errorf("deleting the collection of Clusters: %v", err)
 	}

@@ -26,7 +26,8 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 			move(t, set, "ClusterAPI")
 			must(t, set.args("delete", "--wait=false", "--cascade="+cascade)...)
 			eventually(t, "the set is gone", func() string { return field(t, set, ".metadata.name") }, "")
-			must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"metadata":{"annotations":{"example.com/note":"hello"},"labels":{"machine.openshift.io/cluster-api-machine-role":"infra"}}}}}`)...)
+			must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p",
+				`{"spec":{"template":{"metadata":{"annotations":{"example.com/note":"hello"},"labels":{"machine.openshift.io/cluster-api-machine-role":"infra"}}}}}`)...)
 			eventually(t, "the edit is on the mirror of the Machine API's Machine", func() string {
 				return field(t, capiMachine(machines[1]), `.metadata.annotations.example\.com/note`)
 			}, "hello")

@@ -84,7 +84,8 @@ func (p *pairs) change(r review) policies.Change {
 		Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
 	onI := policies.Subject{Side: policies.SideInfrastructure, Kind: authority.InfraMachine,
 		Resource: schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io", Resource: "awsmachines"}, Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
-	m, c, i := p.stored(r.m, "machine.openshift.io/v1beta1", kind, 1), p.stored(r.c, "cluster.x-k8s.io/v1beta2", kind, 1), p.stored(r.i, "infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", 1)
+	m, c, i := p.stored(r.m, "machine.openshift.io/v1beta1", kind, 1), p.stored(r.c, "cluster.x-k8s.io/v1beta2", kind, 1),
+		p.stored(r.i, "infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", 1)
 	onCore := policies.Facts{Twin: c, TwinLive: true, Infra: i}
 	onMachine := policies.Facts{Twin: m, TwinLive: true, Infra: i}
 	switch r.question {
@@ -99,11 +100,14 @@ func (p *pairs) change(r review) policies.Change {
 	case byCreateC:
 		return policies.Change{Subject: onC, Operation: admissionv1.Create, New: c, Facts: onMachine}
 	case byCore:
-		return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: i, New: p.stored(r.i|owned, i.APIVersion, i.Kind, 1), Facts: onMachine}
+		return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: i,
+			New: p.stored(r.i|owned, i.APIVersion, i.Kind, 1), Facts: onMachine}
 	case byHoldM:
-		return policies.Change{Subject: onM, Operation: admissionv1.Update, Actor: policies.MachineAPIController, Old: m, New: p.stored(r.m|ctlFin, m.APIVersion, kind, 1), Facts: onCore}
+		return policies.Change{Subject: onM, Operation: admissionv1.Update, Actor: policies.MachineAPIController, Old: m,
+			New: p.stored(r.m|ctlFin, m.APIVersion, kind, 1), Facts: onCore}
 	case byHoldC:
-		return policies.Change{Subject: onC, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: c, New: p.stored(r.c|ctlFin, c.APIVersion, kind, 1), Facts: onMachine}
+		return policies.Change{Subject: onC, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: c,
+			New: p.stored(r.c|ctlFin, c.APIVersion, kind, 1), Facts: onMachine}
 	case byResumeC:
 		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c&^told, c.APIVersion, kind, 1), Facts: onMachine}
 	case byForeground:
@@ -111,7 +115,8 @@ func (p *pairs) change(r review) policies.Change {
 	case byResumeI:
 		return policies.Change{Subject: onI, Operation: admissionv1.Update, Old: i, New: p.stored(r.i&^told, i.APIVersion, i.Kind, 1), Facts: onMachine}
 	}
-	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i, New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
+	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i,
+		New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
 }
 
 // stored writes an object as an API server has it; content distinguishes one spec from another.
@@ -140,7 +145,8 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 		metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	}
 	if o.has(owned) {
-		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "one", "uid": "1", "controller": true}}
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "one",
+			"uid": "1", "controller": true}}
 	}
 	spec, status := map[string]any{"content": content}, map[string]any{}
 	if apiVersion == "machine.openshift.io/v1beta1" {

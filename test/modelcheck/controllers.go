@@ -217,7 +217,8 @@ func (t *turn) clusterAPI(c clusterAPI) {
 	switch {
 	case v.seen&(leaving|ctlFin) == 0 && !t.check:
 		// A provider's controller that sees no owner does nothing, and what it sees with its finalizer is later than the owner.
-		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w) || c.on == ofK && (t.keeps == keptByMirror || v.seen.mayAct())
+		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w) || c.on == ofK &&
+			(t.keeps == keptByMirror || v.seen.mayAct())
 		if may && !w.at(c.on).has(leaving) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}

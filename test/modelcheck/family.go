@@ -350,7 +350,8 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 	case w.namespaceDeleted && (!m.has(here) || !c.has(here)):
 		return nothing // it recreates nothing until its surroundings are there again
 	case !m.has(here):
-		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present && t.set == authority.ClusterAPI {
+		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present &&
+			t.set == authority.ClusterAPI {
 			return makeKidM
 		}
 		return nothing
@@ -468,10 +469,13 @@ func (t *familyTurn) subject(of uint8) string {
 }
 
 var deedWords = map[deed]string{
-	removeM: "deletes the Machine API object of", removeC: "deletes the Cluster API object of", freeM: "releases the Machine API mirror of", freeC: "releases the Cluster API mirror of",
-	endM: "lets the Machine API object go of", endC: "lets the Cluster API object go of", forgetM: "forgets the twin of", forgetC: "forgets the twin of",
-	detachM: "marks a Machine detached for", detachC: "takes an owner reference off a Cluster API Machine for", joinM: "makes its set the owner of the Machine API object of",
-	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of", makeKidM: "makes the Machine API object of", makeMachineC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
+	removeM: "deletes the Machine API object of", removeC: "deletes the Cluster API object of", freeM: "releases the Machine API mirror of",
+	freeC: "releases the Cluster API mirror of",
+	endM:  "lets the Machine API object go of", endC: "lets the Cluster API object go of", forgetM: "forgets the twin of", forgetC: "forgets the twin of",
+	detachM: "marks a Machine detached for", detachC: "takes an owner reference off a Cluster API Machine for",
+	joinM: "makes its set the owner of the Machine API object of",
+	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of",
+	makeKidM: "makes the Machine API object of", makeMachineC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
 }
 
 func (t *familyTurn) name(d decision) string {
@@ -507,7 +511,8 @@ func (t *familyTurn) endSet() {
 		c := t.was.machines[i].c
 		left = left || c.has(here|mine)
 		if c.has(here|mine) && !c.has(going) {
-			t.may(familyController, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted", i+1), func(w *family) { w.machines[i].c |= going })
+			t.may(familyController, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted",
+				i+1), func(w *family) { w.machines[i].c |= going })
 		}
 	}
 	if !left {
@@ -521,7 +526,8 @@ func (t *familyTurn) machineController(i int) {
 	o := *k.on(acts)
 	switch {
 	case o.presence() == authority.Present && !o.has(holds):
-		t.may(familyController, fmt.Sprintf("%s's controller puts its finalizer on Machine %d", acts.Text(), i+1), func(w *family) { *w.machines[i].on(acts) |= holds })
+		t.may(familyController, fmt.Sprintf("%s's controller puts its finalizer on Machine %d", acts.Text(), i+1),
+			func(w *family) { *w.machines[i].on(acts) |= holds })
 	case o.presence() == authority.Present && !k.runs:
 		t.may(familyController, fmt.Sprintf("%s's controller creates the instance of Machine %d", acts.Text(), i+1), func(w *family) { w.machines[i].runs = true })
 	case acts == authority.ClusterAPI && o.has(going|once):

@@ -71,7 +71,8 @@ func (p *pairs) instance(m, i object) authority.Instance {
 
 // foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.
 func foreign(m, c object) bool {
-	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) && (c.has(leaving) || !c.has(told) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
+	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) &&
+		(c.has(leaving) || !c.has(told) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
 }
 
 // foreignInfra is the same of the provider's object.

@@ -204,7 +204,8 @@ func (p *pairs) inCluster(q asking) (out objects) {
 		for _, a := range []struct {
 			bit        object
 			key, value string
-		}{{told, authority.PausedAnnotation, "true"}, {mark, authority.MirrorAnnotation, "Machine/one"}, {hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner}} {
+		}{{told, authority.PausedAnnotation, "true"}, {mark, authority.MirrorAnnotation, "Machine/one"},
+			{hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner}} {
 			if o.has(a.bit) {
 				annotations[a.key] = a.value
 			}
@@ -251,12 +252,14 @@ func (p *pairs) inCluster(q asking) (out objects) {
 	out.core = build(q.c, kind.ClusterAPI.String(), kind.Name, "capi", "c", kind.ClusterAPIFinalizer, nil, map[string]any{
 		"spec": map[string]any{"infrastructureRef": map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": "one"}}, "status": map[string]any{},
 	})
-	out.infra = build(q.i, infra.GroupVersion().String(), infra.Kind, "capi", "i", authority.InfraFinalizer(infra.Group, infra.Kind), ref(kind.ClusterAPI.String(), kind.Name, "c"), map[string]any{
-		"spec": spec(q.i, "providerID", id), "status": map[string]any{"ready": q.i.has(pid)},
-	})
-	out.instance = build(q.k, instance.GroupVersion().String(), instance.Kind, "capi", "k", authority.InfraFinalizer(instance.Group, instance.Kind), ref(infra.GroupVersion().String(), infra.Kind, "i"), map[string]any{
-		"spec": spec(q.k, "biosUUID", "1"), "status": map[string]any{},
-	})
+	out.infra = build(q.i, infra.GroupVersion().String(), infra.Kind, "capi", "i", authority.InfraFinalizer(infra.Group, infra.Kind),
+		ref(kind.ClusterAPI.String(), kind.Name, "c"), map[string]any{
+			"spec": spec(q.i, "providerID", id), "status": map[string]any{"ready": q.i.has(pid)},
+		})
+	out.instance = build(q.k, instance.GroupVersion().String(), instance.Kind, "capi", "k", authority.InfraFinalizer(instance.Group, instance.Kind),
+		ref(infra.GroupVersion().String(), infra.Kind, "i"), map[string]any{
+			"spec": spec(q.k, "biosUUID", "1"), "status": map[string]any{},
+		})
 	return out
 }
 
@@ -265,9 +268,11 @@ func (p *pairs) mirrorState(q asking) *mirrorpairs.State {
 	kind := authority.Kinds()[0]
 	platform, _ := p.keeps.platform()
 	o := p.inCluster(q)
-	cluster := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": map[string]any{"name": "c", "namespace": "capi", "uid": "cluster"}}}
+	cluster := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+		"metadata": map[string]any{"name": "c", "namespace": "capi", "uid": "cluster"}}}
 	return &mirrorpairs.State{
-		Kind: kind, Name: "one", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "capi"}, Env: conversion.Env{Platform: platform, ClusterName: "c"}, Cluster: cluster,
+		Kind: kind, Name: "one", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "capi"},
+		Env: conversion.Env{Platform: platform, ClusterName: "c"}, Cluster: cluster,
 		MachineAPI: o.machineAPI, Core: o.core, Infra: o.infra, InfraInstance: o.instance,
 	}
 }
@@ -288,7 +293,8 @@ func (p *pairs) provider(m, c, i, k object) providersParty {
 	}
 	key := [4]object{
 		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | told | acting | paused | mark | hooked),
-		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard), k & (there | leaving | ctlFin | told | acting | paused | owned | dangling | heard),
+		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard),
+		k & (there | leaving | ctlFin | told | acting | paused | owned | dangling | heard),
 	}
 	party, known := p.parties[key]
 	if !known {
@@ -308,7 +314,8 @@ func (p *pairs) partyOf(of [4]object) providersParty {
 	lately := func(o object) bool { return o.has(told) && !o.has(heard) && !p.impatient }
 	s := authority.Objects{
 		Kind: authority.Kinds()[0], Enabled: true, InfraFinalizer: authority.InfraFinalizer(infra.Group, infra.Kind),
-		MachineAPI: mirrorpairs.ObjectOf(o.machineAPI), ClusterAPI: mirrorpairs.ObjectOf(o.core), Infra: mirrorpairs.ObjectOf(o.infra), InfraInstance: mirrorpairs.ObjectOf(o.instance),
+		MachineAPI: mirrorpairs.ObjectOf(o.machineAPI), ClusterAPI: mirrorpairs.ObjectOf(o.core), Infra: mirrorpairs.ObjectOf(o.infra),
+		InfraInstance:     mirrorpairs.ObjectOf(o.instance),
 		InfraPausedLately: lately(of[2]), InfraInstancePausedLately: lately(of[3]),
 	}.State()
 	return providersParty{s.Infra, s.InfraActs, s.CaughtUp || p.movesEarly}
@@ -326,7 +333,8 @@ func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
 	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
 }
 
-var instanceController = clusterAPI{instance, instanceCache, "the provider's controller of instances", ofK, func(w *pair) *view { return &w.instance }, (*pair).showK}
+var instanceController = clusterAPI{instance, instanceCache, "the provider's controller of instances", ofK,
+	func(w *pair) *view { return &w.instance }, (*pair).showK}
 
 // instance is the provider's controller of what it keeps for instances, which calls the cloud.
 func (t *turn) instance() {

@@ -13,7 +13,8 @@ import (
 )
 
 func main() {
-	most := flag.Int("states", 6_000_000, "the most states of one walk; a walk that has more ends there, and says so. A million takes about 200 MB, and two walks go on at a time")
+	most := flag.Int("states", 6_000_000,
+		"the most states of one walk; a walk that has more ends there, and says so. A million takes about 200 MB, and two walks go on at a time")
 	only := flag.String("only", "", "walk only what has these words in its name")
 	planted := flag.Bool("planted", true, "find the planted bugs too, and tell their stories")
 	flag.Parse()

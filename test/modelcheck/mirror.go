@@ -278,6 +278,7 @@ func (t *turn) beginMirror() {
 	case t.authorityFirst:
 		t.tell(move{by: mirror, what: "the mirror reads the Machine API object", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, m: n.m} })
 	default:
-		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i, k: n.k} })
+		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0},
+			func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i, k: n.k} })
 	}
 }

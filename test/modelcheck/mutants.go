@@ -90,7 +90,8 @@ func mutants() []mutant {
 		{"an old Paused=True is read as the answer", nextBut(pausesAnyway), walkOf(flips|halts, setOfMachineAPI)},
 		{"the source's finalizer goes before the target's is there", nextBut(func(s authority.State, step authority.Step) authority.Step {
 			if step.Action == authority.AddFinalizer && s.Requested == s.Origin.Other() {
-				return authority.Step{Action: authority.Switch, To: s.Requested, On: authority.WhoMachineAPI, Drop: authority.WhoMachineAPI, Reason: authority.ReasonCompleted}
+				return authority.Step{Action: authority.Switch, To: s.Requested, On: authority.WhoMachineAPI, Drop: authority.WhoMachineAPI,
+					Reason: authority.ReasonCompleted}
 			}
 			return step
 		}), walkOf(flips, machineOfMachineAPI)},
@@ -104,7 +105,8 @@ func mutants() []mutant {
 			}
 		}, walkOf(flips|edits, machineOfMachineAPI)},
 		{"the provider's object is released before its Machine is held", nextBut(func(s authority.State, step authority.Step) authority.Step {
-			if s.Current == authority.ClusterAPI && s.Infra.PauseRequested && s.Infra.Acknowledged == authority.AcknowledgedPaused && s.MachineAPI.Acknowledged == authority.AcknowledgedPaused {
+			if s.Current == authority.ClusterAPI && s.Infra.PauseRequested && s.Infra.Acknowledged == authority.AcknowledgedPaused &&
+				s.MachineAPI.Acknowledged == authority.AcknowledgedPaused {
 				return authority.Step{Action: authority.Release, On: authority.WhoInfra, Reason: authority.ReasonReleasing}
 			}
 			return step
@@ -195,7 +197,8 @@ func mutants() []mutant {
 		{"a provider's machine goes while what is kept for its instance acts", func(r *rules) { r.letsActingGo = true }, walkOf(deletes, onOpenStack.leftActing)},
 		{"the finalizer goes off what is kept for a stranger's machine", func(r *rules) { r.takesStrangers = true }, walkOf(twice, onOpenStack.stranger)},
 		{"a move does not wait for what the mirror recreated on the way", nextBut(func(s authority.State, step authority.Step) authority.Step {
-			if s.Current == authority.Migrating && step.Reason == authority.ReasonNotPaused && step.On&^(authority.WhoClusterAPI|authority.WhoInfra) == 0 && s.Requested == authority.ClusterAPI && s.Origin == authority.MachineAPI {
+			if s.Current == authority.Migrating && step.Reason == authority.ReasonNotPaused && step.On&^(authority.WhoClusterAPI|authority.WhoInfra) == 0 &&
+				s.Requested == authority.ClusterAPI && s.Origin == authority.MachineAPI {
 				s.ClusterAPI.Acknowledged, s.Infra.Acknowledged = authority.AcknowledgedPaused, authority.AcknowledgedPaused
 				return authority.Next(s)
 			}

@@ -32,27 +32,30 @@ func ownedBy(a authority.API) authority.Parent {
 var (
 	machineOfMachineAPI   = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
 	machineOfMuteProvider = scene{name: "a Machine that is Machine API's, of a provider that never answers", neverAcknowledges: true, world: ofMachineAPI}
-	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers", neverAcknowledges: true, world: func() pair { return pair{m: there | fresh | wants} }}
-	birthInMachineAPI     = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
-	birthInClusterAPI     = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
-	birthInMuteProvider   = scene{name: "a Machine for which a provider that never answers has asked for an instance", neverAcknowledges: true, world: func() pair {
-		w := bornInClusterAPI()
-		w.c.clear(paused)
-		w.i.clear(acting)
-		w.core.seen, w.infra.seen = w.showC(), w.showI()
-		return w
-	}}
+	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers",
+		neverAcknowledges: true, world: func() pair { return pair{m: there | fresh | wants} }}
+	birthInMachineAPI   = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
+	birthInClusterAPI   = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
+	birthInMuteProvider = scene{name: "a Machine for which a provider that never answers has asked for an instance",
+		neverAcknowledges: true, world: func() pair {
+			w := bornInClusterAPI()
+			w.c.clear(paused)
+			w.i.clear(acting)
+			w.core.seen, w.infra.seen = w.showC(), w.showI()
+			return w
+		}}
 	birthBeforeAdoption     = scene{name: "a Machine that is Cluster API's alone, which has asked for an instance", world: bornBeforeAdoption}
 	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
 	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
 	newInClusterAPI         = scene{name: "a new Machine in Cluster API", world: func() pair { return pair{c: there | fresh, i: there} }}
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
-	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
-	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
-	onOpenStack             = kept(keptByProvider, "on OpenStack")
-	onVSphere               = kept(keptByMirror, "on vSphere")
-	checkOfMachineAPI       = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
+	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made",
+		family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
+	setOfMachineAPI   = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
+	onOpenStack       = kept(keptByProvider, "on OpenStack")
+	onVSphere         = kept(keptByMirror, "on vSphere")
+	checkOfMachineAPI = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
 )
 
 // keeping are the worlds of a provider that keeps an object for each instance.
@@ -242,7 +245,8 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, keeps: s.keeps, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, keeps: s.keeps, family: s.family, may: may,
+			begin:    map[string]pair{s.name: s.world()},
 			handoffs: map[[4]object]plan{}, mirrors: map[[4]object]plan{}, parties: map[[4]object]providersParty{}, asked: map[asking]op{},
 			gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
@@ -365,7 +369,8 @@ func bounds() []bound {
 				continue
 			}
 			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals} {
-				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may), charge == authority.ClusterAPI && may == flips|edits})
+				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may),
+					charge == authority.ClusterAPI && may == flips|edits})
 			}
 		}
 	}

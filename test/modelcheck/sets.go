@@ -125,7 +125,8 @@ func (w *setPair) set(a authority.API) *setSide {
 }
 
 func (w *setPair) state(uncounted authority.Who) authority.State {
-	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known, Instance: authority.InstanceKnown, Uncounted: uncounted,
+	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known,
+		Instance: authority.InstanceKnown, Uncounted: uncounted,
 		MachineAPI: authority.Party{Exists: true, Acknowledged: w.m.says}, Synchronized: metav1.ConditionUnknown}
 	if w.known {
 		s.Synchronized = metav1.ConditionTrue
@@ -201,7 +202,8 @@ func (t *setTurn) do(by actor, what string, change func(*setPair)) {
 	w := t.was
 	change(&w)
 	if t.was.step != (setStep{}) && w.step != (setStep{}) {
-		w.step.lateM = w.step.lateM || w.m != t.was.m || w.current != t.was.current || w.requested != t.was.requested || w.known != t.was.known || w.behind != t.was.behind
+		w.step.lateM = w.step.lateM || w.m != t.was.m || w.current != t.was.current || w.requested != t.was.requested ||
+			w.known != t.was.known || w.behind != t.was.behind
 		w.step.lateC = w.step.lateC || w.c != t.was.c || w.told != t.was.told || w.held != t.was.held
 	}
 	slices.SortFunc(w.machines[:], func(a, b machinePair) int {
@@ -514,7 +516,8 @@ func (f *setPairs) wrong(w setPair) string {
 		return "a set created a Machine in the place of one that there is"
 	case w.excess == deletedForNothing:
 		return "a set deleted a Machine that nobody asked to end"
-	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating:
+	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused &&
+		w.c.says == authority.AcknowledgedUnpaused && w.creating:
 		return "both sets act"
 	}
 	return ""
@@ -523,7 +526,8 @@ func (f *setPairs) wrong(w setPair) string {
 func (f *setPairs) unrest(w setPair) string {
 	step := f.rules.next(w.state(w.uncounted()))
 	switch {
-	case step.Action == authority.Wait && step.Reason == authority.ReasonUncounted && slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.refused }):
+	case step.Action == authority.Wait && step.Reason == authority.ReasonUncounted &&
+		slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.refused }):
 		return "" // it names the Machine
 	case step.Action != authority.Settle:
 		return fmt.Sprintf("the handoff does not settle: %s %s", step.Action, step.Reason)
@@ -541,7 +545,8 @@ func (f *setPairs) unrest(w setPair) string {
 }
 
 func (f *setPairs) describe(w setPair) string {
-	out := fmt.Sprintf("status %s, from %s, asked for %s; Machine API's set: %d replicas, answer %d; Cluster API's: %d replicas, told %v, answer %d", w.current, w.origin, w.requested,
+	out := fmt.Sprintf("status %s, from %s, asked for %s; Machine API's set: %d replicas, answer %d; Cluster API's: %d replicas, told %v, answer %d",
+		w.current, w.origin, w.requested,
 		w.m.replicas, w.m.says, w.c.replicas, w.told, w.c.says)
 	for _, k := range w.machines {
 		if k != (machinePair{}) {

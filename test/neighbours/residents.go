@@ -68,7 +68,8 @@ func (g GitOps) Pass(ctx context.Context, c client.Client) error {
 		manifest.SetNamespace(o.GetNamespace())
 		manifest.SetName(o.GetName())
 		manifest.SetLabels(map[string]string{"app.kubernetes.io/instance": g.App})
-		manifest.SetAnnotations(map[string]string{"argocd.argoproj.io/tracking-id": g.App + ":machine.openshift.io/MachineSet:" + o.GetNamespace() + "/" + o.GetName()})
+		manifest.SetAnnotations(map[string]string{"argocd.argoproj.io/tracking-id": g.App + ":machine.openshift.io/MachineSet:" +
+			o.GetNamespace() + "/" + o.GetName()})
 		return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(manifest), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 	})
 }

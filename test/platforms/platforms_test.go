@@ -131,7 +131,8 @@ func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	if platform.InstanceSpec == nil {
-		p.eventually(t, "Machine early waits for its provider", func() string { return condition(p.get(t, twin), "Deleting", "reason") }, "WaitingForPreTerminateHook")
+		p.eventually(t, "Machine early waits for its provider", func() string { return condition(p.get(t, twin), "Deleting", "reason") },
+			"WaitingForPreTerminateHook")
 		if n := len(p.Cloud.InstancesOf(name)); n != 1 {
 			t.Errorf("%d instances of Machine early while it waits, want 1", n)
 		}

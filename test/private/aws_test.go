@@ -30,7 +30,8 @@ func TestTheProviderOfAWS(t *testing.T) {
 	cloud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `<Response><Errors><Error><Code>AuthFailure</Code><Message>this is no cloud</Message></Error></Errors><RequestID>r</RequestID></Response>`)
+		_, _ = io.WriteString(w,
+			`<Response><Errors><Error><Code>AuthFailure</Code><Message>this is no cloud</Message></Error></Errors><RequestID>r</RequestID></Response>`)
 	}))
 	t.Cleanup(cloud.Close)
 	s := begin(t, Options{Providers: AWS(cloud.URL)})
@@ -39,7 +40,8 @@ func TestTheProviderOfAWS(t *testing.T) {
 		return s.says("awsclusters", "VpcReady", metav1.ConditionFalse, "this is no cloud") == 1
 	})
 	s.wait("two AWSMachines that wait for it", func() bool { return s.says("awsmachines", "InstanceReady", metav1.ConditionFalse, "") == 2 })
-	cluster, err := s.at("awsclusters", "infrastructure.").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"status":{"ready":true}}`), metav1.PatchOptions{}, "status")
+	cluster, err := s.at("awsclusters", "infrastructure.").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"status":{"ready":true}}`),
+		metav1.PatchOptions{}, "status")
 	if err != nil || !slices.Contains(cluster.GetFinalizers(), "awscluster.infrastructure."+translation.Standard) {
 		t.Fatal(cluster, err)
 	}
@@ -50,7 +52,8 @@ func TestTheProviderOfAWS(t *testing.T) {
 		t.Error("nobody has asked the cloud")
 	}
 	s.checkStored(5, "awsclusters", "awsmachines", "awsmachinetemplates", "machinesets", "machines", "leases", "events")
-	identities := s.direct.Resource(schema.GroupVersionResource{Group: "infrastructure." + translation.Private, Version: "v1beta2", Resource: "awsclustercontrolleridentities"})
+	identities := s.direct.Resource(schema.GroupVersionResource{Group: "infrastructure." + translation.Private, Version: "v1beta2",
+		Resource: "awsclustercontrolleridentities"})
 	identity, err := identities.Get(t.Context(), "default", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

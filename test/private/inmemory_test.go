@@ -28,7 +28,8 @@ func TestAWholeLifeInMemory(t *testing.T) {
 	s.patch(`{"spec":{"replicas":3}}`)
 	s.master(`{"spec":{"replicas":3}}`)
 	s.wait("three of each", func() bool { return s.running("v1.36.3") == 6 })
-	s.checkStored(30, "clusters", "machines", "machinesets", "machinedeployments", "kubeadmcontrolplanes", "kubeadmconfigs", "kubeadmconfigtemplates", "devclusters", "devmachines",
+	s.checkStored(30, "clusters", "machines", "machinesets", "machinedeployments", "kubeadmcontrolplanes", "kubeadmconfigs", "kubeadmconfigtemplates",
+		"devclusters", "devmachines",
 		"devmachinetemplates", "secrets", "events")
 	s.checkConverted()
 	for plural, prefix := range kinds {
@@ -61,7 +62,8 @@ func TestAWholeLifeInMemory(t *testing.T) {
 
 func (s *story) master(patch string) {
 	s.t.Helper()
-	if _, err := s.at("kubeadmcontrolplanes", "controlplane.").Patch(s.t.Context(), "masters", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := s.at("kubeadmcontrolplanes", "controlplane.").Patch(s.t.Context(), "masters", types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 }

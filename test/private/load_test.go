@@ -42,10 +42,14 @@ const (
 )
 
 // stored is an object of 5 KB. Half of it is managed fields.
-var stored = `{"apiVersion":"` + translation.Private + `/v1beta2","kind":"Machine","metadata":{"managedFields":[{"apiVersion":"` + translation.Private + `/v1beta2","fieldsV1":{` +
-	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`, 35) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"` + translation.Private +
-	`/v1beta2","kind":"MachineSet","name":"s"}]},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.` + translation.Private + `","kind":"AWSMachine","name":"m"}},"status":{"conditions":[` +
-	strings.Repeat(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":"NodeHealthy","status":"True","type":"NodeHealthy"},`, 18) + `{}]}}`
+var stored = `{"apiVersion":"` + translation.Private + `/v1beta2","kind":"Machine","metadata":{"managedFields":[{"apiVersion":"` + translation.Private +
+	`/v1beta2","fieldsV1":{` +
+	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`,
+		35) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"` + translation.Private +
+	`/v1beta2","kind":"MachineSet","name":"s"}]},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.` + translation.Private +
+	`","kind":"AWSMachine","name":"m"}},"status":{"conditions":[` +
+	strings.Repeat(`{"lastTransitionTime":"2026-11-20T10:00:00Z","message":"","observedGeneration":2,"reason":"NodeHealthy","status":"True","type":"NodeHealthy"},`,
+		18) + `{}]}}`
 
 // upstream answers as an API server does: one object, a list of as many as is asked for, or a watch, which ends when over is closed.
 func upstream(t *testing.T, over chan struct{}) *httptest.Server {
@@ -103,7 +107,8 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 	}
 	dir := t.TempDir()
 	c := clientcmdapi.NewConfig()
-	c.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
+	c.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL,
+		CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	c.AuthInfos["c"], c.Contexts["c"], c.CurrentContext = &clientcmdapi.AuthInfo{Token: "t"}, &clientcmdapi.Context{Cluster: "c", AuthInfo: "c"}, "c"
 	if err := clientcmd.WriteToFile(*c, filepath.Join(dir, "kubeconfig")); err != nil {
 		t.Fatal(err)
@@ -113,7 +118,8 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, address: "http://" + local(ports[0]), health: "http://" + local(ports[1])}
-	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, ours), "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]), "--health-listen="+local(ports[1]))
+	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, ours), "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]),
+		"--health-listen="+local(ports[1]))
 	p.cmd.Stderr = &p.said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -131,7 +137,8 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 
 func (p *process) until(what string, is func() bool) {
 	p.t.Helper()
-	if err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return is(), nil }); err != nil {
+	if err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, 2*time.Minute, true,
+		func(context.Context) (bool, error) { return is(), nil }); err != nil {
 		p.t.Fatalf("waiting until %s: %s", what, err)
 	}
 }

@@ -54,7 +54,8 @@ func AWS(cloud string) []Provider {
 			"--leader-elect", "--leader-elect-namespace=" + Namespace,
 		},
 		Env: []string{
-			"AWS_ACCESS_KEY_ID=none", "AWS_SECRET_ACCESS_KEY=none", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true", "AWS_MAX_ATTEMPTS=1", "AWS_ENDPOINT_URL=" + cloud,
+			"AWS_ACCESS_KEY_ID=none", "AWS_SECRET_ACCESS_KEY=none", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true", "AWS_MAX_ATTEMPTS=1",
+			"AWS_ENDPOINT_URL=" + cloud,
 		},
 	}}
 }
@@ -134,7 +135,8 @@ func (s *Stage) write(crd *apiextensionsv1.CustomResourceDefinition) error {
 func (s *Stage) startProviders(ctx context.Context) error {
 	for _, m := range s.managers {
 		flags := append([]string{
-			"--kubeconfig=" + s.ProxiedKubeconfig(), fmt.Sprintf("--webhook-port=%d", m.webhooks), "--webhook-cert-dir=" + s.path("serving"), "--health-addr=" + local(m.health),
+			"--kubeconfig=" + s.ProxiedKubeconfig(), fmt.Sprintf("--webhook-port=%d", m.webhooks), "--webhook-cert-dir=" + s.path("serving"),
+			"--health-addr=" + local(m.health),
 		}, m.Flags...)
 		if err := s.Plane.AttachWith(m.Env, m.Name, m.binary, flags...); err != nil {
 			return err

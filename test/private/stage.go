@@ -181,7 +181,8 @@ func Build(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/poundlock-private", "./cmd/kubectl-poundlock")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/poundlock-private",
+		"./cmd/kubectl-poundlock")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
 	if said, err := cmd.CombinedOutput(); err != nil {
@@ -217,7 +218,8 @@ func (s *Stage) install(ctx context.Context) error {
 	if err := s.allow(ctx); err != nil {
 		return err
 	}
-	said, err := s.Plugin(ctx, "private-types", "install", "-f", core, "-f", s.path("provider"), fmt.Sprintf("--shim-url=https://127.0.0.1:%d/convert", s.ports.Reviews),
+	said, err := s.Plugin(ctx, "private-types", "install", "-f", core, "-f", s.path("provider"), fmt.Sprintf("--shim-url=https://127.0.0.1:%d/convert",
+		s.ports.Reviews),
 		"--ca-bundle="+s.path("ca.crt"), "--client="+Namespace+"/"+client, "--namespace="+Namespace)
 	if err != nil {
 		return err
@@ -290,7 +292,8 @@ func (s *Stage) startOurs(ctx context.Context) error {
 
 // StartProxy starts the proxy, for the first time or after it was stopped, and waits until it is ready.
 func (s *Stage) StartProxy(ctx context.Context) error {
-	err := s.Plane.Attach(Proxy, filepath.Join(s.options.Bin, ours), "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health))
+	err := s.Plane.Attach(Proxy, filepath.Join(s.options.Bin, ours), "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy),
+		"--health-listen="+local(s.ports.Health))
 	if err != nil {
 		return err
 	}

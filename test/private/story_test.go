@@ -33,7 +33,8 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14 and real providers, which are built at the first time, and load the proxy for five minutes")
+var complete = flag.Bool("complete", false,
+	"also play Cluster API's releases 1.11 and 1.14 and real providers, which are built at the first time, and load the proxy for five minutes")
 
 // built has what is built once for all tests, since each link takes seconds.
 var built = sync.OnceValues(func() (string, error) {
@@ -284,7 +285,8 @@ func (s *story) theProxyCrashes() {
 		s.t.Fatal(err)
 	}
 	stored := schema.GroupVersionResource{Group: translation.Private, Version: "v1beta2", Resource: "machinedeployments"}
-	if _, err := s.direct.Resource(stored).Namespace(Namespace).Patch(s.t.Context(), "workers", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := s.direct.Resource(stored).Namespace(Namespace).Patch(s.t.Context(), "workers", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`),
+		metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := s.stage.StartProxy(s.t.Context()); err != nil {

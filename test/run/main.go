@@ -85,14 +85,17 @@ func options(args []string, out io.Writer) (settings, error) {
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	platform := flags.String("platform", "aws", "what the cluster runs on")
-	dir := flags.String("dir", "", "where everything is kept; .run of the checkout if empty, and for another platform than AWS, or with a control plane, a folder in it")
+	dir := flags.String("dir", "",
+		"where everything is kept; .run of the checkout if empty, and for another platform than AWS, or with a control plane, a folder in it")
 	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
 	manager := flags.Bool("manager", true, "run Poundlock's manager; without it, roles, policies and webhook configurations are there, and nothing answers")
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
-	install := flags.Bool("install", false, "install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the provider's Deployment")
-	private := flags.Bool("private", false, "show private types of Cluster API instead: its core manager behind the proxy, beside the platform's definitions, and no fleet")
+	install := flags.Bool("install", false,
+		"install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the provider's Deployment")
+	private := flags.Bool("private", false,
+		"show private types of Cluster API instead: its core manager behind the proxy, beside the platform's definitions, and no fleet")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
@@ -127,7 +130,8 @@ func options(args []string, out io.Writer) (settings, error) {
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
 		return settings{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return settings{private: *private, Options: testcluster.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
+	return settings{private: *private, Options: testcluster.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare,
+		WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
 }
 
 // wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again.
@@ -192,11 +196,14 @@ func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error 
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
 	if o.Install {
-		return installed.Execute(out, greeting{Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))), Dir: short(o.Dir)})
+		return installed.Execute(out, greeting{Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"),
+			Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))), Dir: short(o.Dir)})
 	}
 	return welcome.Execute(out, greeting{
-		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))),
-		Dir: short(o.Dir), Cloud: stage.Cloud.URL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(), Stopped: o.WithoutManager, Bare: o.Bare,
+		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"),
+		Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))),
+		Dir:  short(o.Dir), Cloud: stage.Cloud.URL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(),
+		Stopped: o.WithoutManager, Bare: o.Bare,
 	})
 }
 

@@ -69,7 +69,8 @@ func TestWhatAPersonIsTold(t *testing.T) {
 }
 
 func TestAPartThatEndsIsNamedAtOnce(t *testing.T) {
-	said := ended(fmt.Errorf("watching: %w", &embedded.ExitError{Part: "infrastructure", Log: "logs/infrastructure.log", Err: errors.New("signal: killed")}), ".run")
+	said := ended(fmt.Errorf("watching: %w", &embedded.ExitError{Part: "infrastructure", Log: "logs/infrastructure.log",
+		Err: errors.New("signal: killed")}), ".run")
 	for _, text := range []string{"infrastructure, a part of the stage, has ended: signal: killed", "logs/infrastructure.log", "goes on from it", ".run"} {
 		if !strings.Contains(said, text) {
 			t.Errorf("it does not say %q: %s", text, said)

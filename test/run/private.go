@@ -35,7 +35,8 @@ func runPrivate(ctx context.Context, o testcluster.Options, out io.Writer) error
 	}
 	metrics := stage.MetricsURLs()
 	err = faces.Execute(out, twoFaces{
-		Kubeconfig: stage.Plane.KubeconfigPath(), Proxied: stage.ProxiedKubeconfig(), KubectlDir: kubectl, Plugin: filepath.Join(stage.Plane.Dir(), "bin"), Namespace: private.Namespace,
+		Kubeconfig: stage.Plane.KubeconfigPath(), Proxied: stage.ProxiedKubeconfig(), KubectlDir: kubectl, Plugin: filepath.Join(stage.Plane.Dir(), "bin"),
+		Namespace:    private.Namespace,
 		ProxyMetrics: metrics[0], ShimMetrics: metrics[1], Logs: short(filepath.Dir(stage.Plane.Log(private.Proxy))), Dir: short(o.Dir),
 	})
 	if err == nil {

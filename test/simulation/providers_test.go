@@ -19,7 +19,8 @@ func TestEachPlatformIsSimulated(t *testing.T) {
 			continue
 		}
 		if p.actuator.Spec != kit.Platform.ProviderSpec || p.actuator.Status != kit.Platform.ProviderStatus {
-			t.Errorf("%s: the actuator is for %s and %s, the conversion for %s and %s", kit.Platform.Name, p.actuator.Spec, p.actuator.Status, kit.Platform.ProviderSpec, kit.Platform.ProviderStatus)
+			t.Errorf("%s: the actuator is for %s and %s, the conversion for %s and %s", kit.Platform.Name, p.actuator.Spec, p.actuator.Status, kit.Platform.ProviderSpec,
+				kit.Platform.ProviderStatus)
 		}
 		if want := authority.InfraFinalizer(kit.Platform.InfraMachine.Group, kit.Platform.InfraMachine.Kind); p.finalizer != want {
 			t.Errorf("%s: the finalizer is %s, and Poundlock looks for %s", kit.Platform.Name, p.finalizer, want)

@@ -88,7 +88,8 @@ func (s *Standin) Beat(ctx context.Context) error {
 
 func (s *Standin) workloads(ctx context.Context) error {
 	deployments, sets := &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}
-	if err := errors.Join(s.Client.List(ctx, deployments, client.InNamespace(s.Namespace)), s.Client.List(ctx, sets, client.InNamespace(s.Namespace))); err != nil {
+	if err := errors.Join(s.Client.List(ctx, deployments, client.InNamespace(s.Namespace)),
+		s.Client.List(ctx, sets, client.InNamespace(s.Namespace))); err != nil {
 		return err
 	}
 	var errs []error
@@ -97,7 +98,8 @@ func (s *Standin) workloads(ctx context.Context) error {
 	}
 	for i := range sets.Items {
 		d := &sets.Items[i]
-		want := appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1, CurrentNumberScheduled: 1, UpdatedNumberScheduled: 1, NumberAvailable: 1, NumberReady: 1}
+		want := appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1, CurrentNumberScheduled: 1, UpdatedNumberScheduled: 1,
+			NumberAvailable: 1, NumberReady: 1}
 		if s.crashes[d.Name] {
 			want.NumberAvailable, want.NumberReady = 0, 0
 		}
@@ -135,7 +137,8 @@ func (s *Standin) deployment(ctx context.Context, d *appsv1.Deployment) error {
 // endpoints has one address behind a Service whose pods run.
 func (s *Standin) endpoints(ctx context.Context) error {
 	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
-	if err := errors.Join(s.Client.List(ctx, services, client.InNamespace(s.Namespace)), s.Client.List(ctx, deployments, client.InNamespace(s.Namespace))); err != nil {
+	if err := errors.Join(s.Client.List(ctx, services, client.InNamespace(s.Namespace)),
+		s.Client.List(ctx, deployments, client.InNamespace(s.Namespace))); err != nil {
 		return err
 	}
 	var errs []error

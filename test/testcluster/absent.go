@@ -73,7 +73,8 @@ func (s *Stage) Restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Plane.InstallCRDs(ctx, slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == "cluster.x-k8s.io" })...); err != nil {
+	if err := s.Plane.InstallCRDs(ctx,
+		slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == "cluster.x-k8s.io" })...); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{s.furnish, s.giveKubeconfig, s.ClusterAPI.Install, s.applyManifests, s.initialize} {
@@ -89,7 +90,8 @@ func (s *Stage) Ready(ctx context.Context) error { return s.managerReady(ctx) }
 
 // uninstall breaks the glass of a CRD and deletes it.
 func (s *Stage) uninstall(ctx context.Context, name string) error {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": name}}}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": name}}}
 	allow := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))
 	if err := s.Admin.Patch(ctx, o, allow); err != nil {
 		return err

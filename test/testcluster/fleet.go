@@ -36,7 +36,8 @@ func (s *Stage) missing(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, set := range sets.Items {
-		if set.Spec.Replicas != nil && set.Status.AvailableReplicas != *set.Spec.Replicas && set.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+		if set.Spec.Replicas != nil && set.Status.AvailableReplicas != *set.Spec.Replicas &&
+			set.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 			return fmt.Sprintf("MachineSet %s has %d of %d Machines", set.Name, set.Status.AvailableReplicas, *set.Spec.Replicas), nil
 		}
 		if !s.options.Bare && !s.options.WithoutManager && !mirrorReported(set.Status.Conditions) {

@@ -70,7 +70,8 @@ func (s *Stage) bundle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version", p.version, "--out", s.bundlesDir())
+		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version",
+			p.version, "--out", s.bundlesDir())
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("bundling %s: %w:\n%s", p.name, err, said)
 		}

@@ -88,11 +88,13 @@ func (s *Stage) startReal(side simulation.Side) error {
 		}
 	}
 	common := func(name string) []string {
-		return []string{"--kubeconfig=" + s.real.kubeconfig, "--namespace=" + machineAPI, "--metrics-bind-address=127.0.0.1:0", "--health-addr=" + local(s.real.health[name])}
+		return []string{"--kubeconfig=" + s.real.kubeconfig, "--namespace=" + machineAPI, "--metrics-bind-address=127.0.0.1:0",
+			"--health-addr=" + local(s.real.health[name])}
 	}
 	sets := append(common(MachineSets), fmt.Sprintf("--webhook-port=%d", s.real.webhooks), "--webhook-cert-dir="+s.realCertificates(),
 		fmt.Sprintf("--feature-gates=MachineAPIMigration=%t", !s.ungated))
-	err := errors.Join(s.Plane.Attach(MachineSets, s.real.binaries[MachineSets], sets...), s.Plane.Attach(HealthChecks, s.real.binaries[HealthChecks], common(HealthChecks)...))
+	err := errors.Join(s.Plane.Attach(MachineSets, s.real.binaries[MachineSets], sets...),
+		s.Plane.Attach(HealthChecks, s.real.binaries[HealthChecks], common(HealthChecks)...))
 	for _, name := range []string{MachineSets, HealthChecks} {
 		err = errors.Join(err, s.answers(ctx, name))
 	}
@@ -132,16 +134,19 @@ func (s *Stage) configureReal(ctx context.Context) error {
 		}
 		return fmt.Sprintf("%s.%s.machine.openshift.io", map[string]string{"mutate": "default", "validate": "validation"}[verb], kind),
 			admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca},
-			[]admissionregistrationv1.RuleWithOperations{{Operations: ops, Rule: admissionregistrationv1.Rule{APIGroups: []string{"machine.openshift.io"}, APIVersions: []string{"v1beta1"}, Resources: []string{plural}}}}
+			[]admissionregistrationv1.RuleWithOperations{{Operations: ops, Rule: admissionregistrationv1.Rule{APIGroups: []string{"machine.openshift.io"},
+				APIVersions: []string{"v1beta1"}, Resources: []string{plural}}}}
 	}
 	none, ignore := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Ignore
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "machine-api"}}
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "machine-api"}}
 	for kind, plural := range map[string]string{"machine": "machines", "machineset": "machinesets"} {
 		name, config, rules := hook("mutate", kind, plural)
-		mutating.Webhooks = append(mutating.Webhooks, admissionregistrationv1.MutatingWebhook{Name: name, ClientConfig: config, Rules: rules, SideEffects: &none, FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
+		mutating.Webhooks = append(mutating.Webhooks, admissionregistrationv1.MutatingWebhook{Name: name, ClientConfig: config, Rules: rules, SideEffects: &none,
+			FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
 		name, config, rules = hook("validate", kind, plural)
-		validating.Webhooks = append(validating.Webhooks, admissionregistrationv1.ValidatingWebhook{Name: name, ClientConfig: config, Rules: rules, SideEffects: &none, FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
+		validating.Webhooks = append(validating.Webhooks, admissionregistrationv1.ValidatingWebhook{Name: name, ClientConfig: config, Rules: rules,
+			SideEffects: &none, FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
 	}
 	admin, err := client.New(s.admin(), client.Options{}) // Kubernetes' own kinds
 	if err != nil {

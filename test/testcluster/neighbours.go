@@ -30,7 +30,8 @@ func (s *Stage) Admit(ctx context.Context, writers ...neighbours.Writer) error {
 			{APIGroups: []string{"cluster.x-k8s.io"}, Resources: []string{"machines", "machinesets", "machinehealthchecks"}, Verbs: []string{"get", "list", "update", "patch"}},
 		},
 	}
-	binding := &rbacv1.ClusterRoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: role.APIVersion, Kind: "ClusterRoleBinding"}, ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}}
+	binding := &rbacv1.ClusterRoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: role.APIVersion, Kind: "ClusterRoleBinding"}, ObjectMeta: role.ObjectMeta,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}}
 	for _, w := range writers {
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: w.Identity()})
 	}
@@ -39,7 +40,8 @@ func (s *Stage) Admit(ctx context.Context, writers ...neighbours.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := s.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content}), client.FieldOwner("stage"), client.ForceOwnership); err != nil {
+		if err := s.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content}), client.FieldOwner("stage"),
+			client.ForceOwnership); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,8 @@ func assemble(p v1.Platform, version, commit string, created time.Time, files []
 		return nil, err
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	base, err = mutate.Append(base, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "poundlock " + version}})
+	base, err = mutate.Append(base,
+		mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "poundlock " + version}})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,8 @@ func TestWhatIsInTheImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !m.Platform.Equals(platforms[n]) || c.Architecture != platforms[n].Architecture || c.Config.User != user || strings.HasPrefix(user, "0") || c.Config.Entrypoint[0] != "/poundlock" {
+		if !m.Platform.Equals(platforms[n]) || c.Architecture != platforms[n].Architecture || c.Config.User != user || strings.HasPrefix(user, "0") ||
+			c.Config.Entrypoint[0] != "/poundlock" {
 			t.Errorf("%+v, for %v", c, m.Platform)
 		}
 		content := mutate.Extract(i)

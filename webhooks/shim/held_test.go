@@ -31,7 +31,8 @@ func sized(bytes int) string {
 func small(t *testing.T, c *converter) *Shim {
 	t.Helper()
 	address, ca := c.listening(t)
-	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, InFlight: inFlight, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, InFlight: inFlight,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestManyLargeReviews(t *testing.T) {
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- ask(t, shim, sized(60_000)) }()
 	<-inside
-	if w := ask(t, shim, sized(60_000)); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "memory") {
+	if w := ask(t, shim, sized(60_000)); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" ||
+		!strings.Contains(w.Body.String(), "memory") {
 		t.Error(w.Code, w.Header(), w.Body)
 	}
 	if n := testutil.ToFloat64(shim.metrics.errors.WithLabelValues(overloaded)); n != 1 {
@@ -96,7 +98,8 @@ func TestTooMuchForOne(t *testing.T) {
 		fmt.Fprintf(w, `{"kind":"ConversionReview","padding":%q}`, strings.Repeat("x", inFlight))
 		return true
 	}
-	if w := ask(t, shim, sized(1000)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"Failure"`) || !strings.Contains(w.Body.String(), "--in-flight-mib") {
+	if w := ask(t, shim, sized(1000)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"Failure"`) ||
+		!strings.Contains(w.Body.String(), "--in-flight-mib") {
 		t.Errorf("%d %.500s", w.Code, w.Body)
 	}
 }
@@ -156,7 +159,8 @@ func TestManyCallers(t *testing.T) {
 					<-time.After(10 * time.Millisecond)
 					w = ask(t, shim, review)
 				}
-				want := fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u-1","convertedObjects":[%s,%s],"result":{"status":"Success"}}}`,
+				want := fmt.Sprintf(
+					`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u-1","convertedObjects":[%s,%s],"result":{"status":"Success"}}}`,
 					machine(p+"/v1beta2", name), machine(p+"/v1beta2", "b-"+name))
 				if w.Code != http.StatusOK || w.Body.String() != want {
 					t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)

@@ -228,5 +228,6 @@ func (s *Shim) log(l labels, p *problem) {
 	case uidMismatch:
 		message, level = "The upstream answered with another uid", slog.LevelWarn
 	}
-	s.o.Log.Log(context.Background(), level, message, "error_type", p.errorType, "resource", l.resource, "from_version", l.from, "to_version", l.to, "error", p.message)
+	s.o.Log.Log(context.Background(), level, message, "error_type", p.errorType, "resource", l.resource, "from_version", l.from, "to_version",
+		l.to, "error", p.message)
 }

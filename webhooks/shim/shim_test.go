@@ -109,7 +109,8 @@ func authority(t *testing.T, server *httptest.Server) string {
 
 func quick(t *testing.T, ca string, upstreams ...string) *Shim {
 	t.Helper()
-	s, err := New(Options{Upstreams: upstreams, Trust: rest.TLSClientConfig{CAFile: ca}, Log: slog.New(slog.DiscardHandler), Backoff: time.Millisecond, MaxBytes: 100_000})
+	s, err := New(Options{Upstreams: upstreams, Trust: rest.TLSClientConfig{CAFile: ca}, Log: slog.New(slog.DiscardHandler),
+		Backoff: time.Millisecond, MaxBytes: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,8 @@ const (
 )
 
 func reviewOf(version, desired string, objects ...string) string {
-	return fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":"u-1","desiredAPIVersion":%q,"objects":[%s]}}`, version, desired, strings.Join(objects, ","))
+	return fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":"u-1","desiredAPIVersion":%q,"objects":[%s]}}`,
+		version, desired, strings.Join(objects, ","))
 }
 
 func machine(apiVersion, name string) string {
@@ -159,9 +161,11 @@ func TestObjectsAreTranslatedBothWays(t *testing.T) {
 	if w.Code != http.StatusOK || c.calls() != 1 {
 		t.Fatal(w.Code, w.Body, c.sent)
 	}
-	equal(t, "the converter was sent", c.sent[0], reviewOf("v1", s+"/v1beta2", object(s, "v1beta1", translation.Foreign), object(s, "v1alpha4", translation.Foreign)))
-	equal(t, "the API server got", w.Body.String(), fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u-1","convertedObjects":[%s,%s],"result":{"status":"Success"}}}`,
-		object(p, "v1beta2", s), object(p, "v1beta2", s)))
+	equal(t, "the converter was sent", c.sent[0], reviewOf("v1", s+"/v1beta2", object(s, "v1beta1", translation.Foreign),
+		object(s, "v1alpha4", translation.Foreign)))
+	equal(t, "the API server got", w.Body.String(),
+		fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"u-1","convertedObjects":[%s,%s],"result":{"status":"Success"}}}`,
+			object(p, "v1beta2", s), object(p, "v1beta2", s)))
 }
 
 func equal(t *testing.T, what, got, want string) {
@@ -220,7 +224,8 @@ func TestAnswers(t *testing.T) {
 			body: reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"), machine(p+"/v1alpha4", "b")), names: []string{"a v1beta2", "b v1beta2"}, calls: 1,
 		},
 		"another uid from the converter": {
-			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { r.Response.UID = "u-2" }), names: []string{"a v1beta2", "b v1beta2"}, errors: uidMismatch, calls: 1,
+			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { r.Response.UID = "u-2" }), names: []string{"a v1beta2", "b v1beta2"},
+			errors: uidMismatch, calls: 1,
 		},
 
 		"to a standard version":           {body: reviewOf("v1", s+"/v1beta2", machine(p+"/v1beta1", "a")), message: "request.desiredAPIVersion", errors: invalidRequest},
@@ -254,10 +259,12 @@ func TestAnswers(t *testing.T) {
 			message: "1 objects for 2", errors: translationFailed, calls: 1,
 		},
 		"the order changed": {
-			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { slices.Reverse(r.Response.ConvertedObjects) }), message: "does not fit", errors: translationFailed, calls: 1,
+			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { slices.Reverse(r.Response.ConvertedObjects) }), message: "does not fit",
+			errors: translationFailed, calls: 1,
 		},
 		"a version is not what was asked for": {
-			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { object(r).SetAPIVersion(s + "/v1alpha4") }), message: "convertedObjects[1]", errors: translationFailed, calls: 1,
+			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { object(r).SetAPIVersion(s + "/v1alpha4") }), message: "convertedObjects[1]",
+			errors: translationFailed, calls: 1,
 		},
 		"a kind changed":     {body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { object(r).SetKind("MachineSet") }), message: "convertedObjects[1]", errors: translationFailed, calls: 1},
 		"a name changed":     {body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { object(r).SetName("c") }), message: "convertedObjects[1]", errors: translationFailed, calls: 1},
@@ -313,7 +320,8 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("a review of %s was answered with one of %s", want, answer.APIVersion)
 			}
 			result := answer.Response.Result
-			if message := strings.ReplaceAll(result.Message, address, "URL"); (c.message == "") != (result.Status == metav1.StatusSuccess) || !strings.Contains(message, c.message) {
+			if message := strings.ReplaceAll(result.Message, address, "URL"); (c.message == "") != (result.Status == metav1.StatusSuccess) ||
+				!strings.Contains(message, c.message) {
 				t.Errorf("the result is %s: %s", result.Status, message)
 			}
 			var names []string
@@ -401,12 +409,14 @@ func TestAnUpstreamThatStaysAway(t *testing.T) {
 	}
 	l.Close()
 	upstream := "https://" + l.Addr().String() + "/convert"
-	shim, err := New(Options{Upstreams: []string{s + "=" + upstream}, Budget: 50 * time.Millisecond, Backoff: time.Millisecond, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	shim, err := New(Options{Upstreams: []string{s + "=" + upstream}, Budget: 50 * time.Millisecond, Backoff: time.Millisecond,
+		Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := ask(t, shim, reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a")))
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "the converter "+upstream+" is unavailable: ") || !strings.Contains(w.Body.String(), `"Failure"`) {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "the converter "+upstream+" is unavailable: ") ||
+		!strings.Contains(w.Body.String(), `"Failure"`) {
 		t.Error(w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), `"level":"ERROR","msg":"Upstream webhook unavailable"`) || !strings.Contains(log.String(), upstream) {
@@ -480,7 +490,8 @@ func TestTooManyAtOnce(t *testing.T) {
 func TestABodyThatDoesNotCome(t *testing.T) {
 	c := &converter{}
 	address, ca := c.listening(t)
-	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Concurrency: 1, Attempt: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Concurrency: 1, Attempt: 100 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,7 +538,8 @@ func TestMetrics(t *testing.T) {
 	c := &converter{}
 	address, ca := c.listening(t)
 	registry := prometheus.NewPedanticRegistry()
-	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Registerer: registry, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Registerer: registry,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -593,7 +605,8 @@ func TestServe(t *testing.T) {
 	upstream := httptest.NewUnstartedServer(c)
 	upstream.StartTLS()
 	defer upstream.Close()
-	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)}, Backoff: time.Millisecond, Delay: 2 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)},
+		Backoff: time.Millisecond, Delay: 2 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -609,7 +622,8 @@ func TestServe(t *testing.T) {
 	}
 	answer := make(chan int)
 	review := func() {
-		r, err := upstream.Client().Post("https://"+reviews.Addr().String()+"/convert", "application/json", strings.NewReader(reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"))))
+		r, err := upstream.Client().Post("https://"+reviews.Addr().String()+"/convert", "application/json",
+			strings.NewReader(reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"))))
 		if err != nil {
 			t.Error(err)
 			answer <- 0

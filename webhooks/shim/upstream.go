@@ -113,7 +113,8 @@ func (u upstream) try(ctx context.Context, c *conversion, h *held, o Options, re
 
 // answer reads a review under private names.
 func (u upstream) answer(ctx context.Context, body io.Reader, h *held, o Options) (*response, error) {
-	translated := translation.NewReader(http.MaxBytesReader(nil, io.NopCloser(body), 2*o.MaxBytes), translation.NewScanner(translation.ToPrivate, translation.ConversionReviews))
+	translated := translation.NewReader(http.MaxBytesReader(nil, io.NopCloser(body), 2*o.MaxBytes),
+		translation.NewScanner(translation.ToPrivate, translation.ConversionReviews))
 	defer translated.Close()
 	text, err := io.ReadAll(h.answer(ctx, translated))
 	if err != nil {

@@ -121,7 +121,8 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
-		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)", p.Kind.Name))
+		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
+			p.Kind.Name))
 	case settledThere(p, to):
 		return f.say(There, "", "")
 	case unknown != nil:
@@ -333,7 +334,8 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 			return r
 		}
 	}
-	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind}, Plural: strings.ToLower(kind) + "s"}
+	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind},
+		Plural: strings.ToLower(kind) + "s"}
 }
 
 // unconvertible converts as the webhook does.
@@ -374,7 +376,8 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		},
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
-		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
+			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
 	}
 }
 

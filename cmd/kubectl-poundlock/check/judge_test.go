@@ -184,7 +184,8 @@ func TestGroups(t *testing.T) {
 
 // The plugin compares what both sets count as the handoff and the webhook do.
 func TestASetWhoseMachineHasNoMirror(t *testing.T) {
-	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`, `"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
+	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`,
+		`"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
 	machine := func(group, namespace, owner string) string {
 		return `{"apiVersion":"` + group + `","kind":"Machine","metadata":{"name":"a-x","namespace":"` + namespace + `","uid":"m` + owner + `","labels":{"s":"a"},` +
 			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`

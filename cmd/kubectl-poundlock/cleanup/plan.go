@@ -56,7 +56,8 @@ func remedy(p inventory.Pair) string {
 		return fmt.Sprintf("let the move end, or: %s (Poundlock must run for either)", cancel)
 	}
 	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
-		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource, p.Kind.MachineAPI.Group, p.Name, p.InCharge())
+		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource,
+		p.Kind.MachineAPI.Group, p.Name, p.InCharge())
 }
 
 func where(p inventory.Pair) string {
@@ -72,7 +73,8 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	case m.Deployment > 0:
 		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %d replicas: the manager would put everything back", m.Namespace, m.Name, m.Deployment), scale}}
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
-		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs", m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
+		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
+			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
 			"stop it, and wait " + m.Term.String()}}
 	case m.Answers:
 		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop it; in a cluster: " + scale}}
@@ -113,7 +115,8 @@ func ChangeOf(item inventory.Item) Change {
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
-		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation || name == authority.InstanceHookAnnotation {
+		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation ||
+			name == authority.InstanceHookAnnotation {
 			out = append(out, name)
 		}
 	}

@@ -52,7 +52,8 @@ func TestChanges(t *testing.T) {
 func TestObstacles(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	machine := func(spec, status string) string {
-		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","uid":"1"},"spec":{"authoritativeAPI":"` + spec + `"},"status":{"authoritativeAPI":"` + status + `"}}`
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","uid":"1"},"spec":{"authoritativeAPI":"` + spec +
+			`"},"status":{"authoritativeAPI":"` + status + `"}}`
 	}
 	for sentence, c := range map[string]struct {
 		object  string

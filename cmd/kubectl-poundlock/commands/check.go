@@ -40,7 +40,8 @@ func (f *files) bind(cmd *cobra.Command, says string) {
 	cmd.Flags().StringVar(&f.said.Platform, "platform", "", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cmd.Flags().StringVar(&f.said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
 	cmd.Flags().StringVar(&f.said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
-	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Labels), "additional-sync-machine-labels", "what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
+	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Labels), "additional-sync-machine-labels",
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
@@ -96,7 +97,8 @@ Nothing is changed, and nothing is asked for.`,
 	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
 	o.output.bindTable(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
-	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
+	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
+		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
 	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                              // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", check.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
@@ -174,7 +176,8 @@ func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fle
 }
 
 func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
-	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others, unchecked: f.Unchecked()}
+	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others,
+		unchecked: f.Unchecked()}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
 		finding := check.Judge(pair, to, env, unknown, f.Lacks(c, env))

@@ -23,7 +23,8 @@ type trial struct{ warned []string }
 func (t *trial) HandleWarningHeader(_ int, _, text string) { t.warned = append(t.warned, text) }
 
 // admission asks the rules, or the server, whether a set may be stored.
-func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured, in policies.ControlPlane) (*controlplane.Admission, error) {
+func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured,
+	in policies.ControlPlane) (*controlplane.Admission, error) {
 	stored := m.stored
 	if stored != nil && stored.GetName() != proposed.GetName() {
 		stored = nil

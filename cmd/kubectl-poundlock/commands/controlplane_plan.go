@@ -59,7 +59,8 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 	o.output.bind(cmd, "table", "wide", "json", "yaml")
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
-	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client", "with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
+	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
+		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")                                                                             // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp))                  // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
@@ -151,7 +152,8 @@ func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.Crea
 	if !is {
 		return fmt.Errorf("creating %T: want an unstructured object", o)
 	}
-	got, err := r.Resource(machinev1beta1.GroupVersion.WithResource("machines")).Namespace(u.GetNamespace()).Create(ctx, u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	got, err := r.Resource(machinev1beta1.GroupVersion.WithResource("machines")).Namespace(u.GetNamespace()).Create(ctx, u,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	if err == nil {
 		u.Object = got.Object
 	}

@@ -282,7 +282,8 @@ func (w roster) conditions(s controlplane.Standing) {
 	add := func(of string, all []controlplane.Condition) {
 		for _, c := range inOrder(all) {
 			rows = append(rows, []string{c.Type, of, w.status(c), dash(c.Reason), w.since(c)})
-			if c.Message != "" && wanted[c.Type] != c.Status && !slices.ContainsFunc(said, func(k controlplane.Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
+			if c.Message != "" && wanted[c.Type] != c.Status &&
+				!slices.ContainsFunc(said, func(k controlplane.Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
 				said = append(said, c)
 			}
 		}
@@ -322,9 +323,11 @@ func (w roster) remarks(s controlplane.Standing) {
 	case s.Unobserved() && s.ObservedGeneration == 0:
 		w.remark("No operator has looked at this set yet: Poundlock's runs with `poundlock manager --control-plane`, and OpenShift has one of its own.")
 	case s.Unobserved():
-		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are of before.", s.Generation, s.ObservedGeneration))
+		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are of before.",
+			s.Generation, s.ObservedGeneration))
 	case s.Reported != s.Numbers:
-		w.remark(fmt.Sprintf("The set's status counts %d Machines, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
+		w.remark(fmt.Sprintf(
+			"The set's status counts %d Machines, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
 			s.Reported.Replicas, s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
 	}
 }

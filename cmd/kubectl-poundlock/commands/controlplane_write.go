@@ -90,7 +90,8 @@ func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 }
 
 // effects are what is done about a difference, for people.
-var effects = map[string]string{string(policy.Rollout): "Machine is replaced", string(policy.InPlace): "changed in place", string(policy.Ignored): "nothing: new Machines have it"}
+var effects = map[string]string{string(policy.Rollout): "Machine is replaced", string(policy.InPlace): "changed in place",
+	string(policy.Ignored): "nothing: new Machines have it"}
 
 func (w foresight) differences(r controlplane.Report) {
 	rows := [][]string{{"MACHINE", "FIELD", "HAS", "IS TO HAVE", "WHAT IS DONE"}}

@@ -178,9 +178,12 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.Error
 		return nil, errs
 	}
 	at := places(pair.Kind)
-	platform := convert.Rows(linesOf(env), conversion.OnlyClusterAPI, convert.Place{Name: "providerSpec", Source: at.providerSpec, Target: at.infra, Core: at.template})
+	platform := convert.Rows(linesOf(env), conversion.OnlyClusterAPI, convert.Place{Name: "providerSpec", Source: at.providerSpec,
+		Target: at.infra, Core: at.template})
 	rows := append(convert.Core(platform), convert.Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, convert.Place{})...)
-	header := fmt.Sprintf("From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is authoritative, the pause.", pair.Kind.Name, pair.Name)
+	header := fmt.Sprintf(
+		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is authoritative, the pause.",
+		pair.Kind.Name, pair.Name)
 	out := []piece{{twin.Core, source, header, rows}}
 	if twin.Infra != nil {
 		out = append(out, piece{twin.Infra, source, "", platform})
@@ -200,7 +203,8 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.Error
 	at := places(pair.Kind)
 	rows := convert.Rows(linesOf(env), conversion.OnlyMachineAPI, convert.Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
 	rows = append(rows, convert.Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, convert.Place{})...)
-	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.", pair.Kind.Name, pair.Name)
+	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.",
+		pair.Kind.Name, pair.Name)
 	return []piece{{made, twin.Core, header, rows}}, nil
 }
 

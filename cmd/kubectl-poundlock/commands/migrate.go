@@ -168,7 +168,8 @@ func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 	if err != nil || is != status.Silent {
 		return err
 	}
-	return ended{codeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}
+	return ended{codeNo,
+		"Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}
 }
 
 // mover carries out one command.
@@ -257,7 +258,8 @@ func (m *mover) mayMoveControlPlane(ctx context.Context, steps []migrate.Planned
 		return nil
 	}
 	if m.yes {
-		return ended{codeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too", strings.Join(names, ", "))}
+		return ended{codeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
+			strings.Join(names, ", "))}
 	}
 	return m.confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
 }
@@ -461,12 +463,14 @@ func (m *mover) follow(ctx context.Context, plan []migrate.PlannedMove) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.", arrived, onTheWay, left)
+		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.",
+			arrived, onTheWay, left)
 		return ended{codeInterrupted, ""}
 	case err != nil:
 		return err
 	case end != nil:
-		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.", arrived, onTheWay, left)
+		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.",
+			arrived, onTheWay, left)
 		return end
 	}
 	m.Linef("\n%s %s with %s after %s.", printers.Count(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))

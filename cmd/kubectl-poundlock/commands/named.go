@@ -19,7 +19,8 @@ import (
 type named struct{ paths []string }
 
 func (n *named) bind(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVarP(&n.paths, "filename", "f", nil, "read the objects' names from files or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
+	cmd.Flags().StringSliceVarP(&n.paths, "filename", "f", nil,
+		"read the objects' names from files or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 

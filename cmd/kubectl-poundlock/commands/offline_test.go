@@ -185,7 +185,8 @@ func TestSortBy(t *testing.T) {
 	const corpus = "../../../conversion/platforms/testdata/corpus/aws/"
 	for _, format := range []string{"table", "json", "name", "custom-columns=NAME:.name"} {
 		out, said, code := run(t, "", "check", "-f", corpus+"worker-4.18.yaml", "-f", corpus+"machine-spot.yaml", "--sort-by", "{.kind}", "-o", format)
-		if machine, set := strings.Index(out, "prod-x7k2p-spot-abcde"), strings.LastIndex(out, "prod-x7k2p-worker-us-east-1a"); code != 0 || machine < 0 || set < machine {
+		if machine, set := strings.Index(out, "prod-x7k2p-spot-abcde"), strings.LastIndex(out, "prod-x7k2p-worker-us-east-1a"); code != 0 ||
+			machine < 0 || set < machine {
 			t.Errorf("-o %s: exit code %d: %s%s", format, code, out, said)
 		}
 	}
@@ -193,7 +194,9 @@ func TestSortBy(t *testing.T) {
 
 func TestCompletionOfFlags(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(config, []byte("apiVersion: v1\nkind: Config\ncontexts: [{name: blue, context: {cluster: c}}, {name: green, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: https://127.0.0.1:1}}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte("apiVersion: v1\nkind: Config\ncontexts: [{name: blue, context: {cluster: c}}, {name: green, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: https://127.0.0.1:1}}]\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", config)

@@ -50,7 +50,8 @@ what it created. It never touches a standard definition. It ends once the API se
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "Read definitions from this file, folder (with those below it), or - for standard input. Repeat it (none)")
-	f.BoolVar(&o.fromCluster, "from-cluster", false, "Take the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not know (false)")
+	f.BoolVar(&o.fromCluster, "from-cluster", false,
+		"Take the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not know (false)")
 	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Have the shim convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it (none)")
 	f.StringVar(&o.Image, "image", "poundlock:latest", "Run the shim from this image")
 	f.StringArrayVar(&o.Clients, "client", nil, "Give this ServiceAccount, NAMESPACE/NAME, all rights on the private types. Repeat it (none)")
@@ -157,7 +158,8 @@ func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructur
 			if lists[at] == nil {
 				lists[at], _ = found.ServerResourcesForGroupVersion(at)
 			}
-			if v.Served && (lists[at] == nil || !slices.ContainsFunc(lists[at].APIResources, func(r metav1.APIResource) bool { return r.Name == crd.Spec.Names.Plural })) {
+			if v.Served && (lists[at] == nil ||
+				!slices.ContainsFunc(lists[at].APIResources, func(r metav1.APIResource) bool { return r.Name == crd.Spec.Names.Plural })) {
 				return crd.Name
 			}
 		}
@@ -176,7 +178,8 @@ func (p *plugin) standardDefinitions(ctx context.Context, client dynamic.Interfa
 		for i := range list.Items {
 			found = append(found, &list.Items[i])
 		}
-		fmt.Fprintln(p.ErrOut, "Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use --filename with the definitions that they were released with.")
+		fmt.Fprintln(p.ErrOut,
+			"Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use --filename with the definitions that they were released with.")
 	}
 	for _, name := range o.files {
 		texts, err := p.manifestsAt(name)
@@ -249,7 +252,9 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	if len(without) > 0 {
-		fmt.Fprintf(p.ErrOut, "Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n", strings.Join(without, ", "))
+		fmt.Fprintf(p.ErrOut,
+			"Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
+			strings.Join(without, ", "))
 	}
 	return all, nil
 }
@@ -278,7 +283,8 @@ func (o privateTypesOptions) migrate(ctx context.Context, client dynamic.Interfa
 func (o privateTypesOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return ended{codeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s", o.Namespace)}
+		return ended{codeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s",
+			o.Namespace)}
 	}
 	return nil // who may not read namespaces may still write into this one
 }
@@ -291,7 +297,8 @@ func (o privateTypesOptions) mine(ctx context.Context, client dynamic.Interface,
 		}
 		is, err := client.Resource(definitions).Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil && is.GetLabels()[privatetypes.PartOf] != privatetypes.Name {
-			return ended{codeNo, fmt.Sprintf("the definition %s is there, and this command has not created it. Nothing was changed. To change it: --take-over", is.GetName())}
+			return ended{codeNo, fmt.Sprintf("the definition %s is there, and this command has not created it. Nothing was changed. To change it: --take-over",
+				is.GetName())}
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

@@ -204,7 +204,8 @@ var errNotReady = errors.New("not ready")
 
 // shimState says how many replicas of the shim are ready.
 func (p *plugin) shimState(ctx context.Context, client dynamic.Interface) (string, error) {
-	d, err := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(p.privateNamespace()).Get(ctx, privatetypes.Shim, metav1.GetOptions{})
+	d, err := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(p.privateNamespace()).Get(ctx,
+		privatetypes.Shim, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "not installed in namespace " + p.privateNamespace(), errNotReady
 	}

@@ -52,7 +52,8 @@ func TestPrivateTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "hypershift"}}}
-	if _, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+	if _, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), namespace,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	enter := func(want int, says []string, args ...string) {
@@ -67,11 +68,14 @@ func TestPrivateTypes(t *testing.T) {
 			}
 		}
 	}
-	enter(3, []string{"the namespace elsewhere does not exist", "kubectl create namespace elsewhere"}, "install", "-f", crds, "--upstream=cluster.x-k8s.io=https://h/convert", "-n", "elsewhere")
-	install := []string{"install", "-f", filepath.Join(crds, "cluster.x-k8s.io_machines.yaml"), "-f", filepath.Join(crds, "cluster.x-k8s.io_clusters.yaml"), "--upstream=cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert", "--client=hypershift/operator"}
+	enter(3, []string{"the namespace elsewhere does not exist", "kubectl create namespace elsewhere"}, "install", "-f", crds,
+		"--upstream=cluster.x-k8s.io=https://h/convert", "-n", "elsewhere")
+	install := []string{"install", "-f", filepath.Join(crds, "cluster.x-k8s.io_machines.yaml"), "-f", filepath.Join(crds, "cluster.x-k8s.io_clusters.yaml"),
+		"--upstream=cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert", "--client=hypershift/operator"}
 
 	enter(3, []string{"There are no private types"}, "status")
-	enter(0, []string{"applied (server dry run)", "clusterclasses.cluster.hypershift.openshift.io"}, append(install[5:], "install", "-f", crds, "--dry-run=server")...)
+	enter(0, []string{"applied (server dry run)", "clusterclasses.cluster.hypershift.openshift.io"},
+		append(install[5:], "install", "-f", crds, "--dry-run=server")...)
 	enter(3, []string{"There are no private types"}, "status")
 	enter(0, []string{
 		"customresourcedefinition/machines.cluster.hypershift.openshift.io applied", "deployment/capi-conversion-webhook-shim applied",
@@ -83,17 +87,20 @@ func TestPrivateTypes(t *testing.T) {
 	}
 	enter(0, nil, install...)
 	enter(0, nil, append([]string{"install", "-f", filepath.Join(crds, "cluster.x-k8s.io_machines.yaml")}, install[5:]...)...)
-	for name, want := range map[string]bool{"machines." + translation.Private: true, "clusters." + translation.Private: true, "machines." + translation.Standard: false} {
+	for name, want := range map[string]bool{"machines." + translation.Private: true, "clusters." + translation.Private: true,
+		"machines." + translation.Standard: false} {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:hypershift:operator",
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "patch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Subresource: "status", Name: name},
+			User: "system:serviceaccount:hypershift:operator",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "patch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+				Subresource: "status", Name: name},
 		}}
 		got, err := kubernetes.NewForConfigOrDie(plane.Admin()).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		if err != nil || got.Status.Allowed != want {
 			t.Errorf("a client may move the objects of %s to another version: %+v %v", name, got, err)
 		}
 	}
-	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"}, "status")
+	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"},
+		"status")
 
 	// The service CA and the Deployment's controller do their part.
 	list, err := definitions.List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=poundlock-private-types"})
@@ -105,12 +112,14 @@ func TestPrivateTypes(t *testing.T) {
 		if strategy, _, _ := unstructured.NestedString(d.Object, "spec", "conversion", "strategy"); strategy != "Webhook" {
 			continue
 		}
-		if _, err := definitions.Patch(t.Context(), d.GetName(), types.MergePatchType, []byte(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"`+ca+`"}}}}}`), metav1.PatchOptions{}); err != nil {
+		if _, err := definitions.Patch(t.Context(), d.GetName(), types.MergePatchType,
+			[]byte(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"`+ca+`"}}}}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	deployments := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace("hypershift")
-	if _, err := deployments.Patch(t.Context(), "capi-conversion-webhook-shim", types.MergePatchType, []byte(`{"status":{"replicas":2,"readyReplicas":2}}`), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := deployments.Patch(t.Context(), "capi-conversion-webhook-shim", types.MergePatchType, []byte(`{"status":{"replicas":2,"readyReplicas":2}}`),
+		metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	enter(0, []string{"2 of 2 replicas are ready"}, "status")
@@ -130,12 +139,15 @@ func TestPrivateTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	enter(0, []string{"customresourcedefinition/machines.cluster.hypershift.openshift.io is to be deleted"}, "uninstall", "--dry-run=client")
-	enter(0, []string{"customresourcedefinition/machines.cluster.hypershift.openshift.io deleted", "deployment/capi-conversion-webhook-shim deleted"}, "uninstall", "--yes")
+	enter(0, []string{"customresourcedefinition/machines.cluster.hypershift.openshift.io deleted",
+		"deployment/capi-conversion-webhook-shim deleted"}, "uninstall", "--yes")
 	enter(0, []string{"Nothing is installed."}, "uninstall", "--yes")
 
 	// From the cluster's own, with a warning; and what another program has created is left alone.
-	enter(0, []string{"may be the platform's", "customresourcedefinition/machines.cluster.hypershift.openshift.io applied"}, "install", "--from-cluster", "--upstream=cluster.x-k8s.io=https://h/convert")
-	if _, err := definitions.Patch(t.Context(), "machines."+translation.Private, types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/part-of":"other"}}}`), metav1.PatchOptions{}); err != nil {
+	enter(0, []string{"may be the platform's", "customresourcedefinition/machines.cluster.hypershift.openshift.io applied"}, "install", "--from-cluster",
+		"--upstream=cluster.x-k8s.io=https://h/convert")
+	if _, err := definitions.Patch(t.Context(), "machines."+translation.Private, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"app.kubernetes.io/part-of":"other"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	enter(3, []string{"--take-over"}, install...)

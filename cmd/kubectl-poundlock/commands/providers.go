@@ -85,7 +85,8 @@ func render(out io.Writer, view *install.View) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "---\n# %s %s, stage %s\n%s", provider.Label(), provider.Version, installation.NameOf(bundle.StageOf(o.Want.GroupVersionKind().GroupKind())), text)
+			fmt.Fprintf(out, "---\n# %s %s, stage %s\n%s", provider.Label(), provider.Version,
+				installation.NameOf(bundle.StageOf(o.Want.GroupVersionKind().GroupKind())), text)
 		}
 	}
 	return held(view)

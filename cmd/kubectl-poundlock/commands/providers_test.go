@@ -26,12 +26,16 @@ func providerView(name string, kind bundle.Type, version string, p installation.
 
 func TestProvidersTable(t *testing.T) {
 	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, Ready: "h", ReadyVersion: "v1.13.6"})
-	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
-	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
+	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads,
+		Waits: "Deployment/capa-controller-manager: no pod is available"})
+	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.12.0", Stage: bundle.Definitions,
+		Problem: "it is refused"})
 	carrying := core
 	carrying.Dropped = []bundle.Entry{{Object: "Secret/a", What: "no credentials"}}
-	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
-	newer := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Problem: "the older content is refused"})
+	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads,
+		Trouble: "a webhook refuses it"})
+	newer := providerView("aws", bundle.Infrastructure, "v2.13.0",
+		installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Problem: "the older content is refused"})
 	on := installation.Platform{Name: "AWS"}
 	for name, c := range map[string]struct {
 		view install.View

@@ -116,7 +116,8 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	flags := root.PersistentFlags()
 	p.config.AddFlags(flags)
-	flags.StringSliceVar(&p.namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+	flags.StringSliceVar(&p.namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
+		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
 	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
 		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
 			return starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
@@ -124,7 +125,8 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand, cleanupCommand, versionCommand,
+		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand,
+		cleanupCommand, versionCommand,
 	} {
 		root.AddCommand(command(p))
 	}
@@ -179,7 +181,8 @@ func (p *plugin) configured() error {
 	if path := p.Env("KUBECONFIG"); path != "" {
 		where = "KUBECONFIG names " + path + ", which has none"
 	}
-	return ended{codeError, "no cluster is configured: " + where + ". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)"}
+	return ended{codeError, "no cluster is configured: " + where +
+		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)"}
 }
 
 func (p *plugin) client(warn rest.WarningHandler) (dynamic.Interface, error) {

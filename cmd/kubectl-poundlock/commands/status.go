@@ -253,21 +253,24 @@ func (w glance) writeWithin(s survey, height int) {
 // others names who else acts in the cluster.
 func (w glance) others(s survey) {
 	if s.Rival != "" {
-		w.Linef("\n%s", w.Red(printers.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
+		w.Linef("\n%s", w.Red(printers.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+
+			s.Rival+".", "", w.Width)))
 	}
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
 	}
 	if len(names) > 0 {
-		w.Linef("\n%s", w.Dim(printers.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
+		w.Linef("\n%s", w.Dim(printers.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check",
+			"", w.Width)))
 	}
 }
 
 func (w glance) rows(all []status.Standing) {
 	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
 	if w.wide() {
-		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE", "WAITS FOR", "NAMESPACE"}}
+		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE",
+			"WAITS FOR", "NAMESPACE"}}
 	}
 	for _, s := range all {
 		if w.wide() {
@@ -275,7 +278,8 @@ func (w glance) rows(all []status.Standing) {
 				dash(string(s.Paused.ClusterAPI)), dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
 			continue
 		}
-		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" + yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
+		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
+			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
 	}
 	w.Table(w.headless(rows))
 }
@@ -362,7 +366,8 @@ const barWidth = 30
 // bar is how much of the fleet is there.
 func (w glance) bar(p status.Progress) string {
 	done := barWidth * p.There / p.All
-	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]", p.There, p.All, p.Moving)
+	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
+		p.There, p.All, p.Moving)
 }
 
 // messages says in whole sentences what is waited for, each once.

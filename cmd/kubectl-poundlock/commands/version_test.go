@@ -22,7 +22,8 @@ func TestServerOf(t *testing.T) {
 	gates := func(enabled ...string) *configv1.FeatureGate {
 		g := &configv1.FeatureGate{}
 		for _, name := range enabled {
-			g.Status.FeatureGates = append(g.Status.FeatureGates, configv1.FeatureGateDetails{Enabled: []configv1.FeatureGateAttributes{{Name: configv1.FeatureGateName(name)}}})
+			g.Status.FeatureGates = append(g.Status.FeatureGates,
+				configv1.FeatureGateDetails{Enabled: []configv1.FeatureGateAttributes{{Name: configv1.FeatureGateName(name)}}})
 		}
 		return g
 	}

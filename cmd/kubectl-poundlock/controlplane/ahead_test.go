@@ -53,9 +53,10 @@ func three(changes ...func(*controlplane.View)) controlplane.View {
 			Spec:   machinev1beta1.MachineSpec{ProviderSpec: spec(zone, "m6i.xlarge")},
 			Status: machinev1beta1.MachineStatus{Phase: new("Running"), NodeRef: &corev1.ObjectReference{Name: name}},
 		})
-		v.Nodes = append(v.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}, Status: corev1.NodeStatus{
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-		}})
+		v.Nodes = append(v.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))},
+			Status: corev1.NodeStatus{
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			}})
 	}
 	for _, change := range changes {
 		change(&v)

@@ -105,7 +105,8 @@ func ReportOf(source string, v controlplane.View) Report {
 	plan := controlplane.Make(v)
 	r := Report{
 		Source: source, Namespace: v.Set.Namespace, Name: v.Set.Name, State: stateOf(plan), Strategy: string(plan.Strategy), Platform: string(plan.Platform),
-		AuthoritativeAPI: v.Authority, Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
+		AuthoritativeAPI: v.Authority, Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v),
+		Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
 	}
 	if r.Deleting = v.Set.DeletionTimestamp != nil; r.Deleting {
 		r.Steps, r.Waits, r.Forecast = []ForecastStep{}, "", []string{"the set is being deleted: it gives up its Machines, which stay, and does nothing else"}

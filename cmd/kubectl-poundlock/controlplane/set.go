@@ -99,7 +99,8 @@ func described(u *unstructured.Unstructured) string {
 // none is stored (nil). The rest of a stored set stays.
 func Over(stored, file *unstructured.Unstructured) *unstructured.Unstructured {
 	out := file.DeepCopy()
-	spec := map[string]any{"state": string(machinev1.ControlPlaneMachineSetStateInactive), "replicas": int64(3), "strategy": map[string]any{"type": string(machinev1.RollingUpdate)}}
+	spec := map[string]any{"state": string(machinev1.ControlPlaneMachineSetStateInactive), "replicas": int64(3),
+		"strategy": map[string]any{"type": string(machinev1.RollingUpdate)}}
 	if stored != nil {
 		out = stored.DeepCopy()
 		out.SetLabels(over(stored.GetLabels(), file.GetLabels()))

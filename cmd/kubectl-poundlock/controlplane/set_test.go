@@ -61,7 +61,8 @@ spec: {state: Active, replicas: 3, strategy: {type: OnDelete}, template: {x: {a:
 	if diff := cmp.Diff(before.Object, stored.Object); diff != "" {
 		t.Errorf("the stored one was changed: %s", diff)
 	}
-	if got := Over(nil, read(small)).Object["spec"]; !cmp.Equal(got, map[string]any{"state": "Inactive", "replicas": 5.0, "strategy": map[string]any{"type": "RollingUpdate"}}) {
+	if got := Over(nil, read(small)).Object["spec"]; !cmp.Equal(got,
+		map[string]any{"state": "Inactive", "replicas": 5.0, "strategy": map[string]any{"type": "RollingUpdate"}}) {
 		t.Errorf("where none is stored: %v", got)
 	}
 }

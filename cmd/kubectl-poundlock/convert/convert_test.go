@@ -32,8 +32,9 @@ func TestACommentStandsWhereSomethingChanged(t *testing.T) {
 		want   string
 	}{
 		"the provider's object": {
-			object: map[string]any{"spec": map[string]any{"same": "x", "noted": int64(1), "new": "y", "items": []any{map[string]any{"a": "1"}, map[string]any{"a": "2"}}, "always": true, "only": "z"}},
-			rows:   rows,
+			object: map[string]any{"spec": map[string]any{"same": "x", "noted": int64(1), "new": "y", "items": []any{map[string]any{"a": "1"}, map[string]any{"a": "2"}},
+				"always": true, "only": "z"}},
+			rows: rows,
 			want: `# head
 spec:
   always: true # Always so.

@@ -158,7 +158,8 @@ func TestWhatCannotBeSaidIsNamedWithItsSide(t *testing.T) {
 	}
 	pair.ClusterAPI = object(t, twin.Core)
 	c, err := diff.Compare(pair, authority.MachineAPI, env)
-	if err != nil || len(c.Unspeakable) != 1 || c.Unspeakable[0].Side != authority.ClusterAPI || c.Unspeakable[0].Path != "spec.template.spec.version" || c.Same() {
+	if err != nil || len(c.Unspeakable) != 1 || c.Unspeakable[0].Side != authority.ClusterAPI ||
+		c.Unspeakable[0].Path != "spec.template.spec.version" || c.Same() {
 		t.Errorf("%v %+v", err, c)
 	}
 	pair.ClusterAPI = nil

@@ -66,7 +66,8 @@ func TestTheTranscriptIsTrue(t *testing.T) { holds(t, "", 8) }
 
 // TestTheControlPlanesTranscriptIsTrue does the same on what `make run CONTROL_PLANE=3` starts.
 func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
-	if out, code := sh(t, "kubectl poundlock controlplane status"); code != 1 || !strings.Contains(out, "there is no ControlPlaneMachineSet cluster in openshift-machine-api") {
+	if out, code := sh(t, "kubectl poundlock controlplane status"); code != 1 ||
+		!strings.Contains(out, "there is no ControlPlaneMachineSet cluster in openshift-machine-api") {
 		t.Errorf("without a set: exit code %d:\n%s", code, out)
 	}
 	if err := stage.RaiseControlPlane(t.Context(), 3); err != nil {

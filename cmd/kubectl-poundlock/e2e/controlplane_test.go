@@ -85,7 +85,8 @@ func aTemplateOfClusterAPIIsPlanned(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	eventually(t, "Cluster API is authoritative for the set, and has its template", func() (string, bool) {
-		out, _ := sh(t, strings.Replace(set, "%s", "get", 1)+"-o jsonpath={.status.authoritativeAPI}; kubectl -n openshift-cluster-api get awsmachinetemplates -o name")
+		out, _ := sh(t, strings.Replace(set, "%s", "get", 1)+
+			"-o jsonpath={.status.authoritativeAPI}; kubectl -n openshift-cluster-api get awsmachinetemplates -o name")
 		return out, strings.HasPrefix(out, "ClusterAPI") && strings.Contains(out, "/cluster-")
 	})
 	out, _ := sh(t, "kubectl -n openshift-cluster-api get awsmachinetemplates -o name | grep /cluster-")

@@ -63,7 +63,8 @@ func eventually(t *testing.T, what string, holds func() (string, bool)) {
 
 func authorityOf(t *testing.T, name string) string {
 	t.Helper()
-	out, _ := sh(t, "kubectl -n openshift-machine-api get machinesets.machine.openshift.io "+name+" -o jsonpath='{.spec.authoritativeAPI} {.status.authoritativeAPI}'")
+	out, _ := sh(t, "kubectl -n openshift-machine-api get machinesets.machine.openshift.io "+name+
+		" -o jsonpath='{.spec.authoritativeAPI} {.status.authoritativeAPI}'")
 	return out
 }
 
@@ -109,10 +110,12 @@ func TestTheOrderAndTheControlPlane(t *testing.T) {
 	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 || !strings.Contains(out, "nothing is left that can move") {
+	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 ||
+		!strings.Contains(out, "nothing is left that can move") {
 		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
 	}
-	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") || !strings.Contains(out, "control plane") {
+	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") ||
+		!strings.Contains(out, "control plane") {
 		t.Errorf("exit code %d, want 3:\n%s", code, out)
 	}
 	if got := authorityOf(t, "master-0"); strings.Contains(got, "ClusterAPI") {
@@ -138,7 +141,8 @@ func TestAMoveIsCancelled(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --wait --timeout 1s --yes"); code != 4 {
 		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 || !strings.Contains(out, "cancellation asked for") {
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 ||
+		!strings.Contains(out, "cancellation asked for") {
 		t.Errorf("a cancellation that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	thaw()
@@ -272,7 +276,8 @@ func moveEverything(t *testing.T) {
 	}
 	for _, kind := range []string{"machinesets.machine.openshift.io", "machines.machine.openshift.io"} {
 		all := "kubectl -n openshift-machine-api get " + kind + " --no-headers -o custom-columns=NAME:.metadata.name,API:.status.authoritativeAPI"
-		if out, code := sh(t, all+" | grep -v ' ClusterAPI$' | cut -d' ' -f1 | xargs -r kubectl -n openshift-machine-api delete --ignore-not-found --timeout=3m "+kind); code != 0 {
+		if out, code := sh(t, all+" | grep -v ' ClusterAPI$' | cut -d' ' -f1 | xargs -r kubectl -n openshift-machine-api delete --ignore-not-found --timeout=3m "+
+			kind); code != 0 {
 			t.Fatalf("exit code %d:\n%s", code, out)
 		}
 		if out, _ := sh(t, all); strings.Count(out, " ClusterAPI") == 0 || strings.Count(out, " ClusterAPI") != strings.Count(out, "\n") {
@@ -288,7 +293,8 @@ func TestYNobodyAnswers(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
 		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 || !strings.Contains(out, "Nobody would carry a request out") {
+	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 ||
+		!strings.Contains(out, "Nobody would carry a request out") {
 		t.Errorf("a move that nobody carries out: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock check machineset/worker-b"); code != 0 || !strings.Contains(out, "deviceIndex") {

@@ -62,7 +62,8 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	all := explain.Topics()
 	for _, reason := range []string{
 		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
-		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused, authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted,
+		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused,
+		authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted,
 		check.ReasonFields, check.ReasonNoObject, check.ReasonNotManaged, check.ReasonRefused,
 	} {
 		if len(all.Find(reason)) == 0 {

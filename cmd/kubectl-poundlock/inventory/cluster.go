@@ -100,13 +100,15 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	var deployments []unstructured.Unstructured
 	for _, pair := range c.pairs {
-		if found, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{}); err == nil {
+		if found, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).List(ctx,
+			metav1.ListOptions{}); err == nil {
 			deployments = append(deployments, found.Items...)
 		}
 	}
 	var policies []string
 	for _, name := range authority.RivalPolicies() {
-		if _, err := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")).Get(ctx, name, metav1.GetOptions{}); err == nil {
+		if _, err := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")).Get(ctx, name,
+			metav1.GetOptions{}); err == nil {
 			policies = append(policies, name)
 		}
 	}
@@ -264,7 +266,8 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			continue
 		}
 		if apierrors.IsForbidden(err) {
-			return fmt.Errorf("listing %s in %s: %w: ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces", resource.GroupResource(), namespace, err)
+			return fmt.Errorf("listing %s in %s: %w: ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces",
+				resource.GroupResource(), namespace, err)
 		}
 		if err != nil {
 			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, err)
@@ -384,7 +387,8 @@ func (f *Fleet) Items() []Item {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Item) int {
-		return cmp.Or(strings.Compare(b.Resource.Group, a.Resource.Group), strings.Compare(a.Resource.Resource, b.Resource.Resource), strings.Compare(a.Object.Metadata.Name, b.Object.Metadata.Name))
+		return cmp.Or(strings.Compare(b.Resource.Group, a.Resource.Group), strings.Compare(a.Resource.Resource, b.Resource.Resource),
+			strings.Compare(a.Object.Metadata.Name, b.Object.Metadata.Name))
 	})
 	return out
 }

@@ -29,7 +29,8 @@ const (
 func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 	named := strings.NewReplacer("spec: {template: t}", "spec: {namingStrategy: {template: x}}").Replace(vmachine)
 	owned := func(name, by, uid string) string {
-		return strings.NewReplacer("name: i,", "name: "+name+",", "uid: v", "uid: v, ownerReferences: [{kind: VSphereMachine, name: "+by+", uid: "+uid+"}]").Replace(instance)
+		return strings.NewReplacer("name: i,", "name: "+name+",", "uid: v", "uid: v, ownerReferences: [{kind: VSphereMachine, name: "+by+", uid: "+
+			uid+"}]").Replace(instance)
 	}
 	for about, c := range map[string]struct {
 		machine, instance, want string
@@ -39,7 +40,8 @@ func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 		"under another name, which the provider made": {named, owned("x", "i", "u"), "x"},
 		"under that name, and another machine's":      {named, owned("i", "j", "w"), ""},
 	} {
-		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join([]string{vcore, c.machine, c.instance}, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join([]string{vcore, c.machine, c.instance}, "\n---\n")),
+			authority.Pairs{inventory.DefaultPair})
 		if err != nil || len(f.Pairs) != 1 {
 			t.Fatal(about, err, f.Problems)
 		}
@@ -56,7 +58,8 @@ func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 // A cluster that does not serve the kind has none of them, unless its definition is there.
 func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 	group := schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1"}
-	vms, definitions := group.WithResource("vspherevms"), schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	vms, definitions := group.WithResource("vspherevms"), schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 	for about, c := range map[string]struct {
 		list, definition error
 		found, unknown   bool
@@ -69,7 +72,8 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		"they may not be listed, which is all right": {list: apierrors.NewForbidden(vms.GroupResource(), "", nil), unknown: true},
 	} {
 		kinds := map[schema.GroupVersionResource]string{
-			vms: "VSphereVMList", group.WithResource("vspheremachines"): "VSphereMachineList", group.WithResource("vspheremachinetemplates"): "VSphereMachineTemplateList", group.WithResource("vsphereclusters"): "VSphereClusterList",
+			vms: "VSphereVMList", group.WithResource("vspheremachines"): "VSphereMachineList",
+			group.WithResource("vspheremachinetemplates"): "VSphereMachineTemplateList", group.WithResource("vsphereclusters"): "VSphereClusterList",
 			{Group: "apps", Version: "v1", Resource: "deployments"}: "DeploymentList", definitions: "CustomResourceDefinitionList",
 		}
 		for _, k := range authority.Kinds() {
@@ -77,7 +81,8 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		}
 		var objects []runtime.Object
 		for _, text := range []string{
-			vcore, vmachine, instance, `{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, status: {infrastructureName: c, platformStatus: {type: VSphere}}}`,
+			vcore, vmachine, instance,
+			`{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, status: {infrastructureName: c, platformStatus: {type: VSphere}}}`,
 			`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: vspherevms.infrastructure.cluster.x-k8s.io}}`,
 		} {
 			u := &unstructured.Unstructured{}
@@ -96,7 +101,8 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		if err != nil || len(f.Pairs) != 1 {
 			t.Fatal(about, err, f)
 		}
-		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.says) || c.says == "" && p.NotServed != "" {
+		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.says) ||
+			c.says == "" && p.NotServed != "" {
 			t.Errorf("%s: found %v, unknown %t, %q", about, p.InfraInstance, p.InstancesUnknown, p.NotServed)
 		}
 	}

@@ -189,7 +189,8 @@ func (c *collection) add(o *policies.Object) {
 			p.MachineAPI = o
 		}
 	case g == clusterGroup && known && version != kind.ClusterAPI.Version:
-		c.problem(o.Kind + " " + o.Metadata.Name + " is of " + o.APIVersion + "; this build reads " + kind.ClusterAPI.String() + ": ask the API server for that version, or convert the manifest")
+		c.problem(o.Kind + " " + o.Metadata.Name + " is of " + o.APIVersion + "; this build reads " + kind.ClusterAPI.String() +
+			": ask the API server for that version, or convert the manifest")
 	case g == clusterGroup && known:
 		if p := c.side(kind, o, policies.SideClusterAPI); p.ClusterAPI == nil {
 			p.ClusterAPI = o
@@ -214,7 +215,8 @@ func (c *collection) add(o *policies.Object) {
 func (f *Fleet) Unchecked() []string {
 	var out []string
 	for _, name := range f.sets {
-		out = append(out, "ControlPlaneMachineSet "+name+" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
+		out = append(out, "ControlPlaneMachineSet "+name+
+			" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
 	}
 	return out
 }
@@ -395,7 +397,10 @@ func (f *Fleet) instanceOf(p *Pair) {
 		return
 	}
 	p.NotServed = cmp.Or(f.notServed[ref.Kind], f.notServed[kind])
-	p.InstancesUnknown = p.Source != "" || slices.ContainsFunc(slices.Concat(f.absent, f.unlisted), func(r schema.GroupVersionResource) bool { return kind != "" && r.Resource == strings.ToLower(kind)+"s" })
+	p.InstancesUnknown = p.Source != "" || slices.ContainsFunc(slices.Concat(f.absent, f.unlisted), func(r schema.GroupVersionResource) bool {
+		return kind != "" &&
+			r.Resource == strings.ToLower(kind)+"s"
+	})
 	alike := authority.InfraInstanceNamedAlike(p.Infra)
 	named := f.infra[infraKey{kind, p.Namespaces.ClusterAPI, ref.Name}]
 	if named != nil && (alike || !authority.KeptForAnother(kind, named.Metadata.OwnerReferences, ref.Name)) {

@@ -35,10 +35,12 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 		out = append(out, lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.infraCluster) }))
 	}
 	if f.infrastructure == nil {
-		out = append(out, Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml", "", func(e *conversion.Env) { e.Infrastructure = might.infrastructure(c) }})
+		out = append(out, Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml",
+			"", func(e *conversion.Env) { e.Infrastructure = might.infrastructure(c) }})
 	}
 	if env.Platform.Account != nil && env.Account == "" {
-		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml", "", func(e *conversion.Env) { e.Account = "supposed" }})
+		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml",
+			"", func(e *conversion.Env) { e.Account = "supposed" }})
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
 		out = append(out, Lack{"--additional-sync-machine-labels and -annotations of Cluster API's manager",

@@ -82,7 +82,8 @@ func TestNoMoreAreOnTheWayThanMayBe(t *testing.T) {
 	if out = r.Look(fleetOf(t, onTheWay("a"), onTheWay("b"), rest("c")), start); len(out.Lines) != 0 {
 		t.Errorf("told twice: %v", out.Lines)
 	}
-	if out = r.Look(fleetOf(t, arrived("a"), onTheWay("b"), rest("c")), start.Add(3*time.Second)); asked(out) != "c" || !out.Lines[0].Good || out.Lines[0].After != 3*time.Second {
+	if out = r.Look(fleetOf(t, arrived("a"), onTheWay("b"), rest("c")), start.Add(3*time.Second)); asked(out) != "c" || !out.Lines[0].Good ||
+		out.Lines[0].After != 3*time.Second {
 		t.Errorf("asked for %s, lines %v", asked(out), out.Lines)
 	}
 	r.Asked(out.Ask[0], start)

@@ -82,7 +82,8 @@ func paused(p inventory.Pair, shape authority.Shape) Paused {
 
 // provider is what the provider's controller says, in whatever way it says so; of one that never answers, what it was told.
 func provider(p inventory.Pair) metav1.ConditionStatus {
-	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance}).State().Infra.Acknowledged {
+	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
+		InfraInstance: p.InfraInstance}).State().Infra.Acknowledged {
 	case authority.AcknowledgedPaused:
 		return metav1.ConditionTrue
 	case authority.AcknowledgedUnpaused:

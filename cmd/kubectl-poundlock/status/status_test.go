@@ -18,7 +18,9 @@ import (
 
 func standing(t *testing.T, spec, current, conditions string) status.Standing {
 	t.Helper()
-	text := fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":"MachineAPI","conditions":[%s]}}`, spec, current, conditions)
+	text := fmt.Sprintf(
+		`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":"MachineAPI","conditions":[%s]}}`,
+		spec, current, conditions)
 	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +29,8 @@ func standing(t *testing.T, spec, current, conditions string) status.Standing {
 }
 
 func TestOf(t *testing.T) {
-	const settled, waits, wrong = `{"type":"AuthoritySettled","status":"True","reason":"Settled"}`, `{"type":"AuthoritySettled","status":"False","reason":"WaitingForPause","message":"m"}`,
+	const settled, waits, wrong = `{"type":"AuthoritySettled","status":"True","reason":"Settled"}`,
+		`{"type":"AuthoritySettled","status":"False","reason":"WaitingForPause","message":"m"}`,
 		`{"type":"Synchronized","status":"False","reason":"FieldsNotConvertible","message":"f"}`
 	for sentence, c := range map[string]struct {
 		spec, status, conditions string
@@ -71,8 +74,11 @@ func TestWhatAProviderSays(t *testing.T) {
 		"by an annotation, as Azure's": {"AzureMachine", `"clusterctl.cluster.x-k8s.io/block-move":""`, ``, "False"},
 		"never, as GCP's":              {"GCPMachine", `"cluster.x-k8s.io/paused":""`, ``, "True"},
 	} {
-		core := fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api"},"spec":{"infrastructureRef":{"kind":%q,"name":"a","apiGroup":"infrastructure.cluster.x-k8s.io"}}}`, c.kind)
-		infra := fmt.Sprintf(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":%q,"metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{%s}},"status":{"conditions":[%s]}}`, c.kind, c.annotations, c.conditions)
+		core := fmt.Sprintf(
+			`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api"},"spec":{"infrastructureRef":{"kind":%q,"name":"a","apiGroup":"infrastructure.cluster.x-k8s.io"}}}`, c.kind)
+		infra := fmt.Sprintf(
+			`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":%q,"metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{%s}},"status":{"conditions":[%s]}}`,
+			c.kind, c.annotations, c.conditions)
 		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(core+"\n---\n"+infra), authority.Pairs{inventory.DefaultPair})
 		if err != nil {
 			t.Fatal(err)

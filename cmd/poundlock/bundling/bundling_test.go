@@ -336,7 +336,8 @@ func TestBundleIsHermetic(t *testing.T) {
 	t.Run("a relative path with an @ is a folder", func(t *testing.T) {
 		dir := repository(t, map[string]string{"provider@v1.2.3/config/default/kustomization.yaml": local, "provider@v1.2.3/config/default/a.yaml": account})
 		t.Chdir(dir)
-		if _, _, err := runBundle(t, "--kustomize", "provider@v1.2.3/config/default", "--name", "aws", "--type", "infrastructure", "--version", "v1.0.0", "--summary"); err != nil {
+		if _, _, err := runBundle(t, "--kustomize", "provider@v1.2.3/config/default", "--name", "aws", "--type", "infrastructure", "--version", "v1.0.0",
+			"--summary"); err != nil {
 			t.Error(err)
 		}
 	})

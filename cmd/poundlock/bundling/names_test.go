@@ -126,7 +126,8 @@ func (p onPlane) sameAnswer(t *testing.T, kind, metadata, rest string) {
 		object["metadata"].(map[string]any)["namespace"] = bundle.Namespace //nolint:forcetypeassert // it is a map, see text
 	}
 	refused := errors.Join(bundle.Check([]bundle.Document{d}, bundle.Namespace)...)
-	answer := p.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object}), client.FieldOwner("test"), client.DryRunAll)
+	answer := p.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object}),
+		client.FieldOwner("test"), client.DryRunAll)
 	if (refused == nil) != (answer == nil) {
 		t.Errorf("a bundle answers %v, and the API server %v", refused, answer)
 	}

@@ -45,7 +45,8 @@ private ones that the API server stores (cluster.hypershift.openshift.io). The c
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "Answer clients at this address. It must be a loopback address: who reaches it has the pod's rights")
 	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Reach the API server by this file (default: the pod's ServiceAccount). $KUBECONFIG is not read: it leads the pod's other containers here")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"Reach the API server by this file (default: the pod's ServiceAccount). $KUBECONFIG is not read: it leads the pod's other containers here")
 	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "Let requests come to their end for this long after SIGTERM. Watches end at once")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	return cmd

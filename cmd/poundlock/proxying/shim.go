@@ -40,7 +40,8 @@ them converted by the webhook that Cluster API or its provider has for the stand
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it: the longest SUFFIX that fits counts")
+	f.StringArrayVar(&o.Upstreams, "upstream", nil,
+		"Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it: the longest SUFFIX that fits counts")
 	f.StringVar(&o.Trust.CAFile, "upstream-ca", "", "Trust upstreams whose certificate this file's CA has signed (default: the system's)")
 	f.StringVar(&o.Trust.CertFile, "upstream-client-cert", "", "Show this certificate to upstreams that want one")
 	f.StringVar(&o.Trust.KeyFile, "upstream-client-key", "", "Use this key of --upstream-client-cert")
@@ -48,7 +49,8 @@ them converted by the webhook that Cluster API or its provider has for the stand
 	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
 	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
-	f.Int64Var(&o.inFlight, "in-flight-mib", 192, "Let reviews and the converters' answers have this many MiB at once, in which a review counts twice. The API server is asked to repeat what does not fit a second later")
+	f.Int64Var(&o.inFlight, "in-flight-mib", 192,
+		"Let reviews and the converters' answers have this many MiB at once, in which a review counts twice. The API server is asked to repeat what does not fit a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
 	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "How long reviews are still taken, and /readyz fails, before a replica stops")
 	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after --shutdown-delay")

@@ -24,7 +24,8 @@ func InfraValues() conversiontest.Values {
 		"userAssignedIdentities": conversiontest.OneOf(
 			[]azurev1.UserAssignedIdentity(nil),
 			[]azurev1.UserAssignedIdentity{{ProviderID: "azure://" + subscription + identityID}},
-			[]azurev1.UserAssignedIdentity{{ProviderID: "azure://" + subscription + "/resourcegroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"}},
+			[]azurev1.UserAssignedIdentity{{ProviderID: "azure://" + subscription +
+				"/resourcegroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"}},
 		),
 		"osDisk.osType":                                  one("", "Linux"),
 		"osDisk.diskSizeGB":                              conversiontest.OneOf(new(int32(1)), new(int32(2048))),
@@ -126,15 +127,18 @@ func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	case 2:
 		c.SecurityProfile = &azurev1.SecurityProfile{EncryptionAtHost: &yes}
 	case 3:
-		c.SecurityProfile = &azurev1.SecurityProfile{SecurityType: azurev1.SecurityTypesTrustedLaunch, UefiSettings: &azurev1.UefiSettings{SecureBootEnabled: &no, VTpmEnabled: &yes}}
+		c.SecurityProfile = &azurev1.SecurityProfile{SecurityType: azurev1.SecurityTypesTrustedLaunch,
+			UefiSettings: &azurev1.UefiSettings{SecureBootEnabled: &no, VTpmEnabled: &yes}}
 	case 4:
-		c.SecurityProfile = &azurev1.SecurityProfile{EncryptionAtHost: &no, SecurityType: azurev1.SecurityTypesConfidentialVM, UefiSettings: &azurev1.UefiSettings{VTpmEnabled: &yes}}
+		c.SecurityProfile = &azurev1.SecurityProfile{EncryptionAtHost: &no, SecurityType: azurev1.SecurityTypesConfidentialVM,
+			UefiSettings: &azurev1.UefiSettings{VTpmEnabled: &yes}}
 		c.OSDisk.ManagedDisk = premium()
 		c.OSDisk.ManagedDisk.SecurityProfile = &azurev1.VMDiskSecurityProfile{SecurityEncryptionType: azurev1.SecurityEncryptionTypeVMGuestStateOnly}
 	case 5:
 		c.SecurityProfile = &azurev1.SecurityProfile{SecurityType: azurev1.SecurityTypesConfidentialVM, UefiSettings: uefi}
 		c.OSDisk.ManagedDisk = premium()
-		c.OSDisk.ManagedDisk.SecurityProfile = &azurev1.VMDiskSecurityProfile{SecurityEncryptionType: azurev1.SecurityEncryptionTypeDiskWithVMGuestState, DiskEncryptionSet: set}
+		c.OSDisk.ManagedDisk.SecurityProfile = &azurev1.VMDiskSecurityProfile{SecurityEncryptionType: azurev1.SecurityEncryptionTypeDiskWithVMGuestState,
+			DiskEncryptionSet: set}
 	}
 }
 

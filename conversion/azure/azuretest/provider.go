@@ -37,7 +37,8 @@ func ProviderValues() conversiontest.Values {
 			machinev1beta1.Image{ResourceID: subscription + imageID, Type: machinev1beta1.AzureImageTypeID},
 			machinev1beta1.Image{Publisher: "azureopenshift", Offer: "aro4", SKU: "420-v2", Version: "9.6.20251015"},
 			machinev1beta1.Image{Publisher: "azureopenshift", Offer: "aro4", SKU: "420-v2", Version: "latest", Type: machinev1beta1.AzureImageTypeMarketplaceNoPlan},
-			machinev1beta1.Image{Publisher: "redhat", Offer: "rh-ocp-worker", SKU: "rh-ocp-worker", Version: "413.92.2023101700", Type: machinev1beta1.AzureImageTypeMarketplaceWithPlan},
+			machinev1beta1.Image{Publisher: "redhat", Offer: "rh-ocp-worker", SKU: "rh-ocp-worker", Version: "413.92.2023101700",
+				Type: machinev1beta1.AzureImageTypeMarketplaceWithPlan},
 		),
 		"osDisk.osType":      one("", "Linux"),
 		"osDisk.diskSizeGB":  conversiontest.OneOf[int32](1, 128, 2048),
@@ -64,7 +65,8 @@ func ProviderValues() conversiontest.Values {
 		"ultraSSDCapability":                           one("", "Enabled", "Disabled"),
 		"diagnostics.boot": conversiontest.OneOf(
 			machinev1beta1.AzureBootDiagnostics{StorageAccountType: "AzureManaged"},
-			machinev1beta1.AzureBootDiagnostics{StorageAccountType: "CustomerManaged", CustomerManaged: &machinev1beta1.AzureCustomerManagedBootDiagnostics{StorageAccountURI: "https://lock.blob.core.windows.net/"}},
+			machinev1beta1.AzureBootDiagnostics{StorageAccountType: "CustomerManaged",
+				CustomerManaged: &machinev1beta1.AzureCustomerManagedBootDiagnostics{StorageAccountURI: "https://lock.blob.core.windows.net/"}},
 		),
 		"capacityReservationGroupID": one("", reservation),
 	}
@@ -100,13 +102,18 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AzureMachineProviderSpec) {
 // security makes each kind of profile, and the OS disk's that goes with it.
 func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMDiskSecurityProfile) {
 	yes, no := true, false
-	uefi := machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyEnabled, VirtualizedTrustedPlatformModule: machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled}
+	uefi := machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyEnabled,
+		VirtualizedTrustedPlatformModule: machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled}
 	guest := machinev1beta1.VMDiskSecurityProfile{SecurityEncryptionType: machinev1beta1.SecurityEncryptionTypesVMGuestStateOnly}
-	whole := machinev1beta1.VMDiskSecurityProfile{SecurityEncryptionType: machinev1beta1.SecurityEncryptionTypesDiskWithVMGuestState, DiskEncryptionSet: machinev1beta1.DiskEncryptionSetParameters{ID: keySet}}
-	confidential := machinev1beta1.SecuritySettings{SecurityType: machinev1beta1.SecurityTypesConfidentialVM, ConfidentialVM: &machinev1beta1.ConfidentialVM{UEFISettings: uefi}}
-	trusted := machinev1beta1.SecuritySettings{SecurityType: machinev1beta1.SecurityTypesTrustedLaunch, TrustedLaunch: &machinev1beta1.TrustedLaunch{UEFISettings: uefi}}
+	whole := machinev1beta1.VMDiskSecurityProfile{SecurityEncryptionType: machinev1beta1.SecurityEncryptionTypesDiskWithVMGuestState,
+		DiskEncryptionSet: machinev1beta1.DiskEncryptionSetParameters{ID: keySet}}
+	confidential := machinev1beta1.SecuritySettings{SecurityType: machinev1beta1.SecurityTypesConfidentialVM,
+		ConfidentialVM: &machinev1beta1.ConfidentialVM{UEFISettings: uefi}}
+	trusted := machinev1beta1.SecuritySettings{SecurityType: machinev1beta1.SecurityTypesTrustedLaunch,
+		TrustedLaunch: &machinev1beta1.TrustedLaunch{UEFISettings: uefi}}
 	half := trusted
-	half.TrustedLaunch = &machinev1beta1.TrustedLaunch{UEFISettings: machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyDisabled, VirtualizedTrustedPlatformModule: machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled}}
+	half.TrustedLaunch = &machinev1beta1.TrustedLaunch{UEFISettings: machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyDisabled,
+		VirtualizedTrustedPlatformModule: machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled}}
 	all := []struct {
 		profile *machinev1beta1.SecurityProfile
 		disk    machinev1beta1.VMDiskSecurityProfile

@@ -177,7 +177,8 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 			ports++
 		}
 	}
-	if apart && (networks+ports == 0 || networks == 0 && !slices.ContainsFunc(m.SecurityGroups, func(g machinev1alpha1.SecurityGroupParam) bool { return g.UUID+g.Filter.ID == "" })) {
+	if apart && (networks+ports == 0 || networks == 0 &&
+		!slices.ContainsFunc(m.SecurityGroups, func(g machinev1alpha1.SecurityGroupParam) bool { return g.UUID+g.Filter.ID == "" })) {
 		m.SecurityGroups = nil
 	}
 }

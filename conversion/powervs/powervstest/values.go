@@ -17,7 +17,8 @@ import (
 
 // processors are those that go; the first two say nothing.
 func processors() func(*rand.Rand) any {
-	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"), intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
+	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"),
+		intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
 }
 
 // ProviderValues makes valid values for the fields of a providerSpec that have rules.

@@ -35,10 +35,12 @@ func Authority(c policies.Change) policies.Verdict {
 	}
 	if c.Old != nil && memberOf(c.Old) == controlplane.ClusterAPIMember {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("authoritativeAPI"), fmt.Sprintf(
-			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request", controlplane.ClusterAPIMember, controlplane.MachineAPIMember)))
+			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request",
+			controlplane.ClusterAPIMember, controlplane.MachineAPIMember)))
 	}
 	return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("template", "machineType"), fmt.Sprintf(
-		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
+		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s",
+		controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
 // mismatched: the template is in Cluster API's words, and Machine API is to be authoritative.
@@ -48,7 +50,8 @@ func mismatched(o *policies.Object) bool {
 
 // moveTo is the command that asks for an API.
 func moveTo(c policies.Change, api authority.API) string {
-	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
+	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`,
+		c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
 }
 
 // requests reports whether an update asks for a move, or to go on with one; taking a request back is neither.
@@ -77,8 +80,9 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	if authority.Read(c.Old).Current == authority.Unset {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
-	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
-		whoseNew(c.New, to), machinesOf(c.Old)))...)
+	return policies.Warn(append(out,
+		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+			whoseNew(c.New, to), machinesOf(c.Old)))...)
 }
 
 // whoseNew is which API will be authoritative for the Machines that a set makes once an API is authoritative for it: under Machine API, the template decides.
@@ -110,7 +114,8 @@ func unsynchronized(c policies.Change) []string {
 // detaches adds to the warning of a deletion what becomes of Cluster API's side.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.InCharge(authority.Read(c.Old)) == authority.ClusterAPI {
-		v.Warnings = append(v.Warnings, "nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
+		v.Warnings = append(v.Warnings,
+			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
 	}
 	return v
 }

@@ -97,7 +97,8 @@ func Tried(c policies.Change) policies.Verdict {
 		case a.Unanswered != "":
 			v.Warnings = append(v.Warnings, "Poundlock could not check whether the API server accepts a Machine of this set: "+a.Unanswered)
 		case a.Refused != "" && isNew(t):
-			v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s", inDomain(t.Domain), a.Refused)))
+			v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s",
+				inDomain(t.Domain), a.Refused)))
 		case a.Machine != nil:
 			v.Warnings = append(v.Warnings, plan.Overridden(t, a.Machine)...)
 		}
@@ -164,7 +165,9 @@ func Deletion(c policies.Change) policies.Verdict {
 	if state(c.Old) != string(machinev1.ControlPlaneMachineSetStateActive) {
 		return detaches(c, policies.Warn("no Machine is deleted. The set will be generated again from the Machines, Inactive"))
 	}
-	return detaches(c, policies.Warn(fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; once Active, it manages them again", machinesOf(c.Old))))
+	return detaches(c, policies.Warn(
+		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; once Active, it manages them again",
+			machinesOf(c.Old))))
 }
 
 // releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.
@@ -194,8 +197,9 @@ func Released(c policies.Change) policies.Verdict {
 	if len(owned) == 0 {
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over those that are left. "+
-		"Do not remove etcd's hooks, which hold the others", strings.Join(owned, ", ")))
+	return policies.Warn(fmt.Sprintf(
+		"the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over those that are left. "+
+			"Do not remove etcd's hooks, which hold the others", strings.Join(owned, ", ")))
 }
 
 func machinesOf(o *policies.Object) string {
@@ -218,5 +222,6 @@ func recreates(p *proposal) policies.Verdict {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("strategy", "type"), controlplane.RecreateRisk(controlplane.ReplicasOf(p.set))+
 			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
 	}
-	return policies.Warn(controlplane.RecreateRisk(controlplane.ReplicasOf(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
+	return policies.Warn(controlplane.RecreateRisk(controlplane.ReplicasOf(p.set)) +
+		"; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
 }

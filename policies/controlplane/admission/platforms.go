@@ -171,7 +171,8 @@ func aws(r resolved) (f findings) {
 func azure(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AzureMachineProviderSpec](r.spec)
 	if s.InternalLoadBalancer == "" {
-		f.deny("internalLoadBalancer", "nodes reach the API through it, and a new Machine that is not behind it cannot serve them: give its name, as a Machine that runs has it")
+		f.deny("internalLoadBalancer",
+			"nodes reach the API through it, and a new Machine that is not behind it cannot serve them: give its name, as a Machine that runs has it")
 	}
 	if s.Subnet == "" {
 		f.warn("subnet", "a Machine is not made without one")
@@ -282,7 +283,8 @@ func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 		f.deny("workspace.server", "the Infrastructure has no vCenter %s; it has %s", w.Server,
 			strings.Join(values.Names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
 	case w.Datacenter != "" && !slices.Contains(known[at].Datacenters, w.Datacenter):
-		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s", w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
+		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s",
+			w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
 	}
 }
 

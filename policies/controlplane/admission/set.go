@@ -107,7 +107,10 @@ func selects(p *proposal) policies.Verdict {
 		}
 	}
 	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
-		v.Denials = append(v.Denials, field.Invalid(path, selector.String(), fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master", controlplane.RoleLabel, controlplane.TypeLabel)))
+		v.Denials = append(v.Denials,
+			field.Invalid(path, selector.String(),
+				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master",
+					controlplane.RoleLabel, controlplane.TypeLabel)))
 	}
 	if name := p.clusterName(); name != "" && own[controlplane.ClusterLabel] != "" && own[controlplane.ClusterLabel] != name {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s, and the cluster is %s: Machine API finds a Machine's cloud resources by that label",
@@ -126,7 +129,8 @@ func Labelled(c policies.Change) policies.Verdict {
 	if now == nil || before == nil {
 		return v
 	}
-	was, is := controlplane.TemplateOf(before.set).ObjectMeta.Labels[controlplane.ClusterLabel], controlplane.TemplateOf(now.set).ObjectMeta.Labels[controlplane.ClusterLabel]
+	was, is := controlplane.TemplateOf(before.set).ObjectMeta.Labels[controlplane.ClusterLabel],
+		controlplane.TemplateOf(now.set).ObjectMeta.Labels[controlplane.ClusterLabel]
 	if was == "" || was == is || is != "" && is == now.clusterName() {
 		return v
 	}
@@ -146,7 +150,8 @@ func machineControllers(p *proposal) policies.Verdict {
 	}{{"labels", t.ObjectMeta.Labels}, {"annotations", t.ObjectMeta.Annotations}} {
 		for _, key := range controlplane.OfMachineController() {
 			if _, has := of.all[key]; has {
-				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it", platform.TemplatePath().Child("metadata", of.name).Key(key)))
+				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it",
+					platform.TemplatePath().Child("metadata", of.name).Key(key)))
 			}
 		}
 	}
@@ -212,7 +217,8 @@ func namesMachines(p *proposal) policies.Verdict {
 		switch over := len(name) - l.max; {
 		case over > 0:
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
-				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d", name, len(name), l.of, l.max, len(prefix)-over)))
+				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d",
+					name, len(name), l.of, l.max, len(prefix)-over)))
 		case l.pattern != nil && !l.pattern.MatchString(name):
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
 				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.of, l.shape)))
@@ -257,7 +263,8 @@ func onPlatform(p *proposal) policies.Verdict {
 	case row.Kind != "" && kind == "":
 		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s it is %s", row.Name, row.Kind)))
 	case row.Kind != "" && kind != row.Kind, foreign:
-		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s", row.Name, row.Kind), ", whose kind is ")))
+		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s",
+			row.Name, row.Kind), ", whose kind is ")))
 	}
 	return v
 }

@@ -24,7 +24,8 @@ import (
 func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), platform.ProviderSpecPath()
 	if v := controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
-		return policies.Deny(field.Invalid(path, row.Kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
+		return policies.Deny(field.Invalid(path, row.Kind,
+			fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
 	}
 	if len(p.Unresolved) > 0 {
 		return policies.Verdict{} // the forecast reports it: the template may appear later
@@ -90,7 +91,8 @@ func unknownMembers(path *field.Path, value map[string]any, known map[string]ref
 func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
-		v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath().Child("spec", "providerID"), "it names one instance, and each Machine is to have its own: leave it out"))
+		v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath().Child("spec", "providerID"),
+			"it names one instance, and each Machine is to have its own: leave it out"))
 	}
 	for _, o := range platform.Uniques() {
 		o.Each(p.providerSpec(), func(_ map[string]any, _, path string) {

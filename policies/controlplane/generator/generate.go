@@ -114,7 +114,8 @@ func (g *generator) find() *Refusal {
 	}
 	if len(g.masters) == 0 {
 		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. "+
-			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand", controlplane.RoleLabel, controlplane.TypeLabel, g.Namespace)
+			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand",
+			controlplane.RoleLabel, controlplane.TypeLabel, g.Namespace)
 	}
 	slices.SortStableFunc(g.masters, func(a, b *machinev1beta1.Machine) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
@@ -127,7 +128,8 @@ func (g *generator) find() *Refusal {
 		states = append(states, fmt.Sprintf("%s (%s)", m.Name, life(m)))
 	}
 	if g.newest == nil {
-		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. A ControlPlaneMachineSet is generated from one that does", strings.Join(states, ", "))
+		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. A ControlPlaneMachineSet is generated from one that does",
+			strings.Join(states, ", "))
 	}
 	g.From = g.newest.Name
 	return nil
@@ -143,19 +145,24 @@ func life(m *machinev1beta1.Machine) string {
 // read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan reports that.
 func (g *generator) read() *Refusal {
 	if g.row.Spec == nil {
-		return refuse(controlplane.UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", cmp.Or(string(g.row.Name), "none"))
+		return refuse(controlplane.UnknownPlatform,
+			"No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known",
+			cmp.Or(string(g.row.Name), "none"))
 	}
 	for _, m := range g.masters {
 		switch spec := platform.ProviderSpec(m.Spec); {
 		case spec == nil:
-			return refuse(UnreadableProviderSpec, "spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
+			return refuse(UnreadableProviderSpec,
+				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
 		case spec["kind"] != g.row.Kind:
-			return refuse(ForeignProviderSpec, "spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
+			return refuse(ForeignProviderSpec,
+				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
 				m.Name, values.Text(spec["kind"]), g.row.Name, g.row.Kind)
 		}
 	}
 	if err := json.Unmarshal(g.newest.Spec.ProviderSpec.Value.Raw, g.row.Spec()); err != nil {
-		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s", g.From, platform.Unreadable(platform.MachinePath(), g.row, err))
+		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s",
+			g.From, platform.Unreadable(platform.MachinePath(), g.row, err))
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
@@ -185,21 +192,25 @@ func bare(v any) {
 // count derives the replicas from the Machines' indexes. One place may be vacant, as admission has it.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
-		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}}, Machines: g.all()})
+		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}},
+			Machines: g.all()})
 		n := len(p.Taken())
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
-			return refuse(UnsupportedSize, "The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended", n, strings.Join(p.Taken(), "; "))
+			return refuse(UnsupportedSize,
+				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
+				n, strings.Join(p.Taken(), "; "))
 		}
 		g.replicas = replicas
 		g.stay = p.Staying()
 		return nil
 	}
 	p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
-	return refuse(UnsupportedSize, "The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
-		"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.Taken())), strings.Join(p.Taken(), "; "))
+	return refuse(UnsupportedSize,
+		"The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
+			"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.Taken())), strings.Join(p.Taken(), "; "))
 }
 
 func countedIndexes(n int) string {
@@ -263,7 +274,8 @@ func (g *generator) drafts() iter.Seq[draft] {
 				d := draft{set: g.set(list, keep)}
 				d.replaced = g.replaced(d.set)
 				if away := lists[0][len(list):]; len(away) > 0 {
-					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.", strings.Join(values.Names(away, g.domainName), ", "))}
+					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.",
+						strings.Join(values.Names(away, g.domainName), ", "))}
 				}
 				if !yield(d) {
 					return

@@ -103,7 +103,8 @@ func (g *Generated) content() map[string]any {
 }
 
 func (g *Generated) sentence() string {
-	return strings.Join(append([]string{fmt.Sprintf("The template was made from Machine %s, the newest of the control plane at that time.", g.From)}, g.Left...), " ")
+	return strings.Join(append([]string{fmt.Sprintf("The template was made from Machine %s, the newest of the control plane at that time.",
+		g.From)}, g.Left...), " ")
 }
 
 // keeper is a generated set that may be changed: what is stored, and what it was last generated with.
@@ -135,9 +136,11 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 			continue
 		}
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
-			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, values.Text(next[name]))}
+			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.",
+				name, values.Text(next[name]))}
 		}
-		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
+		u.Refusal = refuse(CannotFollow,
+			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
 			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
 	}

@@ -53,9 +53,11 @@ const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 func Next(s State) Step {
 	switch {
 	case s.Deleting:
-		return Step{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: which API is authoritative for it does not change any more."}
+		return Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
+			Message: "The set is being deleted: which API is authoritative for it does not change any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
-		return Step{Action: authority.Rest, Reason: authority.ReasonDisabled, Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
+		return Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
+			Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
 	case s.Current == authority.Unset:
 		return Step{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is authoritative for this new set."}
 	case s.Current == authority.Migrating:
@@ -81,13 +83,17 @@ func asked(s State) Step {
 func moving(s State) Step {
 	switch {
 	case s.Origin.Other() == authority.Unset:
-		return wait(authority.ReasonUnknownOrigin, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
-			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+		return wait(authority.ReasonUnknownOrigin,
+			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
+				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.Requested != s.Origin.Other():
-		return Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
+		return Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled,
+			Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
 	}
 	if why, in := s.inTheWay(s.Requested); in {
-		why.Message = fmt.Sprintf("Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.", s.Requested.Text(), why.Message, s.Origin)
+		why.Message = fmt.Sprintf(
+			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.",
+			s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
 	return Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
@@ -97,7 +103,8 @@ func moving(s State) Step {
 func (s State) inTheWay(to authority.API) (Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:
-		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead", controlplane.ClusterAPIMember, controlplane.MachineAPIMember)), true
+		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead",
+			controlplane.ClusterAPIMember, controlplane.MachineAPIMember)), true
 	case to == authority.ClusterAPI && s.Side == Refused:
 		return wait(authority.ReasonNotSynchronized, "Synchronized is False"), true
 	case to == authority.ClusterAPI && s.Side == Behind:

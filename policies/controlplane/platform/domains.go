@@ -92,7 +92,8 @@ func vSphereDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 	for n, d := range f.VSphere {
 		at := slices.IndexFunc(known, func(k configv1.VSpherePlatformFailureDomainSpec) bool { return k.Name == d.Name })
 		if at < 0 {
-			errs = append(errs, notInInfrastructure(DomainsPath("vsphere").Index(n).Child("name"), d.Name, "vsphere", values.Names(known, func(k configv1.VSpherePlatformFailureDomainSpec) string { return k.Name })))
+			errs = append(errs, notInInfrastructure(DomainsPath("vsphere").Index(n).Child("name"), d.Name, "vsphere",
+				values.Names(known, func(k configv1.VSpherePlatformFailureDomainSpec) string { return k.Name })))
 			out = append(out, Domain{Name: d.Name})
 			continue
 		}
@@ -136,7 +137,8 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 		domain := Domain{Name: d.Name}
 		at := slices.IndexFunc(known, func(k configv1.NutanixFailureDomain) bool { return k.Name == d.Name })
 		if at < 0 {
-			errs = append(errs, notInInfrastructure(DomainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", values.Names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
+			errs = append(errs, notInInfrastructure(DomainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix",
+				values.Names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
 		} else {
 			domain.put("failureDomain.name", d.Name)
 			domain.Sets = append(domain.Sets, Setting{Path: "cluster", Value: nutanixIdentifier(known[at].Cluster)})
@@ -159,7 +161,8 @@ func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {
 	return &field.Error{
 		Type: field.ErrorTypeNotFound, Field: path.String(), BadValue: name,
-		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " + values.ListOr(known, "none"),
+		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " +
+			values.ListOr(known, "none"),
 	}
 }
 
@@ -170,7 +173,8 @@ func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *fiel
 	case named == "" && !lists:
 		return nil
 	case platform == "":
-		return field.Invalid(DomainsPath("platform"), named, "the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
+		return field.Invalid(DomainsPath("platform"), named,
+			"the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
 	case named != "" && named != string(platform):
 		return field.Invalid(DomainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s", platform))
 	}

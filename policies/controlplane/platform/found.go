@@ -113,7 +113,8 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 }
 
 // described finds among failure domains that the Infrastructure describes.
-func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string, union func(string) machinev1.FailureDomains) finder {
+func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string,
+	union func(string) machinev1.FailureDomains) finder {
 	row := Named(platform)
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
 		for _, name := range known(i) {

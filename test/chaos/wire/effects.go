@@ -18,7 +18,8 @@ import (
 // Conflict answers as an API server does that has a newer object.
 func Conflict() Effect {
 	return refused(func(r Request) *apierrors.StatusError {
-		return apierrors.NewConflict(r.GroupResource, r.Name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+		return apierrors.NewConflict(r.GroupResource, r.Name,
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	})
 }
 

@@ -231,7 +231,8 @@ func (st *stage) manager(t *testing.T, binary, dir string, ports []int) func() e
 		t.Fatal(err)
 	}
 	return func() error {
-		return st.plane.Attach("core-manager", binary, "--kubeconfig="+kubeconfig, "--namespace=nothing", fmt.Sprintf("--webhook-port=%d", ports[0]), "--webhook-cert-dir="+dir,
+		return st.plane.Attach("core-manager", binary, "--kubeconfig="+kubeconfig, "--namespace=nothing", fmt.Sprintf("--webhook-port=%d", ports[0]),
+			"--webhook-cert-dir="+dir,
 			fmt.Sprintf("--health-addr=127.0.0.1:%d", ports[1]), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false")
 	}
 }
@@ -253,7 +254,8 @@ func (st *stage) serve(t *testing.T, dir, ca string, reviews, health net.Listene
 		t.Fatal(err)
 	}
 	s, err := shim.New(shim.Options{
-		Upstreams: []string{translation.Standard + "=" + st.url}, Trust: rest.TLSClientConfig{CAFile: ca}, Budget: time.Second, Log: slog.New(slog.NewTextHandler(st.logged, nil)),
+		Upstreams: []string{translation.Standard + "=" + st.url}, Trust: rest.TLSClientConfig{CAFile: ca}, Budget: time.Second,
+		Log: slog.New(slog.NewTextHandler(st.logged, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

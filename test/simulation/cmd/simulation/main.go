@@ -48,7 +48,8 @@ func command() *cobra.Command {
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "reaches the API server as somebody who may impersonate the controllers")
-	flags.StringSliceVar(&c.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE")
+	flags.StringSliceVar(&c.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"},
+		"pairs of namespaces, MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE")
 	flags.IntVar(&c.parent, "parent", 0, "end when this process is no longer the parent; 0 for never")
 	root.AddCommand(cloudCommand(c), neighboursCommand(c),
 		sideCommand(c, simulation.MachineAPI, "Run the Machine API's controllers, with an actuator for the simulated cloud"),

@@ -18,22 +18,23 @@ import (
 const every = 2 * time.Second
 
 func neighboursCommand(c *common) *cobra.Command {
-	cmd := &cobra.Command{Use: "neighbours", Short: "Write to the Machine API's objects as other components of OpenShift do", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		config, _, err := c.server()
-		if err != nil {
-			return err
-		}
-		ctx, stop := withParent(cmd.Context(), c.parent)
-		defer stop()
-		logs, log := map[string]*neighbours.Log{}, logger()
-		for name, w := range neighbours.Residents("worker-a") {
-			if logs[name], err = neighbours.Start(ctx, config, simulation.Scheme(), every, w); err != nil {
+	cmd := &cobra.Command{Use: "neighbours", Short: "Write to the Machine API's objects as other components of OpenShift do",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			config, _, err := c.server()
+			if err != nil {
 				return err
 			}
-		}
-		tell(ctx, log, logs)
-		return nil
-	}}
+			ctx, stop := withParent(cmd.Context(), c.parent)
+			defer stop()
+			logs, log := map[string]*neighbours.Log{}, logger()
+			for name, w := range neighbours.Residents("worker-a") {
+				if logs[name], err = neighbours.Start(ctx, config, simulation.Scheme(), every, w); err != nil {
+					return err
+				}
+			}
+			tell(ctx, log, logs)
+			return nil
+		}}
 	cmd.Flags().String("platform", "AWS", "not looked at: every part is given it")
 	return cmd
 }
