@@ -45,7 +45,7 @@ func (w *world) instanceAnswers() {
 func (w *world) makesInstance() {
 	w.Helper()
 	w.create(fmt.Sprintf(
-		"{apiVersion: %s, kind: VSphereVM, metadata: {name: %s, namespace: %s, ownerReferences: [{apiVersion: %[1]s, kind: VSphereMachine, name: %[2]s, uid: %s}]}, spec: {template: rhcos, network: {devices: [{networkName: net}]}}}",
+		"{apiVersion: %s, kind: VSphereVM, metadata: {name: %s, namespace: %s, ownerReferences: [{apiVersion: %[1]s, kind: VSphereMachine, name: %[2]s, uid: %[4]s}]}, spec: {template: rhcos, network: {devices: [{networkName: net}]}}}",
 		w.infra.GroupVersion(), name, w.pair.ClusterAPI, w.of(w.provider()).GetUID()))
 }
 
