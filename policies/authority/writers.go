@@ -173,6 +173,12 @@ func Grants() []Grant {
 			Why: "it adds its finalizer even while paused",
 		},
 		{
+			Writer: "infrastructure provider of Azure", Actor: policies.InfrastructureController,
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine}, Fields: annotated(BlockMoveAnnotation), Effects: Removes,
+			While: MirroredByClusterAPI | Moving,
+			Why:   "it acknowledges a pause by that, also one that began while Machine API was authoritative",
+		},
+		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
 			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whoever runs them, and releases them when the set is deleted, or that never ends",
