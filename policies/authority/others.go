@@ -44,6 +44,8 @@ func Others() []Other {
 			"it names the instance, so nobody else may write it but Poundlock, and not even its controllers may name an instance that another Machine has", false},
 		{"infrastructure providers of Cluster API", oca + "capa-controller-manager", "the instance in status of a provider's machine (instanceID, vmID, …)", LetThrough, "authority/provider-status",
 			"the same: of the provider's controllers alone, and only an instance that no other Machine has", false},
+		{"infrastructure provider of vSphere", oca + "default", "its finalizer onto a VSphereMachine or VSphereVM, paused ones too", LetThrough, "authority/infra-locked",
+			"it writes it before it looks for a pause, and would never acknowledge one; its account is anybody's, so anybody may add it", false},
 		{"Machine API's controllers", machineAPI, "the conditions that they know, as a whole list, into status", PutBack, "authority/status-default",
 			"Synchronized and AuthoritySettled would be lost; what the request leaves out keeps its stored value", false},
 		{"Machine API's controllers", machineAPI, "whole objects, in types that lack spec.authoritativeAPI", PutBack, "authority/request-kept",

@@ -109,7 +109,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. An empty object or list that is added or removed is a change.",
+			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:       always(policies.NeedTwin), Check: InfraLocked,
@@ -215,7 +215,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. While the Machine API is authoritative, the control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it.",
+			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler.",
 			Remedy:      "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},

@@ -173,6 +173,12 @@ func Grants() []Grant {
 			Why: "it adds its finalizer even while paused",
 		},
 		{
+			Writer: "infrastructure provider of Azure", Actor: policies.InfrastructureController,
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine}, Fields: annotated(BlockMoveAnnotation), Effects: Removes,
+			While: MirroredByClusterAPI | Moving,
+			Why:   "it acknowledges a pause by that, also one that began while Machine API was authoritative",
+		},
+		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
 			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whoever runs them, and releases them when the set is deleted, or that never ends",
@@ -321,16 +327,19 @@ var controlPlaneRoles = []string{"master", "control-plane"}
 
 // ownedByControlPlane reports whether a request changes no owner of a control plane Machine but a ControlPlaneMachineSet.
 func ownedByControlPlane(c policies.Change) bool {
-	if c.Old == nil || c.New == nil || !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) {
-		return false
-	}
-	before, after := otherOwners(c.Old), otherOwners(c.New)
+	return c.Old != nil && c.New != nil && slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) &&
+		changesOwners(c, "machine.openshift.io", ControlPlane)
+}
+
+// changesOwners reports whether a request changes no owner but those of a kind.
+func changesOwners(c policies.Change, group, kind string) bool {
+	before, after := otherOwners(c.Old, group, kind), otherOwners(c.New, group, kind)
 	return len(before)+len(after) == 0 || sameJSON(before, after)
 }
 
-func otherOwners(o *policies.Object) []metav1.OwnerReference {
+func otherOwners(o *policies.Object, group, kind string) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(o.Metadata.OwnerReferences), func(r metav1.OwnerReference) bool {
-		group, _, _ := strings.Cut(r.APIVersion, "/")
-		return r.Kind == ControlPlane && group == "machine.openshift.io"
+		of, _, _ := strings.Cut(r.APIVersion, "/")
+		return r.Kind == kind && of == group
 	})
 }
