@@ -67,6 +67,11 @@ func (r *infraInstance) reconcile(ctx context.Context, key reconcile.Request) (r
 	if err := r.Get(ctx, key.NamespacedName, o); err != nil {
 		return reconcile.Result{}, err
 	}
+	if r.machines.platform.holdsFirst {
+		if added, err := ensureFinalizer(ctx, r, o, r.machines.platform.keptFinalizer()); err != nil || added {
+			return reconcile.Result{}, err
+		}
+	}
 	cluster, err := clusterOf(ctx, r, o.GetNamespace(), o.GetLabels()[clusterv1.ClusterNameLabel])
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err

@@ -72,7 +72,17 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 	if err := r.Get(ctx, key.NamespacedName, a); err != nil {
 		return reconcile.Result{}, err
 	}
+	if r.platform.holdsFirst {
+		if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer); err != nil || added {
+			return reconcile.Result{}, err
+		}
+	}
 	owner, err := r.owner(ctx, a)
+	if err == nil && owner == nil && r.platform.holdsFirst && a.GetDeletionTimestamp() != nil {
+		before := a.DeepCopy()
+		controllerutil.RemoveFinalizer(a, r.platform.finalizer)
+		_, err = patch(ctx, r, before, a)
+	}
 	if err != nil || owner == nil {
 		return reconcile.Result{}, err // the Machine's controller has not claimed it yet: its event comes
 	}
@@ -87,7 +97,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 	if a.GetDeletionTimestamp() != nil {
 		return r.remove(ctx, owner, a)
 	}
-	// Unlike the core controllers, the provider adds its finalizer only once it is not paused.
+	// Unlike the core controllers, most providers add their finalizer only once they are not paused.
 	if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer); err != nil || added {
 		return reconcile.Result{}, err
 	}

@@ -28,6 +28,8 @@ type provider struct {
 	ready string
 	// answers is how it reports that it is paused, and that it no longer is.
 	answers answer
+	// holdsFirst: it adds its finalizer before it looks for a pause, and takes it off an object that is deleted before it has an owner.
+	holdsFirst bool
 	// keptID is where what it keeps for an instance names that one, and keptSpec the spec that it makes from its machine's; of a platform that has an InfraInstance.
 	keptID   string
 	keptSpec func(machine map[string]any) map[string]any
@@ -62,10 +64,10 @@ func providers() []provider {
 			keptID: "status.instanceID", keptSpec: copied(map[string]any{
 				"identityRef": map[string]any{"type": "Secret", "name": "openstack-cloud-credentials", "cloudName": "openstack"}, "ports": []any{}, "sshKeyName": "",
 			}, "flavor", "flavorID", "image", "sshKeyName", "identityRef")},
-		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition,
+		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition, holdsFirst: true,
 			keptID: "spec.biosUUID", keptSpec: copied(nil, "template", "network", "server", "datacenter", "folder")},
 		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
-			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition},
+			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition, holdsFirst: true},
 		{platform: "Nutanix", account: "capx-controller-manager", image: "image.name", id: "status.vmUUID", ready: "VMProvisioned", answers: inSilence,
 			finalizer: "infrastructure.cluster.x-k8s.io/nutanixmachine"},
 	}
