@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -873,5 +874,32 @@ func TestFateOf(t *testing.T) {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+func TestStored(t *testing.T) {
+	live := map[Key]*unstructured.Unstructured{}
+	p := Provider{}
+	add := func(name, stored string) *unstructured.Unstructured {
+		o := definition(t, "", stored, "v1:s", "v2:s!")
+		o.SetName(name)
+		p.Objects = append(p.Objects, Object{o, bundle.Definitions})
+		return o
+	}
+	for name, stored := range map[string]string{"moved": "v2", "moving": "v1, v2"} {
+		o := add(name, stored)
+		live[KeyOf(o)] = o
+	}
+	live[KeyOf(add("absent", ""))] = nil
+	seen := func(k Key) (*unstructured.Unstructured, bool) {
+		o, known := live[k]
+		return o, known
+	}
+	if names, unseen := Stored(p, seen); !slices.Equal(names, []string{"moving"}) || unseen {
+		t.Error(names, unseen)
+	}
+	add("unread", "")
+	if names, unseen := Stored(p, seen); !slices.Equal(names, []string{"moving"}) || !unseen {
+		t.Error(names, unseen)
 	}
 }

@@ -90,6 +90,8 @@ func TestConditions(t *testing.T) {
 		"one more provider":       {Pass{Platform: on, Served: true, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "True", "True", "False", "True"},
 		"the second of the first": {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "False", "True", "False", "True"},
 		"old storage versions":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
+		"definitions not read":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Err: errors.New("x"), StoredUnseen: true}}}, "True", "False", "False", ""},
+		"one read, one not":       {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Err: errors.New("x"), StoredUnseen: true, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
 		"core alone":              {Pass{Platform: on, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}}}, "False", "False", "False", "True"},
 		"nothing to install":      {Pass{Platform: on}, "False", "False", "False", "True"},
 		"nothing could be read":   {Pass{Platform: on, Unread: true, Err: errors.New("x")}, "", "", "False", ""},
