@@ -476,3 +476,38 @@ func TestVerify(t *testing.T) {
 		t.Error(err, printed)
 	}
 }
+
+// What is not the content is compared as it is written: the cluster version operator applies each document of a file, with each of its fields.
+func TestVerifyFindsWhatWasAdded(t *testing.T) {
+	dir := small(t)
+	file := func(out string) string { return filepath.Join(out, runLevel+"infrastructure-aws.yaml") }
+	for name, add := range map[string]func(text string) string{
+		"a document": func(text string) string {
+			return text + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+		},
+		"a field": func(text string) string { return text + "moon: {a: b}\n" },
+		"data": func(text string) string {
+			return strings.Replace(text, "binaryData:\n", "binaryData:\n  other: YQ==\n", 1)
+		},
+	} {
+		for _, format := range []string{"gzip", "plain"} {
+			t.Run(name+", "+format, func(t *testing.T) {
+				args := argsOf(dir, "--out", t.TempDir(), "--format", format)
+				out := args[len(args)-3]
+				if _, _, err := runBundle(t, args...); err != nil {
+					t.Fatal(err)
+				}
+				text := contents(t, out)[filepath.Base(file(out))]
+				if add(text) == text {
+					t.Skip("plain has no binaryData")
+				}
+				if err := os.WriteFile(file(out), []byte(add(text)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if printed, code, err := runBundle(t, append(args, "--verify")...); code != 1 || !errors.Is(err, errStale) || printed == "" {
+					t.Errorf("%d, %v, %s", code, err, printed)
+				}
+			})
+		}
+	}
+}
