@@ -235,6 +235,23 @@ var tables = map[string]map[string]transformed{
 				doc("CustomResourceDefinition", "name: c",
 					"spec: {conversion: {webhook: {clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}}}, description: own}"),
 		},
+		"accounts by their names as users": {
+			in: doc("Namespace", "name: own", "") + doc("ClusterRoleBinding", "name: b",
+				"subjects: [{kind: User, name: 'system:serviceaccount:own:own'}, {kind: Group, name: 'system:serviceaccounts:own'}, {kind: Group, name: own}]"),
+			want: doc("Namespace", "name: own", "") + doc("ClusterRoleBinding", "name: b",
+				"subjects: [{kind: User, name: 'system:serviceaccount:openshift-cluster-api:own'}, {kind: Group, name: 'system:serviceaccounts:openshift-cluster-api'}, {kind: Group, name: own}]"),
+		},
+		"the namespace itself in a rule": {
+			in: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
+				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [own, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
+			want: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
+				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [openshift-cluster-api, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
+		},
+		"two namespaces in one text": {
+			in:   doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
+			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api", "data: {k: 'openshift-cluster-api,openshift-cluster-api', l: openshift-cluster-api}"),
+			note: "namespaces a, b are to",
+		},
 		"without a Namespace, that of the workload counts": {
 			in:   doc("Deployment", "name: m, namespace: own", "") + doc("Role", "name: r, namespace: own", ""),
 			want: doc("Deployment", "name: m, namespace: openshift-cluster-api", "") + doc("Role", "name: r, namespace: openshift-cluster-api", ""),
