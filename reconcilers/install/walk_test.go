@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
@@ -38,5 +39,29 @@ func TestAPassThatEndsEarlyKnowsOldStorage(t *testing.T) {
 	delete(k.live, installation.KeyOf(definition))
 	if o := k.run(t.Context()); !o.StoredUnseen {
 		t.Error("nobody has read the definition")
+	}
+}
+
+// What an autoscaler sets is no difference: the installer leaves it.
+func TestALookLeavesReplicasOfAnAutoscaler(t *testing.T) {
+	deployment := func(replicas int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"replicas": replicas, "paused": false},
+		}}
+	}
+	live := deployment(3)
+	live.SetLabels(map[string]string{installation.InstalledByLabel: installation.Manager})
+	own := metav1.ManagedFieldsEntry{Manager: installation.Manager, Operation: metav1.ManagedFieldsOperationApply}
+	for scaledBy, want := range map[string][]string{"kube-controller-manager": nil, "kubectl": {"spec.replicas: 3, and would be 1"}} {
+		live.SetManagedFields([]metav1.ManagedFieldsEntry{own, {Manager: scaledBy, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}})
+		w := (&reconciler{}).look()
+		w.live[installation.KeyOf(live)] = live
+		v, err := w.view(t.Context(), &record{}, content{Provider: installation.Provider{Objects: []installation.Object{{Unstructured: deployment(1), Stage: bundle.Workloads}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, v.Objects[0].Differences); diff != "" {
+			t.Error(scaledBy, diff)
+		}
 	}
 }
