@@ -138,6 +138,12 @@ func TestVersionsComeLast(t *testing.T) {
 	if got := (Pass{Version: "4.21", Outcomes: []Outcome{waiting}}).Versions(before); got[0].Version != "4.20" {
 		t.Error(got)
 	}
+	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}, Missing: []string{"infrastructure-aws"}}).Versions(before); got[0].Version != "4.20" {
+		t.Error("what is installed of a provider whose ConfigMap is missing is an earlier release's:", got)
+	}
+	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}, Lacks: "x"}).Versions(before); got[0].Version != "4.20" {
+		t.Error("core is installed, and the infrastructure provider not there yet:", got)
+	}
 	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}}).Versions(before); len(got) != 2 || got[0].Version != "4.21" || got[1].Version != "v2" {
 		t.Error(got)
 	}
