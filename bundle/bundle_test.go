@@ -216,7 +216,8 @@ func TestDocumentEvaluate(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	all := decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${B:=1} ${A}\", b: \"${C:=${D:=x}}\", c: \"${B}\"}\n")
+	all := decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${B:=1} ${A}\", b: \"${C:=${D:=x}}\", c: \"${B}\"}\n"+
+		doc("Secret", "name: s", "data: {a: '${ONLY_THERE}', b: '${no/form/of/ours}'}"))
 	got, err := Variables(all)
 	want := []Variable{{Name: "A", Required: true}, {Name: "B", Default: "1", Required: true}, {Name: "C", Default: "${D}"}, {Name: "D", Default: "x"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
