@@ -317,12 +317,23 @@ func TestBundleIsHermetic(t *testing.T) {
 		"a remote component":         {map[string]string{"config/kustomization.yaml": local + "components: ['git@127.0.0.1:a/b']\n"}, "git@127.0.0.1"},
 		"a remote patch":             {map[string]string{"config/kustomization.yaml": local + "patches: [{path: 'https://127.0.0.1:1/p'}]\n"}, "https://"},
 		"a remote file of a map":     {map[string]string{"config/kustomization.yaml": local + "configMapGenerator: [{name: a, files: ['k=https://127.0.0.1:1/p']}]\n"}, "https://"},
-		"a chart":                    {map[string]string{"config/kustomization.yaml": local + "helmCharts: [{name: a}]\n"}, "helmCharts"},
-		"a file that is missing":     {map[string]string{"config/kustomization.yaml": "resources: [none.yaml]\n"}, "none.yaml"},
-		"a URL in a patch is text":   {map[string]string{"config/kustomization.yaml": local + "patches: [{patch: '{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: openshift-cluster-api, annotations: {a: \"https://b\"}}}'}]\n"}, ""},
-		"a folder with an @":         {map[string]string{"config/kustomization.yaml": "resources: [base@v1/x]\n", "config/base@v1/x/kustomization.yaml": local, "config/base@v1/x/a.yaml": account}, ""},
-		"a folder named as a host":   {map[string]string{"config/kustomization.yaml": "resources: [github.com/a/b]\n", "config/github.com/a/b/kustomization.yaml": local, "config/github.com/a/b/a.yaml": account}, ""},
-		"a component":                {map[string]string{"config/kustomization.yaml": local + "components: [c]\n", "config/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"}, ""},
+		"a remote file of a plugin": {map[string]string{
+			"config/kustomization.yaml": local + "generators: [g.yaml]\n",
+			"config/g.yaml":             "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: g, namespace: openshift-cluster-api}\nfiles: ['k=https://127.0.0.1:1/p']\n",
+		}, "--allow-remote"},
+		"a remote file of a plugin in the kustomization": {map[string]string{
+			"config/kustomization.yaml": local + "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  path: https://127.0.0.1:1/p\n",
+		}, "--allow-remote"},
+		"a plugin": {map[string]string{
+			"config/kustomization.yaml": local + "transformers: [p.yaml]\n",
+			"config/p.yaml":             "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: p}\nannotations: {a: 'https://b'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n",
+		}, ""},
+		"a chart":                  {map[string]string{"config/kustomization.yaml": local + "helmCharts: [{name: a}]\n"}, "helmCharts"},
+		"a file that is missing":   {map[string]string{"config/kustomization.yaml": "resources: [none.yaml]\n"}, "none.yaml"},
+		"a URL in a patch is text": {map[string]string{"config/kustomization.yaml": local + "patches: [{patch: '{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: openshift-cluster-api, annotations: {a: \"https://b\"}}}'}]\n"}, ""},
+		"a folder with an @":       {map[string]string{"config/kustomization.yaml": "resources: [base@v1/x]\n", "config/base@v1/x/kustomization.yaml": local, "config/base@v1/x/a.yaml": account}, ""},
+		"a folder named as a host": {map[string]string{"config/kustomization.yaml": "resources: [github.com/a/b]\n", "config/github.com/a/b/kustomization.yaml": local, "config/github.com/a/b/a.yaml": account}, ""},
+		"a component":              {map[string]string{"config/kustomization.yaml": local + "components: [c]\n", "config/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.files["config/a.yaml"] = account

@@ -4,10 +4,12 @@
 package bundling
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -59,13 +61,15 @@ func (c checkout) ReadFile(path string) ([]byte, error) {
 
 // What a kustomization reads. Folders may be kustomizations themselves; a text with several lines is no path but the content.
 var (
-	foldersOrFiles = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+	foldersOrFiles = []string{"resources", "bases", "components"}
+	plugins        = []string{"generators", "transformers", "validators"}
 	filesOnly      = []string{"crds", "configurations", "patchesStrategicMerge"}
 	filesWithin    = map[string][]string{
 		"patches": {"path"}, "patchesJson6902": {"path"}, "replacements": {"path"}, "openapi": {"path"},
 		"configMapGenerator": {"files", "envs", "env"}, "secretGenerator": {"files", "envs", "env"},
 	}
-	downloads = []string{"helmCharts", "helmChartInflationGenerator"}
+	filesOfPlugins = []string{"path", "paths", "files", "envs", "env"}
+	downloads      = []string{"helmCharts", "helmChartInflationGenerator"}
 )
 
 // inspect refuses a kustomization, and those that it refers to, where it names something that is not in the checkout.
@@ -119,6 +123,11 @@ func (i *inspection) members(top *yaml.Node) {
 			i.folderOrFile(entry)
 		}
 	}
+	for _, key := range plugins {
+		for _, entry := range list(member(top, key)) {
+			i.plugin(entry)
+		}
+	}
 	for _, key := range filesOnly {
 		for _, entry := range list(member(top, key)) {
 			i.only(entry)
@@ -165,6 +174,46 @@ func (i *inspection) folderOrFile(entry *yaml.Node) {
 			entry.Value = "./" + entry.Value
 			i.changed = true
 		}
+	}
+}
+
+// plugin is a folder or file as others, or the plugin itself. A plugin may name files, too.
+func (i *inspection) plugin(entry *yaml.Node) {
+	i.folderOrFile(entry)
+	if entry.Kind != yaml.ScalarNode {
+		return
+	}
+	text := []byte(entry.Value)
+	if !strings.Contains(entry.Value, "\n") {
+		var err error
+		if text, err = os.ReadFile(i.path(entry.Value)); err != nil {
+			return // a folder, or missing
+		}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err != nil {
+			return // the end, or what kustomize itself refuses
+		}
+		i.urls(&document, false)
+	}
+}
+
+// urls refuses what kustomize would download for a plugin.
+func (i *inspection) urls(node *yaml.Node, files bool) {
+	for n, below := range node.Content {
+		within := files
+		if node.Kind == yaml.MappingNode {
+			if n%2 == 0 {
+				continue // a key
+			}
+			within = slices.Contains(filesOfPlugins, node.Content[n-1].Value)
+		}
+		if within {
+			i.url(below)
+		}
+		i.urls(below, within)
 	}
 }
 
