@@ -324,6 +324,10 @@ func TestBundleIsHermetic(t *testing.T) {
 		"a remote file of a plugin in the kustomization": {map[string]string{
 			"config/kustomization.yaml": local + "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  path: https://127.0.0.1:1/p\n",
 		}, "--allow-remote"},
+		"a remote file of a plugin in a folder": {map[string]string{
+			"config/kustomization.yaml": local + "transformers: [t]\n", "config/t/kustomization.yaml": "resources: [../p.yaml]\n",
+			"config/p.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: https://127.0.0.1:1/p\n",
+		}, "--allow-remote"},
 		"a plugin": {map[string]string{
 			"config/kustomization.yaml": local + "transformers: [p.yaml]\n",
 			"config/p.yaml":             "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: p}\nannotations: {a: 'https://b'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n",

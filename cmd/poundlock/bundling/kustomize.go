@@ -30,7 +30,7 @@ func kustomize(dir string, allowRemote bool) ([]byte, error) {
 	}
 	files := checkout{FileSystem: filesys.MakeFsOnDisk(), rewritten: map[string][]byte{}}
 	if !allowRemote {
-		if err := files.inspect(root, map[string]bool{}); err != nil {
+		if err := files.inspect(root, map[place]bool{}, false); err != nil {
 			return nil, err
 		}
 	}
@@ -72,12 +72,18 @@ var (
 	downloads      = []string{"helmCharts", "helmChartInflationGenerator"}
 )
 
+// place is a folder, and whether its resources are plugins.
+type place struct {
+	dir     string
+	plugins bool
+}
+
 // inspect refuses a kustomization, and those that it refers to, where it names something that is not in the checkout.
-func (c checkout) inspect(dir string, seen map[string]bool) error {
-	if seen[dir] {
+func (c checkout) inspect(dir string, seen map[place]bool, ofPlugins bool) error {
+	if seen[place{dir, ofPlugins}] {
 		return nil
 	}
-	seen[dir] = true
+	seen[place{dir, ofPlugins}] = true
 	file, text, err := kustomization(dir)
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (c checkout) inspect(dir string, seen map[string]bool) error {
 	if len(document.Content) == 0 {
 		return nil
 	}
-	i := inspection{checkout: c, dir: dir, file: file, seen: seen}
+	i := inspection{checkout: c, dir: dir, file: file, seen: seen, ofPlugins: ofPlugins}
 	i.members(document.Content[0])
 	if i.changed {
 		if c.rewritten[file], err = yaml.Marshal(&document); err != nil {
@@ -112,7 +118,8 @@ func kustomization(dir string) (string, []byte, error) {
 type inspection struct {
 	checkout
 	dir, file string
-	seen      map[string]bool
+	seen      map[place]bool
+	ofPlugins bool
 	changed   bool
 	problems  []error
 }
@@ -120,12 +127,12 @@ type inspection struct {
 func (i *inspection) members(top *yaml.Node) {
 	for _, key := range foldersOrFiles {
 		for _, entry := range list(member(top, key)) {
-			i.folderOrFile(entry)
+			i.folderOrFile(entry, i.ofPlugins)
 		}
 	}
 	for _, key := range plugins {
 		for _, entry := range list(member(top, key)) {
-			i.plugin(entry)
+			i.folderOrFile(entry, true)
 		}
 	}
 	for _, key := range filesOnly {
@@ -154,8 +161,12 @@ func (i *inspection) members(top *yaml.Node) {
 	}
 }
 
-func (i *inspection) folderOrFile(entry *yaml.Node) {
-	if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, "\n") {
+func (i *inspection) folderOrFile(entry *yaml.Node, ofPlugins bool) {
+	if entry.Kind != yaml.ScalarNode {
+		return
+	}
+	if strings.Contains(entry.Value, "\n") {
+		i.content([]byte(entry.Value), ofPlugins)
 		return
 	}
 	path := i.path(entry.Value)
@@ -167,28 +178,24 @@ func (i *inspection) folderOrFile(entry *yaml.Node) {
 		if resolved, err := filepath.EvalSymlinks(path); err == nil {
 			path = resolved
 		}
-		if err := i.inspect(path, i.seen); err != nil {
+		if err := i.inspect(path, i.seen, ofPlugins); err != nil {
 			i.problems = append(i.problems, err)
 		}
 		if !filepath.IsAbs(entry.Value) && !strings.HasPrefix(entry.Value, ".") {
 			entry.Value = "./" + entry.Value
 			i.changed = true
 		}
+	case ofPlugins:
+		if text, err := os.ReadFile(path); err == nil { // kustomize itself has the error
+			i.content(text, true)
+		}
 	}
 }
 
-// plugin is a folder or file as others, or the plugin itself. A plugin may name files, too.
-func (i *inspection) plugin(entry *yaml.Node) {
-	i.folderOrFile(entry)
-	if entry.Kind != yaml.ScalarNode {
+// content refuses URLs in a plugin: it may name files, too.
+func (i *inspection) content(text []byte, ofPlugins bool) {
+	if !ofPlugins {
 		return
-	}
-	text := []byte(entry.Value)
-	if !strings.Contains(entry.Value, "\n") {
-		var err error
-		if text, err = os.ReadFile(i.path(entry.Value)); err != nil {
-			return // a folder, or missing
-		}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
