@@ -216,11 +216,23 @@ func TestDocumentEvaluate(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	all := decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${B:=1} ${A}\", b: \"${C:=${D:=x}}\", c: \"${B}\"}\n")
+	all := decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${B:=1} ${A}\", b: \"${C:=${D:=x}}\", c: \"${B}\"}\n"+
+		doc("Secret", "name: s", "data: {a: '${ONLY_THERE}', b: '${no/form/of/ours}'}"))
 	got, err := Variables(all)
 	want := []Variable{{Name: "A", Required: true}, {Name: "B", Default: "1", Required: true}, {Name: "C", Default: "${D}"}, {Name: "D", Default: "x"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
+	}
+}
+
+// The installer evaluates no keys, so no bundle may have a variable in one. Those that TemplatedKeys removes are gone by then.
+func TestVariablesInKeysAreFoundEarly(t *testing.T) {
+	const key = `the key "${KEY}" has a variable in it`
+	if _, err := Variables(decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {\"${KEY}\": x}\n")); !strings.Contains(problem(err), "ConfigMap/a: data: "+key) {
+		t.Errorf("%v, want %q", err, key)
+	}
+	if _, err := Variables(decoded(t, doc("CustomResourceDefinition", "name: a", "spec: {'${KEY}': x}")+doc("Secret", "name: a", "data: {'${KEY}': x}"))); err != nil {
+		t.Error("nothing in these is evaluated:", err)
 	}
 }
 

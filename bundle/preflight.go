@@ -45,6 +45,9 @@ func Preflight(all []Bundle) []error {
 				label, b.Provider.Version, b.Contract, all[core].Provider.Version, strings.Join(knownContracts(all[core].Contract), ", ")))
 		}
 		for _, d := range b.Documents {
+			if fate, _ := FateOf(d.GroupKind()); fate == Dropped { // nobody applies it: earlier releases have the Namespace in each provider
+				continue
+			}
 			problems = append(problems, claim(claimed, d.Group()+"/"+d.Namespace()+"/"+d.ID(), label, d.ID())...)
 			if secret := text(at(d.Object, "metadata", "annotations"), servingCert); secret != "" {
 				problems = append(problems, claim(secrets, secret, label, "the certificate's Secret "+secret)...)

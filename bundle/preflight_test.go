@@ -32,6 +32,7 @@ func TestPreflight(t *testing.T) {
 		"a contract that is too new":      {in: []Bundle{core("v1beta1"), with("a", "v1beta2", "")}, err: "keeps contract v1beta2"},
 		"a contract that is too old":      {in: []Bundle{core("v1beta2"), with("a", "v1alpha4", "")}, err: "keeps contract v1alpha4"},
 		"two with one object":             {in: []Bundle{core("v1beta2"), with("a", "v1beta1", doc("ClusterRole", "name: r", "")), with("b", "v1beta1", doc("ClusterRole", "name: r", ""))}, err: "ClusterRole/r is in infrastructure-a and in infrastructure-b"},
+		"two with one that is dropped":    {in: []Bundle{core("v1beta2"), with("a", "v1beta1", doc("Namespace", "name: n", "")), with("b", "v1beta1", doc("Namespace", "name: n", ""))}},
 		"two with one certificate":        {in: []Bundle{core("v1beta2"), with("a", "v1beta1", service("a")), with("b", "v1beta1", service("b"))}, err: "Secret webhook-server-cert"},
 		"two with one name of two groups": {in: []Bundle{core("v1beta2"), with("a", "v1beta1", doc("Role", "name: r", "")), with("b", "v1beta1", doc("ClusterRole", "name: r", ""))}},
 	} {

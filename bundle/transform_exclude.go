@@ -19,8 +19,8 @@ type exclusion struct {
 	why map[int]string
 }
 
-// Exclusions leaves out what the maintainer excludes, and what depends on it: custom resources, webhooks and rules of a definition; Services, accounts and
-// budgets of a workload; webhooks of a Service; bindings of a role or an account.
+// Exclusions leaves out what the maintainer excludes, and what depends on it: custom resources, webhooks, policies and rules of a definition; Services, accounts,
+// budgets and monitors of a workload; webhooks and monitors of a Service; bindings of a role or an account.
 func Exclusions(d *Draft) {
 	if len(d.Exclude) == 0 {
 		return
@@ -96,6 +96,8 @@ func (e *exclusion) follows(i int) string {
 		if e.only(func(w Document) bool { return w.IsWorkload() && selects(selectorOf(doc), podLabels(w)) }) {
 			return "it selects pods of an excluded workload only"
 		}
+	case doc.Group() == "monitoring.coreos.com":
+		return e.monitorFollows(doc)
 	case doc.is("autoscaling", "HorizontalPodAutoscaler"):
 		if target := at(spec, "scaleTargetRef"); e.gone("apps", text(target, "kind"), text(target, "name")) {
 			return "it scales an excluded workload"
@@ -113,6 +115,8 @@ func (e *exclusion) follows(i int) string {
 		}) {
 			return "only excluded bindings refer to it"
 		}
+	case doc.is(admissionGroup, "ValidatingAdmissionPolicy"), doc.is(admissionGroup, "MutatingAdmissionPolicy"):
+		return e.policyFollows(spec)
 	case doc.is(admissionGroup, "ValidatingAdmissionPolicyBinding"), doc.is(admissionGroup, "MutatingAdmissionPolicyBinding"):
 		if e.gone(admissionGroup, strings.TrimSuffix(doc.Kind(), "Binding"), text(spec, "policyName")) {
 			return "its policy is excluded"
@@ -123,6 +127,31 @@ func (e *exclusion) follows(i int) string {
 		}
 	case e.defined(doc.GroupKind()):
 		return "its definition is excluded"
+	}
+	return ""
+}
+
+func (e *exclusion) monitorFollows(doc Document) string {
+	selector := at(doc.Object, "spec", "selector", "matchLabels")
+	switch {
+	case doc.Kind() == "ServiceMonitor" && e.only(func(s Document) bool {
+		return s.is("", "Service") && selects(selector, at(s.Object, "metadata", "labels"))
+	}):
+		return "it watches an excluded Service only"
+	case doc.Kind() == "PodMonitor" && e.only(func(w Document) bool { return w.IsWorkload() && selects(selector, podLabels(w)) }):
+		return "it watches pods of an excluded workload only"
+	}
+	return ""
+}
+
+// policyFollows excludes policies without a kind to be about. One without its parameters would deny what it matches.
+func (e *exclusion) policyFollows(spec map[string]any) string {
+	params := Document{at(spec, "paramKind")}
+	if e.defined(params.GroupKind()) {
+		return "the definition of its parameters is excluded"
+	}
+	if rules, changed := e.keptRules(objects(at(spec, "matchConstraints"), "resourceRules")); changed && len(rules) == 0 {
+		return "it is about what is excluded only"
 	}
 	return ""
 }

@@ -105,14 +105,18 @@ func ownNamespaces(all []Document) []string {
 func Namespaces(d *Draft) {
 	for _, doc := range d.Documents {
 		d.move(doc)
-		m := mover{own: d.own}
+		m := mover{own: d.own, moved: map[string]bool{}}
 		if doc.isDefinition() {
 			m.walk(at(doc.Object, "spec", "conversion"), false)
 		} else {
 			m.walk(doc.Object, false)
 		}
-		if m.moved != "" {
-			d.changed(doc, "references to namespace %s are to %s", m.moved, Namespace)
+		switch moved := slices.Sorted(maps.Keys(m.moved)); len(moved) {
+		case 0:
+		case 1:
+			d.changed(doc, "references to namespace %s are to %s", moved[0], Namespace)
+		default:
+			d.changed(doc, "references to namespaces %s are to %s", strings.Join(moved, ", "), Namespace)
 		}
 	}
 }
@@ -136,7 +140,7 @@ func (d *Draft) move(doc Document) {
 // mover replaces the provider's own namespaces in references.
 type mover struct {
 	own   []string
-	moved string
+	moved map[string]bool
 }
 
 const nameOfNamespace = "kubernetes.io/metadata.name"
@@ -151,8 +155,11 @@ func (m *mover) walk(value any, words bool) {
 			switch whole := strings.HasSuffix(strings.ToLower(key), "namespace") || key == nameOfNamespace; {
 			case whole || inWords:
 				value[key] = m.replaced(member, whole)
-			case key == "values" && text(value, "key") == nameOfNamespace, key == "matchNames":
+			case key == "values" && text(value, "key") == nameOfNamespace, key == "matchNames",
+				key == "resourceNames" && slices.Contains(texts(value, "resources"), "namespaces"):
 				m.each(member)
+			case key == "name":
+				value[key] = m.account(value)
 			}
 			m.walk(value[key], inWords)
 		}
@@ -173,24 +180,48 @@ func (m *mover) each(list any) {
 	}
 }
 
+// account is the name of a subject. A ServiceAccount may be meant by its name as a user, and all of a namespace as a group.
+func (m *mover) account(subject map[string]any) any {
+	kind, name := text(subject, "kind"), text(subject, "name")
+	user, isUser := strings.CutPrefix(name, "system:serviceaccount:")
+	namespace, account, _ := strings.Cut(user, ":")
+	group, isGroup := strings.CutPrefix(name, "system:serviceaccounts:")
+	switch {
+	case kind == "User" && isUser && m.is(namespace):
+		return "system:serviceaccount:" + Namespace + ":" + account
+	case kind == "Group" && isGroup && m.is(group):
+		return "system:serviceaccounts:" + Namespace
+	}
+	return subject["name"]
+}
+
+// is reports whether a namespace moves, and notes it.
+func (m *mover) is(namespace string) bool {
+	if !slices.Contains(m.own, namespace) {
+		return false
+	}
+	m.moved[namespace] = true
+	return true
+}
+
 func (m *mover) replaced(value any, whole bool) any {
 	before, isText := asText(value)
 	if !isText {
 		return value
 	}
-	for _, own := range m.own {
-		after := before
-		if whole && before == own {
-			after = Namespace
-		} else if !whole {
-			after = replaceWord(before, own, Namespace)
+	if whole {
+		if m.is(before) {
+			return retype(value, Namespace)
 		}
-		if after != before {
-			m.moved = own
-			return retype(value, after)
+		return value
+	}
+	after := before
+	for _, own := range m.own {
+		if next := replaceWord(after, own, Namespace); next != after {
+			m.moved[own], after = true, next
 		}
 	}
-	return value
+	return retype(value, after)
 }
 
 // replaceWord replaces a DNS label where it stands alone. Behind a single slash it is part of a path.

@@ -30,7 +30,8 @@ func doc(kind, metadata, rest string) string {
 		"ClusterRole": rbacGroup + "/v1", "ClusterRoleBinding": rbacGroup + "/v1", "Role": rbacGroup + "/v1", "RoleBinding": rbacGroup + "/v1",
 		"ValidatingWebhookConfiguration": admissionGroup + "/v1", "ValidatingAdmissionPolicy": admissionGroup + "/v1", "MutatingWebhookConfiguration": admissionGroup + "/v1",
 		"PodDisruptionBudget": "policy/v1", "Thing": "example.com/v1", "PriorityClass": "scheduling.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
-		"HorizontalPodAutoscaler": "autoscaling/v2",
+		"HorizontalPodAutoscaler": "autoscaling/v2", "ValidatingAdmissionPolicyBinding": admissionGroup + "/v1",
+		"ServiceMonitor": "monitoring.coreos.com/v1", "PodMonitor": "monitoring.coreos.com/v1",
 	}[kind]
 	if group == "" {
 		group = "v1"
@@ -68,6 +69,22 @@ var tables = map[string]map[string]transformed{
 		"by name":           {in: doc("ConfigMap", "name: a", "") + doc("ConfigMap", "name: b", ""), want: doc("ConfigMap", "name: b", ""), options: Options{Exclude: []string{"ConfigMap/a"}}},
 		"by pattern":        {in: doc("ConfigMap", "name: a1", "") + doc("ConfigMap", "name: b", ""), want: doc("ConfigMap", "name: b", ""), options: Options{Exclude: []string{"configmap/a*"}}},
 		"what is not there": {in: doc("ConfigMap", "name: a", ""), err: "no object matches", options: Options{Exclude: []string{"ConfigMap/b"}}},
+		"a definition takes policies along that are about it": {
+			in: doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, names: {plural: things, kind: Thing}}") +
+				doc("ValidatingAdmissionPolicy", "name: about", "spec: {matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things]}]}}") +
+				doc("ValidatingAdmissionPolicy", "name: by", "spec: {paramKind: {apiVersion: example.com/v1, kind: Thing}}") +
+				doc("ValidatingAdmissionPolicy", "name: kept", "spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}") +
+				doc("ValidatingAdmissionPolicyBinding", "name: b", "spec: {policyName: by}"),
+			want:    doc("ValidatingAdmissionPolicy", "name: kept", "spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}"),
+			options: Options{Exclude: []string{"CustomResourceDefinition/things"}},
+		},
+		"a workload takes its monitors along": {
+			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: s, labels: {a: s}", "spec: {selector: {app: m}}") +
+				doc("Service", "name: t, labels: {a: t}", "spec: {selector: {app: x}}") + doc("ServiceMonitor", "name: s", "spec: {selector: {matchLabels: {a: s}}}") +
+				doc("ServiceMonitor", "name: t", "spec: {selector: {matchLabels: {a: t}}}") + doc("PodMonitor", "name: m", "spec: {selector: {matchLabels: {app: m}}}"),
+			want:    doc("Service", "name: t, labels: {a: t}", "spec: {selector: {app: x}}") + doc("ServiceMonitor", "name: t", "spec: {selector: {matchLabels: {a: t}}}"),
+			options: Options{Exclude: []string{"Deployment/m"}},
+		},
 		"a definition takes its objects, webhooks and rules along": {
 			in: doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, names: {plural: things, kind: Thing}}") + doc("Thing", "name: a", "") +
 				doc("ValidatingWebhookConfiguration", "name: all",
@@ -234,6 +251,23 @@ var tables = map[string]map[string]transformed{
 					"webhooks: [{name: a, clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}, namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [openshift-cluster-api]}]}}]") +
 				doc("CustomResourceDefinition", "name: c",
 					"spec: {conversion: {webhook: {clientConfig: {service: {name: hook, namespace: openshift-cluster-api}}}}, description: own}"),
+		},
+		"accounts by their names as users": {
+			in: doc("Namespace", "name: own", "") + doc("ClusterRoleBinding", "name: b",
+				"subjects: [{kind: User, name: 'system:serviceaccount:own:own'}, {kind: Group, name: 'system:serviceaccounts:own'}, {kind: Group, name: own}]"),
+			want: doc("Namespace", "name: own", "") + doc("ClusterRoleBinding", "name: b",
+				"subjects: [{kind: User, name: 'system:serviceaccount:openshift-cluster-api:own'}, {kind: Group, name: 'system:serviceaccounts:openshift-cluster-api'}, {kind: Group, name: own}]"),
+		},
+		"the namespace itself in a rule": {
+			in: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
+				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [own, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
+			want: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
+				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [openshift-cluster-api, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
+		},
+		"two namespaces in one text": {
+			in:   doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
+			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api", "data: {k: 'openshift-cluster-api,openshift-cluster-api', l: openshift-cluster-api}"),
+			note: "namespaces a, b are to",
 		},
 		"without a Namespace, that of the workload counts": {
 			in:   doc("Deployment", "name: m, namespace: own", "") + doc("Role", "name: r, namespace: own", ""),

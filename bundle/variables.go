@@ -171,8 +171,12 @@ func unsupported(text string) error {
 	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
 }
 
-// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples.
-func (d Document) hasVariables() bool { return !d.isDefinition() }
+// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples. What is dropped is not either:
+// providers' Secrets are full of variables, and nobody needs to set those.
+func (d Document) hasVariables() bool {
+	fate, _ := FateOf(d.GroupKind())
+	return fate != Dropped && !d.isDefinition()
+}
 
 // Evaluate replaces the variables in all text of a document, but not in keys. The document itself stays as it is.
 func (d Document) Evaluate(values Values) (Document, []error) {
@@ -201,7 +205,7 @@ func (e *evaluation) walk(value any, path string, isText bool) any {
 		_, named := value["name"]
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			if strings.Contains(key, "${") && !e.verbatim {
-				e.problems = append(e.problems, fmt.Errorf("%s: the key %q has a variable in it: only values may", cmpPath(path), key))
+				e.problems = append(e.problems, openKey(path, key))
 			}
 			text := isText || slices.Contains(areTexts, key) || named && key == "value"
 			out[key] = e.walk(value[key], strings.TrimPrefix(path+"."+key, "."), text)
@@ -224,6 +228,10 @@ func (e *evaluation) walk(value any, path string, isText bool) any {
 		return resolve(out, isText, ownWords)
 	}
 	return value
+}
+
+func openKey(path, key string) error {
+	return fmt.Errorf("%s: the key %q has a variable in it: only values may", cmpPath(path), key)
 }
 
 func cmpPath(path string) string {
@@ -284,6 +292,11 @@ func Variables(all []Document) ([]Variable, error) {
 		if !d.hasVariables() {
 			continue
 		}
+		eachKey(d.Object, "", func(path, key string) {
+			if strings.Contains(key, "${") {
+				problems = append(problems, fmt.Errorf("%s: %w", d.ID(), openKey(path, key)))
+			}
+		})
 		eachText(d.Object, "", func(path, text string) {
 			parts, err := parse(text)
 			if err != nil {
@@ -325,6 +338,20 @@ func source(parts []part) string {
 		b.WriteString(p.literal)
 	}
 	return b.String()
+}
+
+func eachKey(value any, path string, visit func(path, key string)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			visit(path, key)
+			eachKey(value[key], strings.TrimPrefix(path+"."+key, "."), visit)
+		}
+	case []any:
+		for i, item := range value {
+			eachKey(item, fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	}
 }
 
 func eachText(value any, path string, visit func(path, text string)) {

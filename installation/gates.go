@@ -220,7 +220,7 @@ func counted(want, updated, all, available int64) string {
 	return ""
 }
 
-// caBundleWaits wants a CA in each place that the service CA writes to.
+// caBundleWaits wants a CA in each place that the service CA writes to, and no webhook that is still held: the service CA may write while one is being applied.
 func caBundleWaits(live *unstructured.Unstructured) string {
 	if !injected(live) {
 		return ""
@@ -228,6 +228,11 @@ func caBundleWaits(live *unstructured.Unstructured) string {
 	for _, client := range clientConfigs(live) {
 		if text(client, "caBundle") == "" {
 			return "the service CA has not written a caBundle"
+		}
+	}
+	for _, hook := range items(live.Object, "webhooks") {
+		if slices.ContainsFunc(items(hook, "matchConditions"), func(c map[string]any) bool { return text(c, "name") == unreachable }) {
+			return fmt.Sprintf("webhook %s has its CA, and is not called yet", text(hook, "name"))
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -543,6 +544,8 @@ func TestWaits(t *testing.T) {
 		"no Secret, and the service CA complains":         {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{}}, "not mine"},
 		"its Secret, and an old complaint":                {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
 		"a webhook without CA":                            {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
+		"a webhook that got its CA while it was applied":  {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, matchConditions: [{name: poundlock-waits-for-ca-bundle, expression: 'false'}], clientConfig: {caBundle: Cg==, service: {name: s}}}]}", Facts{}, "not called yet"},
+		"a webhook with its CA":                           {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, matchConditions: [{name: own, expression: 'false'}], clientConfig: {caBundle: Cg==, service: {name: s}}}]}", Facts{}, ""},
 		"an account":                                      {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -873,5 +876,32 @@ func TestFateOf(t *testing.T) {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+func TestStored(t *testing.T) {
+	live := map[Key]*unstructured.Unstructured{}
+	p := Provider{}
+	add := func(name, stored string) *unstructured.Unstructured {
+		o := definition(t, "", stored, "v1:s", "v2:s!")
+		o.SetName(name)
+		p.Objects = append(p.Objects, Object{o, bundle.Definitions})
+		return o
+	}
+	for name, stored := range map[string]string{"moved": "v2", "moving": "v1, v2"} {
+		o := add(name, stored)
+		live[KeyOf(o)] = o
+	}
+	live[KeyOf(add("absent", ""))] = nil
+	seen := func(k Key) (*unstructured.Unstructured, bool) {
+		o, known := live[k]
+		return o, known
+	}
+	if names, unseen := Stored(p, seen); !slices.Equal(names, []string{"moving"}) || unseen {
+		t.Error(names, unseen)
+	}
+	add("unread", "")
+	if names, unseen := Stored(p, seen); !slices.Equal(names, []string{"moving"}) || !unseen {
+		t.Error(names, unseen)
 	}
 }

@@ -61,8 +61,9 @@ type Outcome struct {
 	Down string
 	// Unseen reports that a workload of it cannot be read: whether it serves is not known.
 	Unseen bool
-	// Stored are definitions with objects in older versions.
-	Stored []string
+	// Stored are definitions with objects in older versions. StoredUnseen reports that a definition was not read.
+	Stored       []string
+	StoredUnseen bool
 	// Released are definitions that the content no longer has. They stay.
 	Released []string
 }
@@ -179,17 +180,19 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
 	if p.Unread {
 		return []metav1.Condition{p.degradedCondition(m, was, now)}
 	}
-	all := []metav1.Condition{p.available(), p.progressing(), p.degradedCondition(m, was, now), p.upgradeable()}
-	if p.unseen() && all[0].Status == metav1.ConditionTrue {
-		return all[1:]
+	// What cannot be read leaves a condition what it was, unless something else decides it.
+	var all []metav1.Condition
+	if c := p.available(); c.Status == metav1.ConditionFalse || !p.any(func(o Outcome) bool { return o.Unseen }) {
+		all = append(all, c)
+	}
+	all = append(all, p.progressing(), p.degradedCondition(m, was, now))
+	if c := p.upgradeable(); c.Status == metav1.ConditionFalse || !p.any(func(o Outcome) bool { return o.StoredUnseen }) {
+		all = append(all, c)
 	}
 	return all
 }
 
-// unseen reports that a workload cannot be read: Available stays what it was.
-func (p Pass) unseen() bool {
-	return slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Unseen })
-}
+func (p Pass) any(is func(Outcome) bool) bool { return slices.ContainsFunc(p.Outcomes, is) }
 
 func condition(kind configv1.ClusterStatusConditionType, is bool, reason, message string) metav1.Condition {
 	status := metav1.ConditionFalse
@@ -325,9 +328,10 @@ func (p Pass) released() string {
 	return "no provider has these definitions any more; they stay, with their objects: " + strings.Join(all, ", ")
 }
 
-// Versions are shown once everything is installed; before, the earlier ones stay.
+// Versions are shown once everything of the release is installed; before, the earlier ones stay. A provider that is missing is installed as an earlier release has
+// it, or not at all.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
-	if !p.settled() || len(p.Outcomes) == 0 {
+	if !p.settled() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
 		return before
 	}
 	var out []configv1.OperandVersion

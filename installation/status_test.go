@@ -90,6 +90,8 @@ func TestConditions(t *testing.T) {
 		"one more provider":       {Pass{Platform: on, Served: true, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "True", "True", "False", "True"},
 		"the second of the first": {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "False", "True", "False", "True"},
 		"old storage versions":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
+		"definitions not read":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Err: errors.New("x"), StoredUnseen: true}}}, "True", "False", "False", ""},
+		"one read, one not":       {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Err: errors.New("x"), StoredUnseen: true, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
 		"core alone":              {Pass{Platform: on, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}}}, "False", "False", "False", "True"},
 		"nothing to install":      {Pass{Platform: on}, "False", "False", "False", "True"},
 		"nothing could be read":   {Pass{Platform: on, Unread: true, Err: errors.New("x")}, "", "", "False", ""},
@@ -135,6 +137,12 @@ func TestVersionsComeLast(t *testing.T) {
 	waiting.Stage = bundle.Workloads
 	if got := (Pass{Version: "4.21", Outcomes: []Outcome{waiting}}).Versions(before); got[0].Version != "4.20" {
 		t.Error(got)
+	}
+	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}, Missing: []string{"infrastructure-aws"}}).Versions(before); got[0].Version != "4.20" {
+		t.Error("what is installed of a provider whose ConfigMap is missing is an earlier release's:", got)
+	}
+	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}, Lacks: "x"}).Versions(before); got[0].Version != "4.20" {
+		t.Error("core is installed, and the infrastructure provider not there yet:", got)
 	}
 	if got := (Pass{Version: "4.21", Outcomes: []Outcome{done}}).Versions(before); len(got) != 2 || got[0].Version != "4.21" || got[1].Version != "v2" {
 		t.Error(got)

@@ -31,6 +31,21 @@ func StorageOf(live *unstructured.Unstructured) (storage string, older []string)
 	return storage, older
 }
 
+// Stored are the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which proves nothing.
+func Stored(p Provider, seen func(Key) (live *unstructured.Unstructured, known bool)) (names []string, unseen bool) {
+	for _, o := range p.In(bundle.Definitions) {
+		live, known := seen(o.Key())
+		unseen = unseen || !known
+		if live == nil {
+			continue
+		}
+		if _, older := StorageOf(live); len(older) > 0 {
+			names = append(names, o.GetName())
+		}
+	}
+	return names, unseen
+}
+
 func storageVersion(definition *unstructured.Unstructured) string {
 	for _, version := range items(at(definition.Object, "spec"), "versions") {
 		if stored, _ := version["storage"].(bool); stored {

@@ -141,11 +141,17 @@ func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (
 			want = bridge
 		}
 	}
-	if o.Stage == bundle.Workloads && live != nil && installation.ScaledByOthers(live) {
-		want = want.DeepCopy()
-		unstructured.RemoveNestedField(want.Object, "spec", "replicas")
+	return installation.Seal(unscaled(want, live)), nil
+}
+
+// unscaled leaves the replicas of a workload to the autoscaler that sets them.
+func unscaled(want, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live == nil || bundle.StageOf(want.GroupVersionKind().GroupKind()) != bundle.Workloads || !installation.ScaledByOthers(live) {
+		return want
 	}
-	return installation.Seal(want), nil
+	out := want.DeepCopy()
+	unstructured.RemoveNestedField(out.Object, "spec", "replicas")
+	return out
 }
 
 // takeBack makes what others added to an object the installer's, so that the apply that follows removes it.

@@ -343,7 +343,6 @@ type walk struct {
 
 	stage    bundle.Stage
 	finished bool
-	stored   []string
 	// notes are what this pass has done to objects.
 	notes []noted
 }
@@ -365,7 +364,8 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 		k.finished = true
 		o.Waits, o.Err = k.complete(ctx, &o)
 	}
-	o.Stored, o.Released = k.stored, k.record.inventory.Released()
+	o.Stored, o.StoredUnseen = installation.Stored(k.Provider, k.seen)
+	o.Released = k.record.inventory.Released()
 	o.Down, o.Unseen = k.down(ctx)
 	return o
 }

@@ -68,7 +68,6 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 		}
 		problems = append(problems, err)
 		if err != nil || !done {
-			k.stored = append(k.stored, o.GetName())
 			waits = fmt.Sprintf("%s: its objects are rewritten in the new storage version", o.Key())
 		}
 	}

@@ -102,7 +102,7 @@ func (w *world) view(ctx context.Context, rec *record, c content) (ProviderView,
 			if err != nil {
 				return out, fmt.Errorf("reading %s: %w", o.Key(), err)
 			}
-			view.Differences, view.Added = installation.Differences(o.Unstructured, live), drift.Fields
+			view.Differences, view.Added = installation.Differences(unscaled(o.Unstructured, live), live), drift.Fields
 		}
 		out.Objects = append(out.Objects, view)
 	}

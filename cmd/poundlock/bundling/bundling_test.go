@@ -317,12 +317,27 @@ func TestBundleIsHermetic(t *testing.T) {
 		"a remote component":         {map[string]string{"config/kustomization.yaml": local + "components: ['git@127.0.0.1:a/b']\n"}, "git@127.0.0.1"},
 		"a remote patch":             {map[string]string{"config/kustomization.yaml": local + "patches: [{path: 'https://127.0.0.1:1/p'}]\n"}, "https://"},
 		"a remote file of a map":     {map[string]string{"config/kustomization.yaml": local + "configMapGenerator: [{name: a, files: ['k=https://127.0.0.1:1/p']}]\n"}, "https://"},
-		"a chart":                    {map[string]string{"config/kustomization.yaml": local + "helmCharts: [{name: a}]\n"}, "helmCharts"},
-		"a file that is missing":     {map[string]string{"config/kustomization.yaml": "resources: [none.yaml]\n"}, "none.yaml"},
-		"a URL in a patch is text":   {map[string]string{"config/kustomization.yaml": local + "patches: [{patch: '{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: openshift-cluster-api, annotations: {a: \"https://b\"}}}'}]\n"}, ""},
-		"a folder with an @":         {map[string]string{"config/kustomization.yaml": "resources: [base@v1/x]\n", "config/base@v1/x/kustomization.yaml": local, "config/base@v1/x/a.yaml": account}, ""},
-		"a folder named as a host":   {map[string]string{"config/kustomization.yaml": "resources: [github.com/a/b]\n", "config/github.com/a/b/kustomization.yaml": local, "config/github.com/a/b/a.yaml": account}, ""},
-		"a component":                {map[string]string{"config/kustomization.yaml": local + "components: [c]\n", "config/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"}, ""},
+		"a remote file of a plugin": {map[string]string{
+			"config/kustomization.yaml": local + "generators: [g.yaml]\n",
+			"config/g.yaml":             "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: g, namespace: openshift-cluster-api}\nfiles: ['k=https://127.0.0.1:1/p']\n",
+		}, "--allow-remote"},
+		"a remote file of a plugin in the kustomization": {map[string]string{
+			"config/kustomization.yaml": local + "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  path: https://127.0.0.1:1/p\n",
+		}, "--allow-remote"},
+		"a remote file of a plugin in a folder": {map[string]string{
+			"config/kustomization.yaml": local + "transformers: [t]\n", "config/t/kustomization.yaml": "resources: [../p.yaml]\n",
+			"config/p.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: https://127.0.0.1:1/p\n",
+		}, "--allow-remote"},
+		"a plugin": {map[string]string{
+			"config/kustomization.yaml": local + "transformers: [p.yaml]\n",
+			"config/p.yaml":             "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: p}\nannotations: {a: 'https://b'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n",
+		}, ""},
+		"a chart":                  {map[string]string{"config/kustomization.yaml": local + "helmCharts: [{name: a}]\n"}, "helmCharts"},
+		"a file that is missing":   {map[string]string{"config/kustomization.yaml": "resources: [none.yaml]\n"}, "none.yaml"},
+		"a URL in a patch is text": {map[string]string{"config/kustomization.yaml": local + "patches: [{patch: '{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: openshift-cluster-api, annotations: {a: \"https://b\"}}}'}]\n"}, ""},
+		"a folder with an @":       {map[string]string{"config/kustomization.yaml": "resources: [base@v1/x]\n", "config/base@v1/x/kustomization.yaml": local, "config/base@v1/x/a.yaml": account}, ""},
+		"a folder named as a host": {map[string]string{"config/kustomization.yaml": "resources: [github.com/a/b]\n", "config/github.com/a/b/kustomization.yaml": local, "config/github.com/a/b/a.yaml": account}, ""},
+		"a component":              {map[string]string{"config/kustomization.yaml": local + "components: [c]\n", "config/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.files["config/a.yaml"] = account
@@ -474,5 +489,40 @@ func TestVerify(t *testing.T) {
 	}
 	if printed, _, err := runBundle(t, append(args, "--verify")...); err != nil {
 		t.Error(err, printed)
+	}
+}
+
+// What is not the content is compared as it is written: the cluster version operator applies each document of a file, with each of its fields.
+func TestVerifyFindsWhatWasAdded(t *testing.T) {
+	dir := small(t)
+	file := func(out string) string { return filepath.Join(out, runLevel+"infrastructure-aws.yaml") }
+	for name, add := range map[string]func(text string) string{
+		"a document": func(text string) string {
+			return text + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+		},
+		"a field": func(text string) string { return text + "moon: {a: b}\n" },
+		"data": func(text string) string {
+			return strings.Replace(text, "binaryData:\n", "binaryData:\n  other: YQ==\n", 1)
+		},
+	} {
+		for _, format := range []string{"gzip", "plain"} {
+			t.Run(name+", "+format, func(t *testing.T) {
+				args := argsOf(dir, "--out", t.TempDir(), "--format", format)
+				out := args[len(args)-3]
+				if _, _, err := runBundle(t, args...); err != nil {
+					t.Fatal(err)
+				}
+				text := contents(t, out)[filepath.Base(file(out))]
+				if add(text) == text {
+					t.Skip("plain has no binaryData")
+				}
+				if err := os.WriteFile(file(out), []byte(add(text)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if printed, code, err := runBundle(t, append(args, "--verify")...); code != 1 || !errors.Is(err, errStale) || printed == "" {
+					t.Errorf("%d, %v, %s", code, err, printed)
+				}
+			})
+		}
 	}
 }

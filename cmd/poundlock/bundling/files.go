@@ -172,18 +172,20 @@ func verify(dir string, o output, out io.Writer) error {
 	return nil
 }
 
-// expanded is a file with its components decompressed, as text that a person can compare.
+// expanded is a file with its components decompressed, as text that a person can compare. Everything else in the file stays in it.
 func expanded(text []byte) string {
 	var cm corev1.ConfigMap
 	if !bytes.Contains(text, []byte("\nkind: ConfigMap\n")) || yaml.Unmarshal(text, &cm) != nil || len(cm.BinaryData) == 0 {
 		return string(text)
 	}
 	piece, err := bundle.Unpack(&cm)
-	if err != nil {
+	documents, err2 := bundle.Decode(text)
+	if err != nil || err2 != nil || len(documents) != 1 {
 		return string(text)
 	}
-	cm.BinaryData = nil
-	head, err := yaml.Marshal(cm)
+	binary, _ := documents[0].Object["binaryData"].(map[string]any)
+	delete(binary, "components")
+	head, err := bundle.Encode(documents)
 	if err != nil {
 		return string(text)
 	}

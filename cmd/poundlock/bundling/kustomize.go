@@ -4,10 +4,12 @@
 package bundling
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -28,7 +30,7 @@ func kustomize(dir string, allowRemote bool) ([]byte, error) {
 	}
 	files := checkout{FileSystem: filesys.MakeFsOnDisk(), rewritten: map[string][]byte{}}
 	if !allowRemote {
-		if err := files.inspect(root, map[string]bool{}); err != nil {
+		if err := files.inspect(root, map[place]bool{}, false); err != nil {
 			return nil, err
 		}
 	}
@@ -59,21 +61,29 @@ func (c checkout) ReadFile(path string) ([]byte, error) {
 
 // What a kustomization reads. Folders may be kustomizations themselves; a text with several lines is no path but the content.
 var (
-	foldersOrFiles = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+	foldersOrFiles = []string{"resources", "bases", "components"}
+	plugins        = []string{"generators", "transformers", "validators"}
 	filesOnly      = []string{"crds", "configurations", "patchesStrategicMerge"}
 	filesWithin    = map[string][]string{
 		"patches": {"path"}, "patchesJson6902": {"path"}, "replacements": {"path"}, "openapi": {"path"},
 		"configMapGenerator": {"files", "envs", "env"}, "secretGenerator": {"files", "envs", "env"},
 	}
-	downloads = []string{"helmCharts", "helmChartInflationGenerator"}
+	filesOfPlugins = []string{"path", "paths", "files", "envs", "env"}
+	downloads      = []string{"helmCharts", "helmChartInflationGenerator"}
 )
 
+// place is a folder, and whether its resources are plugins.
+type place struct {
+	dir     string
+	plugins bool
+}
+
 // inspect refuses a kustomization, and those that it refers to, where it names something that is not in the checkout.
-func (c checkout) inspect(dir string, seen map[string]bool) error {
-	if seen[dir] {
+func (c checkout) inspect(dir string, seen map[place]bool, ofPlugins bool) error {
+	if seen[place{dir, ofPlugins}] {
 		return nil
 	}
-	seen[dir] = true
+	seen[place{dir, ofPlugins}] = true
 	file, text, err := kustomization(dir)
 	if err != nil {
 		return err
@@ -85,7 +95,7 @@ func (c checkout) inspect(dir string, seen map[string]bool) error {
 	if len(document.Content) == 0 {
 		return nil
 	}
-	i := inspection{checkout: c, dir: dir, file: file, seen: seen}
+	i := inspection{checkout: c, dir: dir, file: file, seen: seen, ofPlugins: ofPlugins}
 	i.members(document.Content[0])
 	if i.changed {
 		if c.rewritten[file], err = yaml.Marshal(&document); err != nil {
@@ -108,7 +118,8 @@ func kustomization(dir string) (string, []byte, error) {
 type inspection struct {
 	checkout
 	dir, file string
-	seen      map[string]bool
+	seen      map[place]bool
+	ofPlugins bool
 	changed   bool
 	problems  []error
 }
@@ -116,7 +127,12 @@ type inspection struct {
 func (i *inspection) members(top *yaml.Node) {
 	for _, key := range foldersOrFiles {
 		for _, entry := range list(member(top, key)) {
-			i.folderOrFile(entry)
+			i.folderOrFile(entry, i.ofPlugins)
+		}
+	}
+	for _, key := range plugins {
+		for _, entry := range list(member(top, key)) {
+			i.folderOrFile(entry, true)
 		}
 	}
 	for _, key := range filesOnly {
@@ -145,8 +161,12 @@ func (i *inspection) members(top *yaml.Node) {
 	}
 }
 
-func (i *inspection) folderOrFile(entry *yaml.Node) {
-	if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, "\n") {
+func (i *inspection) folderOrFile(entry *yaml.Node, ofPlugins bool) {
+	if entry.Kind != yaml.ScalarNode {
+		return
+	}
+	if strings.Contains(entry.Value, "\n") {
+		i.content([]byte(entry.Value), ofPlugins)
 		return
 	}
 	path := i.path(entry.Value)
@@ -158,13 +178,49 @@ func (i *inspection) folderOrFile(entry *yaml.Node) {
 		if resolved, err := filepath.EvalSymlinks(path); err == nil {
 			path = resolved
 		}
-		if err := i.inspect(path, i.seen); err != nil {
+		if err := i.inspect(path, i.seen, ofPlugins); err != nil {
 			i.problems = append(i.problems, err)
 		}
 		if !filepath.IsAbs(entry.Value) && !strings.HasPrefix(entry.Value, ".") {
 			entry.Value = "./" + entry.Value
 			i.changed = true
 		}
+	case ofPlugins:
+		if text, err := os.ReadFile(path); err == nil { // kustomize itself has the error
+			i.content(text, true)
+		}
+	}
+}
+
+// content refuses URLs in a plugin: it may name files, too.
+func (i *inspection) content(text []byte, ofPlugins bool) {
+	if !ofPlugins {
+		return
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err != nil {
+			return // the end, or what kustomize itself refuses
+		}
+		i.urls(&document, false)
+	}
+}
+
+// urls refuses what kustomize would download for a plugin.
+func (i *inspection) urls(node *yaml.Node, files bool) {
+	for n, below := range node.Content {
+		within := files
+		if node.Kind == yaml.MappingNode {
+			if n%2 == 0 {
+				continue // a key
+			}
+			within = slices.Contains(filesOfPlugins, node.Content[n-1].Value)
+		}
+		if within {
+			i.url(below)
+		}
+		i.urls(below, within)
 	}
 }
 
