@@ -16,6 +16,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -238,5 +239,33 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestMachinesWithoutANumberKeepTheirIndexes: a replacement has the number of its index. The Machines beside the one that it replaces stay where they are.
+func TestMachinesWithoutANumberKeepTheirIndexes(t *testing.T) {
+	names := []string{"east", "north", "west"}
+	control := func(do ...func(*controlplane.View)) *controlplane.View {
+		v := world()
+		for i, name := range names {
+			v.Machines[i].Name, v.Machines[i].UID = name, types.UID(name)
+		}
+		for _, f := range do {
+			f(v)
+		}
+		return v
+	}
+	for i := range names {
+		v := control(on(i, going))
+		if got, want := foretold(controlplane.Ahead(*v)), []string{fmt.Sprintf("Create at %d", i)}; !slices.Equal(got, want) {
+			t.Errorf("%s is deleted: %q, want %q", names[i], got, want)
+		}
+	}
+	var want []string
+	for i, name := range names {
+		want = append(want, fmt.Sprintf("Create at %d", i), "Delete "+name)
+	}
+	if got := foretold(controlplane.Ahead(*control(larger))); !slices.Equal(got, want) {
+		t.Errorf("the template changes: %q, want %q", got, want)
 	}
 }
