@@ -425,6 +425,16 @@ func strays(v View) []corev1.Node {
 	})
 }
 
+// left names a Node that had a Machine, has none, and is ready all the same: its instance runs. One whose instance has ended is ready for no more than a moment.
+func (p *Plan) left() string {
+	for _, n := range strays(p.view) {
+		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
+			return n.Name
+		}
+	}
+	return ""
+}
+
 func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
 }

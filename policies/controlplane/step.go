@@ -187,10 +187,10 @@ func superseded(i Index) (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// vacant is an index without a Machine.
+// vacant is an index without a Machine. A Node that serves, and has just lost its Machine, may be the index's: its Machine may only have lost a label.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
-		if len(i.Machines) == 0 && p.room() {
+		if len(i.Machines) == 0 && p.room() && p.left() == "" {
 			return PlannedStep{Verb: Create, Index: i, Why: fmt.Sprintf("Index %d has no Machine.", i.Number)}, true
 		}
 	}
@@ -244,6 +244,10 @@ func (p *Plan) busy() string {
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
 				return m.Name + " is not ready yet"
 			}
+		}
+		if left := p.left(); len(i.Machines) == 0 && left != "" {
+			return fmt.Sprintf("index %d has no Machine, but Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
+				"If its Machine has only lost a label that the set selects by, restore the label", i.Number, left)
 		}
 		if len(i.Machines) == 0 {
 			return fmt.Sprintf("index %d has no Machine", i.Number)
