@@ -56,9 +56,10 @@ func Marked(machine *unstructured.Unstructured) bool {
 	return is(clusterv1.MachineHealthCheckSucceededCondition) && is(clusterv1.MachineOwnerRemediatedCondition)
 }
 
-// Checks reports whether a check of Cluster API's acts, and selects a Machine there. One that cannot be read may.
+// Checks reports whether a check of Cluster API's acts, and looks at a Machine there: it passes over one that somebody has spared. One that cannot be read may.
 func Checks(check, machine *unstructured.Unstructured) bool {
-	if pairs.IsPaused(check) || check.GetDeletionTimestamp() != nil {
+	_, spared := machine.GetAnnotations()[clusterv1.MachineSkipRemediationAnnotation]
+	if spared || pairs.IsPaused(check) || check.GetDeletionTimestamp() != nil {
 		return false
 	}
 	var spec clusterv1.MachineHealthCheckSpec

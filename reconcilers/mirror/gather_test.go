@@ -6,11 +6,13 @@ package mirror
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/mirroring/deletion"
@@ -117,6 +119,7 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 		{"the check has moved", `{metadata: {name: c, annotations: {cluster.x-k8s.io/paused: "true"}}, spec: {clusterName: lock, selector: {matchLabels: {a: b}}}}`, "ClusterAPI", verdicts, paused, true},
 		{"another check acts, on other Machines", `{metadata: {name: c}, spec: {clusterName: lock, selector: {matchLabels: {a: c}}}}`, "ClusterAPI", verdicts, paused, true},
 		{"another check acts, on another cluster", `{metadata: {name: c}, spec: {clusterName: key, selector: {matchLabels: {a: b}}}}`, "ClusterAPI", verdicts, paused, true},
+		{"the check acts, and passes over the Machine, which somebody has spared", acts, "ClusterAPI", verdicts, paused, true},
 		{"the set acts: it is asked to delete the Machine", "", "ClusterAPI", verdicts, `{metadata: {name: s}}`, false},
 		{"the Machine is healthy", "", "ClusterAPI", `conditions: [{type: HealthCheckSucceeded, status: "True"}]`, paused, false},
 		{"the Machine moves", "", "Migrating", verdicts, paused, false},
@@ -128,6 +131,9 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 			Parents: map[authority.API]*unstructured.Unstructured{
 				authority.MachineAPI: mirroringtest.Object(t, `{metadata: {name: s}}`), authority.ClusterAPI: mirroringtest.Object(t, c.set),
 			},
+		}
+		if strings.HasSuffix(c.sentence, "spared") {
+			s.Core.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m", clusterv1.MachineSkipRemediationAnnotation: ""})
 		}
 		var from answers
 		if c.check != "" {
