@@ -269,3 +269,15 @@ func TestMachinesWithoutANumberKeepTheirIndexes(t *testing.T) {
 		t.Errorf("the template changes: %q, want %q", got, want)
 	}
 }
+
+// TestAMachineThatNobodyReplaces: somebody gives a Machine of his own the labels of the control plane. No Machine was made in its place, and the set does not delete it.
+func TestAMachineThatNobodyReplaces(t *testing.T) {
+	v := world()
+	own := running("own", "a", -1)
+	own.OwnerReferences = nil
+	v.Machines, v.Nodes = append(v.Machines, own), append(v.Nodes, node("own"))
+	p := controlplane.Make(*v)
+	if got := steps(p); len(got) > 0 || len(p.Problems) != 1 || p.Problems[0].Reason != controlplane.ExcessIndexes {
+		t.Errorf("%q, %v", got, p.Problems)
+	}
+}

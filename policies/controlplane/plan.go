@@ -224,12 +224,18 @@ func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 		case i >= len(out):
 			out = append(out, next)
 			next++
-		case len(at[out[i]]) > 0 && !at[out[i]][0].born.After(m.born): // it was not made to replace this one
+		case len(at[out[i]]) > 0 && (!at[out[i]][0].born.After(m.born) || !m.Adopted && !p.wasOurs(m)): // it was not made to replace this one
 			out[i] = next
 			next++
 		}
 	}
 	return out
+}
+
+// wasOurs reports whether a Machine belonged to a former set. What no set ever had, no set has made a Machine in the place of.
+func (p *Plan) wasOurs(m MachineState) bool {
+	c := controller(m.machine)
+	return c != nil && former(*c, p.set)
 }
 
 func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, nodes map[string]standing) MachineState {
