@@ -281,3 +281,37 @@ func TestAMachineThatNobodyReplaces(t *testing.T) {
 		t.Errorf("%q, %v", got, p.Problems)
 	}
 }
+
+// TestAReboot: a Node that is not ready for less than the grace, as at a reboot, is not lost. Its Machine is neither given up nor taken away from etcd beside one that is.
+func TestAReboot(t *testing.T) {
+	reboots := func(i int) func(*controlplane.View) {
+		return func(v *controlplane.View) {
+			v.NotReadyGrace = controlplane.NotReadyGrace
+			v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}}
+		}
+	}
+	takenBack := func(v *controlplane.View) { // the template, while the first Machine was replaced
+		with("c-master-abcde-0", "a", true)(v)
+		edit(&v.Machines[3].Spec.ProviderSpec, "instanceType", "m6i.2xlarge")
+		ready := node("c-master-abcde-0")
+		v.Machines[3].Status, v.Nodes = running("c-master-abcde-0", "a", 9).Status, append(v.Nodes, ready)
+	}
+	for about, c := range map[string]struct {
+		do   []func(*controlplane.View)
+		want []string
+	}{
+		"of the Machine to which a template was taken back": {[]func(*controlplane.View){takenBack, reboots(0)}, nil},
+		"which has ended": {[]func(*controlplane.View){takenBack}, []string{"Delete c-master-abcde-0"}},
+		"under Recreate, while another Machine is lost":           {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), reboots(0), notReady(1)}, []string{"Delete c-master-1"}},
+		"under Recreate, of a Machine that is outdated":           {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), reboots(0)}, nil},
+		"under Recreate: a Machine that has been lost goes first": {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), notReady(1)}, []string{"Delete c-master-1"}},
+	} {
+		v := world()
+		for _, do := range c.do {
+			do(v)
+		}
+		if got := steps(controlplane.Make(*v)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", about, got, c.want)
+		}
+	}
+}
