@@ -56,7 +56,19 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 }
 
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
-	return providerID(m) != "" && providerID(m) == n.Spec.ProviderID
+	return providerID(m) != "" && InstanceKey(providerID(m)) == InstanceKey(n.Spec.ProviderID)
+}
+
+// InstanceKey is what two spellings of one instance's provider ID have in common. AWS's zone and OpenStack's region, which not every writer of a Machine's or a Node's ID gives, are
+// no part of it: without its Node a Machine that Cluster API made would be deleted undrained.
+func InstanceKey(id string) string {
+	id = strings.ToLower(id)
+	for _, scheme := range []string{"aws://", "openstack://"} {
+		if rest, ok := strings.CutPrefix(id, scheme); ok {
+			return scheme + rest[strings.LastIndex(rest, "/")+1:]
+		}
+	}
+	return id
 }
 
 func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {

@@ -41,9 +41,10 @@ func TestNodeOf(t *testing.T) {
 		nodes []corev1.Node
 		want  string
 	}{
-		"none":                              {machineThat(here), nil, ""},
-		"the provider ID":                   {machineThat(withProviderID("a://1")), []corev1.Node{node("x", "a://2"), node("y", "a://1")}, "y"},
-		"the provider ID before an address": {machineThat(withProviderID("a://1"), here), []corev1.Node{node("x", "", "10.0.0.1"), node("y", "a://1")}, "y"},
+		"none":            {machineThat(here), nil, ""},
+		"the provider ID": {machineThat(withProviderID("a://1")), []corev1.Node{node("x", "a://2"), node("y", "a://1")}, "y"},
+		"the provider ID, of which only one side has the region":       {machineThat(withProviderID("openstack://RegionOne/u-1")), []corev1.Node{node("x", "openstack:///u-2"), node("y", "openstack:///u-1")}, "y"},
+		"the provider ID before an address":                            {machineThat(withProviderID("a://1"), here), []corev1.Node{node("x", "", "10.0.0.1"), node("y", "a://1")}, "y"},
 		"an address, where the Node has no provider ID":                {machineThat(withProviderID("a://1"), here), []corev1.Node{node("x", "", "10.0.0.1")}, "x"},
 		"an address, where the Machine has none":                       {machineThat(here), []corev1.Node{node("x", "a://9", "10.0.0.1")}, "x"},
 		"an address that came back with another instance":              {machineThat(withProviderID("a://1"), here), []corev1.Node{node("x", "a://2", "10.0.0.1")}, ""},

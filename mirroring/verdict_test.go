@@ -26,15 +26,16 @@ func TestAVerdictDoesNotOutliveAMove(t *testing.T) {
 	)
 	for _, c := range []struct {
 		sentence, api, annotations string
-		forgotten                  bool
+		unchecked, forgotten       bool
 	}{
-		{"Machine API is authoritative", "MachineAPI", paused, true},
-		{"Cluster API is authoritative: its set acts by it", "ClusterAPI", mark, false},
-		{"Cluster API is authoritative and yet to be released", "ClusterAPI", paused, false},
-		{"what is not paused is still checked", "MachineAPI", mark, false},
-		{"a stranger's", "MachineAPI", `cluster.x-k8s.io/paused: "true"`, false},
+		{"Machine API is authoritative", "MachineAPI", paused, false, true},
+		{"Cluster API is authoritative: its set acts by it", "ClusterAPI", mark, false, false},
+		{"Cluster API is authoritative: its set is paused, and no check acts any more", "ClusterAPI", mark, true, true},
+		{"Cluster API is authoritative and yet to be released", "ClusterAPI", paused, false, false},
+		{"what is not paused is still checked", "MachineAPI", mark, false, false},
+		{"a stranger's", "MachineAPI", `cluster.x-k8s.io/paused: "true"`, true, false},
 	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"} // no Env: it does not convert
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Unchecked: c.unchecked} // no Env: it does not convert
 		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+
 			c.api+`}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, annotations: {`+c.annotations+`}}, status: {conditions: [{type: Paused, status: "True"}, `+judged+`],

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,7 +58,7 @@ func hasInstance(m *policies.Object, key string) bool {
 
 // belongings looks up what the object under review belongs to, and whose its instance is.
 func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
-	if needs.Has(policies.NeedOwners) {
+	if needs.Has(policies.NeedOwners) && c.Operation != admissionv1.Delete {
 		if c.Facts.Owners, err = l.owners(ctx, *c); err != nil {
 			return err
 		}
@@ -97,6 +98,18 @@ func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Obj
 		}
 	}
 	return out, nil
+}
+
+// behind reads the Cluster API Machine to which a provider's object that is deleted belongs, from the cache: only a warning rests on it.
+func (l Lookups) behind(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
+	if c.Facts.Twin == nil || c.Kind == authority.InfraMachineTemplate {
+		return nil, nil
+	}
+	o, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, "Machine"), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return []*policies.Object{o}, nil
 }
 
 // holders lists the other Machines that have the object's ID.

@@ -5,8 +5,11 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
@@ -103,6 +106,33 @@ func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 		}
 		if name != c.want {
 			t.Errorf("%s: %q, want %q", c.about, name, c.want)
+		}
+	}
+}
+
+// TestTheMachineBehindWhatIsDeleted: whether the provider knows the instance stands on Cluster API's Machine, and the fact is only warned of.
+func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
+	o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{authority.InfraMachine, authority.InfraInstance, authority.InfraMachineTemplate} {
+		read := ""
+		l := Lookups{Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			read = ref.Group + " " + ref.Kind + " " + ref.Namespace + "/" + ref.Name
+			return nil, errors.New("no answer")
+		})}
+		c := policies.Change{Subject: policies.Subject{Side: policies.SideInfrastructure, Kind: kind, Namespace: "capi", Name: "i"},
+			Operation: admissionv1.Delete, Old: o, Facts: policies.Facts{Twin: o}}
+		if err := l.belongings(t.Context(), &c, policies.NeedOwners); err != nil {
+			t.Error(err)
+		}
+		want := "cluster.x-k8s.io Machine capi/m"
+		if kind == authority.InfraMachineTemplate {
+			want = ""
+		}
+		if doubts := l.advisory(t.Context(), &c, policies.NeedOwners); read != want || (len(doubts) > 0) != (want != "") {
+			t.Errorf("%s: read %q, want %q; doubts %v", kind, read, want, doubts)
 		}
 	}
 }

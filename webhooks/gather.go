@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -152,6 +153,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("the provider's object for the instance could not be looked at: %v", err))
 		}
 		c.Facts.InfraInstance = instance
+	}
+	if needs.Has(policies.NeedOwners) && c.Operation == admissionv1.Delete {
+		owners, err := l.behind(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instance could not be looked at: %v", err))
+		}
+		c.Facts.Owners = owners
 	}
 	if needs.Has(policies.NeedConversion) && l.Converter != nil {
 		errs, err := l.Converter.Unconvertible(ctx, *c)

@@ -94,7 +94,7 @@ func keysOfNode(n *corev1.Node) []string {
 func keysOf(id, name string, addresses []corev1.NodeAddress) []string {
 	var keys []string
 	if id != "" {
-		keys = append(keys, "id/"+id)
+		keys = append(keys, "id/"+machine.InstanceKey(id))
 	}
 	if name != "" {
 		keys = append(keys, "name/"+name)

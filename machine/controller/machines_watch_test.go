@@ -4,11 +4,16 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // TestMachineNews: what the mirror reports concerns a Machine that has not begun, and no other.
@@ -30,6 +35,19 @@ func TestMachineNews(t *testing.T) {
 	} {
 		if got := machineNews(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t, want %t", sentence, got, c.want)
+		}
+	}
+}
+
+// TestKeysOfOneInstance: a Node is found by its instance, however the ID is spelt, and policies know an instance by the same.
+func TestKeysOfOneInstance(t *testing.T) {
+	for _, ids := range [][2]string{
+		{"openstack://RegionOne/u-1", "openstack:///u-1"}, {"aws:///us-east-1a/i-1", "aws:///us-east-1b/i-1"},
+		{"azure:///subscriptions/A/b", "azure:///subscriptions/a/b"}, {"gce://p/z/n", "gce://p/z/n"},
+	} {
+		m, n := &machinev1beta1.Machine{Spec: machinev1beta1.MachineSpec{ProviderID: &ids[0]}}, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: ids[1]}}
+		if keys := machineKeys(m); !slices.Contains(keysOfNode(n), keys[0]) || machine.InstanceKey(ids[0]) != authority.InstanceKey(ids[1]) {
+			t.Errorf("%q and %q: %v and %v", ids[0], ids[1], keys, keysOfNode(n))
 		}
 	}
 }

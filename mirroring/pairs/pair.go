@@ -53,6 +53,8 @@ type State struct {
 	// Parents are the MachineSets that own either side, by API.
 	Parents map[authority.API]*unstructured.Unstructured
 	Parent  authority.Parent
+	// Unchecked reports that Cluster API's check has marked a Machine for its MachineSet there, which is paused, and that no check acts any more that would take the mark back.
+	Unchecked bool
 	// Made is the object that this pass has just created, as the API server stored it.
 	Made types.UID
 	// Children are the objects that the mirror owns, while it is being deleted and may have to let go of them.

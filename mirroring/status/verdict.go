@@ -6,7 +6,10 @@ package status
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
@@ -20,8 +23,10 @@ var verdicts = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv
 
 // Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine, so
 // nobody else corrects that when the Node recovers. But a MachineSet of Cluster API's deletes a paused Machine too, by that finding, as soon as the set acts again.
+//
+// It takes it back of a Machine of Cluster API's too, once its check is gone or stands still (Unchecked).
 func Unjudged(s *pairs.State) *pairs.Write {
-	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) || !pairs.IsPaused(s.Core) {
+	if s.Kind.Name != "Machine" || !s.IsMirror(s.Core) || !s.Unchecked && (s.Source() != authority.MachineAPI || !pairs.IsPaused(s.Core)) {
 		return nil
 	}
 	out := map[string]any{}
@@ -32,6 +37,37 @@ func Unjudged(s *pairs.State) *pairs.Write {
 		}
 	}
 	return statusWrite(s.Core, out)
+}
+
+// Judged reports whether Cluster API's check has marked a Machine of Cluster API's for a mirrored MachineSet that is paused there. It would delete the Machine as soon as it is
+// Cluster API's, and only a check that acts takes the mark back.
+func Judged(s *pairs.State) bool {
+	set := s.Parents[authority.ClusterAPI]
+	return s.Kind.Name == "Machine" && s.Source() == authority.ClusterAPI && s.IsMirror(s.Core) && s.Core.GetDeletionTimestamp() == nil &&
+		s.Parents[authority.MachineAPI] != nil && set != nil && pairs.IsPaused(set) && Marked(s.Core)
+}
+
+// Marked reports whether Cluster API's check asks the MachineSet of a Machine to delete it.
+func Marked(machine *unstructured.Unstructured) bool {
+	list := pairs.List(pairs.Below(machine.Object, "status")["conditions"])
+	is := func(kind string) bool {
+		return conditionlist.Text(conditionlist.Find(list, kind), "status") == string(metav1.ConditionFalse)
+	}
+	return is(clusterv1.MachineHealthCheckSucceededCondition) && is(clusterv1.MachineOwnerRemediatedCondition)
+}
+
+// Checks reports whether a check of Cluster API's acts, and looks at a Machine there: it passes over one that somebody has spared. One that cannot be read may.
+func Checks(check, machine *unstructured.Unstructured) bool {
+	_, spared := machine.GetAnnotations()[clusterv1.MachineSkipRemediationAnnotation]
+	if spared || pairs.IsPaused(check) || check.GetDeletionTimestamp() != nil {
+		return false
+	}
+	var spec clusterv1.MachineHealthCheckSpec
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pairs.Below(check.Object, "spec"), &spec); err != nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(metav1.CloneSelectorAndAddLabel(&spec.Selector, clusterv1.ClusterNameLabel, spec.ClusterName))
+	return err != nil || selector.Matches(labels.Set(machine.GetLabels()))
 }
 
 func withoutVerdicts(list []any) []any {

@@ -208,6 +208,27 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s",
 			name, kindOf(c), instead))
 	}
+	if unknownToProvider(c) {
+		return policies.Warn(unheld(c, id, name), instead)
+	}
 	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s",
 		id, name, kindOf(c), instead))
+}
+
+// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance, by which alone it would terminate it. What
+// bears the provider's finalizer it does hold: the hook is about to go.
+func unknownToProvider(c policies.Change) bool {
+	if c.Kind == InfraInstance && c.Old.HasFinalizer(InfraFinalizer(infraGroupOf(c.Old), c.Old.Kind)) {
+		return false
+	}
+	return slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.HasAnnotation(InstanceHookAnnotation) })
+}
+
+// unheld returns what becomes of an instance that the provider does not know.
+func unheld(c policies.Change, id, machine string) string {
+	if c.Kind == InfraInstance {
+		return fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another", id, machine, kindOf(c))
+	}
+	return fmt.Sprintf("the instance %s of Machine %s keeps running, and nobody will terminate it: the provider does not know it yet, and Poundlock does not recreate this %s",
+		id, machine, kindOf(c))
 }

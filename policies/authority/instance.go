@@ -130,8 +130,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, InfraInstance: c.Facts.InfraInstance, Holders: c.Facts.Holders}
 	switch o.instance(from, s.Shape) {
 	case InstanceUnknown:
-		if id := providerID(c.Old); id != "" && o.keptForOtherInstance(id) {
-			return []string{otherInstanceWarning(c, from)}
+		if why := OtherInstance(c); why != "" {
+			return []string{why}
 		}
 		if infra == nil && providerID(c.Old) != "" {
 			return nil // the other side has not been looked at
@@ -158,9 +158,13 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	return out
 }
 
-// otherInstanceWarning names the object that keeps a Machine from moving, and the command. While Machine API is authoritative the object is paused, and nothing ends with it.
-func otherInstanceWarning(c policies.Change, from API) string {
-	kept := c.Facts.InfraInstance
+// OtherInstance names the object that keeps a Machine from moving since it is of another instance, and the command; "" where none does. While Machine API is
+// authoritative the object is paused, and nothing ends with it.
+func OtherInstance(c policies.Change) string {
+	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), InCharge(Read(c.Old))
+	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
+		return ""
+	}
 	why := fmt.Sprintf("the move will not start: %s %s names another virtual machine (spec.biosUUID) than spec.providerID here", kept.Kind, kept.Metadata.Name)
 	if from != MachineAPI {
 		return why + ". Correct spec.providerID, or restore the object"

@@ -16,6 +16,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -238,5 +239,79 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestMachinesWithoutANumberKeepTheirIndexes: a replacement has the number of its index. The Machines beside the one that it replaces stay where they are.
+func TestMachinesWithoutANumberKeepTheirIndexes(t *testing.T) {
+	names := []string{"east", "north", "west"}
+	control := func(do ...func(*controlplane.View)) *controlplane.View {
+		v := world()
+		for i, name := range names {
+			v.Machines[i].Name, v.Machines[i].UID = name, types.UID(name)
+		}
+		for _, f := range do {
+			f(v)
+		}
+		return v
+	}
+	for i := range names {
+		v := control(on(i, going))
+		if got, want := foretold(controlplane.Ahead(*v)), []string{fmt.Sprintf("Create at %d", i)}; !slices.Equal(got, want) {
+			t.Errorf("%s is deleted: %q, want %q", names[i], got, want)
+		}
+	}
+	var want []string
+	for i, name := range names {
+		want = append(want, fmt.Sprintf("Create at %d", i), "Delete "+name)
+	}
+	if got := foretold(controlplane.Ahead(*control(larger))); !slices.Equal(got, want) {
+		t.Errorf("the template changes: %q, want %q", got, want)
+	}
+}
+
+// TestAMachineThatNobodyReplaces: somebody gives a Machine of his own the labels of the control plane. No Machine was made in its place, and the set does not delete it.
+func TestAMachineThatNobodyReplaces(t *testing.T) {
+	v := world()
+	own := running("own", "a", -1)
+	own.OwnerReferences = nil
+	v.Machines, v.Nodes = append(v.Machines, own), append(v.Nodes, node("own"))
+	p := controlplane.Make(*v)
+	if got := steps(p); len(got) > 0 || len(p.Problems) != 1 || p.Problems[0].Reason != controlplane.ExcessIndexes {
+		t.Errorf("%q, %v", got, p.Problems)
+	}
+}
+
+// TestAReboot: a Node that is not ready for less than the grace, as at a reboot, is not lost. Its Machine is neither given up nor taken away from etcd beside one that is.
+func TestAReboot(t *testing.T) {
+	reboots := func(i int) func(*controlplane.View) {
+		return func(v *controlplane.View) {
+			v.NotReadyGrace = controlplane.NotReadyGrace
+			v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}}
+		}
+	}
+	takenBack := func(v *controlplane.View) { // the template, while the first Machine was replaced
+		with("c-master-abcde-0", "a", true)(v)
+		edit(&v.Machines[3].Spec.ProviderSpec, "instanceType", "m6i.2xlarge")
+		ready := node("c-master-abcde-0")
+		v.Machines[3].Status, v.Nodes = running("c-master-abcde-0", "a", 9).Status, append(v.Nodes, ready)
+	}
+	for about, c := range map[string]struct {
+		do   []func(*controlplane.View)
+		want []string
+	}{
+		"of the Machine to which a template was taken back": {[]func(*controlplane.View){takenBack, reboots(0)}, nil},
+		"which has ended": {[]func(*controlplane.View){takenBack}, []string{"Delete c-master-abcde-0"}},
+		"under Recreate, while another Machine is lost":           {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), reboots(0), notReady(1)}, []string{"Delete c-master-1"}},
+		"under Recreate, of a Machine that is outdated":           {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), reboots(0)}, nil},
+		"under Recreate: a Machine that has been lost goes first": {[]func(*controlplane.View){larger, strategy(machinev1.Recreate), notReady(1)}, []string{"Delete c-master-1"}},
+	} {
+		v := world()
+		for _, do := range c.do {
+			do(v)
+		}
+		if got := steps(controlplane.Make(*v)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", about, got, c.want)
+		}
 	}
 }

@@ -169,8 +169,8 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place puts each Machine at its index. The number that ends a name decides. A Machine whose name has none takes the lowest number that is free, and
-// where none is, the place of the Machine that was made to replace it: the first that is younger.
+// place puts each Machine at its index. The number that ends a name decides. Machines whose names have none take the numbers that are free, the oldest the lowest;
+// where there are more of them, one takes the place of the Machine that was made to replace it (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
@@ -187,9 +187,8 @@ func (p *Plan) place(v View) {
 		}
 	}
 	oldest(unnumbered)
-	for _, m := range unnumbered {
-		n := p.free(at, m)
-		at[n] = append(at[n], m)
+	for i, n := range p.unnumbered(at, unnumbered) {
+		at[n] = append(at[n], unnumbered[i])
 	}
 	for n := 0; len(at) < p.Replicas; n++ {
 		if _, taken := at[n]; !taken {
@@ -202,19 +201,41 @@ func (p *Plan) place(v View) {
 	}
 }
 
-// free is the number for a Machine whose name has none.
-func (p *Plan) free(at map[int][]MachineState, m MachineState) int {
-	for n := range p.Replicas {
-		if _, taken := at[n]; !taken && len(at) < p.Replicas {
-			return n
+// unnumbered are the numbers for Machines whose names have none, the oldest first. They keep their order: a Machine that is replaced had its number before the youngest of
+// the numbered Machines was made in its place, and those beside it keep theirs.
+func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
+	var free, made []int
+	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
+		if _, taken := at[n]; !taken {
+			free = append(free, n)
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(at)) {
-		if all := at[n]; len(all) == 1 && all[0].born.After(m.born) {
-			return n
+	for n, machines := range at {
+		if len(machines) == 1 {
+			made = append(made, n)
 		}
 	}
-	return slices.Max(append(slices.Collect(maps.Keys(at)), -1)) + 1
+	slices.SortFunc(made, func(a, b int) int { return cmp.Or(at[b][0].born.Compare(at[a][0].born), cmp.Compare(a, b)) })
+	out := append(free, made[:min(len(made), len(all)-len(free))]...)
+	slices.Sort(out)
+	next := slices.Max(append(slices.Collect(maps.Keys(at)), append(out, -1)...)) + 1
+	for i, m := range all {
+		switch {
+		case i >= len(out):
+			out = append(out, next)
+			next++
+		case len(at[out[i]]) > 0 && (!at[out[i]][0].born.After(m.born) || !m.Adopted && !p.wasOurs(m)): // it was not made to replace this one
+			out[i] = next
+			next++
+		}
+	}
+	return out
+}
+
+// wasOurs reports whether a Machine belonged to a former set. What no set ever had, no set has made a Machine in the place of.
+func (p *Plan) wasOurs(m MachineState) bool {
+	c := controller(m.machine)
+	return c != nil && former(*c, p.set)
 }
 
 func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, nodes map[string]standing) MachineState {
@@ -408,6 +429,16 @@ func strays(v View) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(v.Nodes), func(n corev1.Node) bool {
 		return slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, &n) })
 	})
+}
+
+// left names a Node that had a Machine, has none, and is ready all the same: its instance runs. One whose instance has ended is ready for no more than a moment.
+func (p *Plan) left() string {
+	for _, n := range strays(p.view) {
+		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
+			return n.Name
+		}
+	}
+	return ""
 }
 
 func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {

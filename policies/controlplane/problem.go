@@ -69,7 +69,7 @@ func (p *Plan) judge(v View) {
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
 		say(ExcessIndexes, p.excess(),
-			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many",
+			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, or remove the label that the set selects them by",
 				len(p.Indexes), p.Replicas))
 	}
 	say(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)

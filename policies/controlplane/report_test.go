@@ -220,3 +220,20 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 		t.Errorf("eleven minutes later: %v", p.Problems)
 	}
 }
+
+// TestANodeThatServesWithoutItsMachine: somebody took a label off a Machine, or its finalizers, and its instance runs on. Another one in its place would be one too many.
+func TestANodeThatServesWithoutItsMachine(t *testing.T) {
+	v := world()
+	v.Nodes[0].UID = "left"
+	v.Machines = v.Machines[1:]
+	v.Unlinked = map[types.UID]time.Time{"left": noon.Add(-time.Minute)}
+	p := controlplane.Make(*v)
+	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Node c-master-0, which has just lost its Machine, is still ready") || p.Next.IsZero() {
+		t.Errorf("%q, waits for %q, looks again at %s", got, p.Waits, p.Next)
+	}
+	notReady(0)(v)
+	p = controlplane.Make(*v)
+	if got := steps(p); len(got) != 1 || !strings.HasPrefix(got[0], "Create 0") {
+		t.Errorf("its instance has ended: %q", got)
+	}
+}

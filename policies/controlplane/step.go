@@ -181,16 +181,16 @@ func superseded(i Index) (PlannedStep, bool) {
 		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.",
 			ListDifferences(goes.In(Rollout)), stays.Name)}, true
 	}
-	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
+	if goes.Updated() && goes.lost() && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
 		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
 	}
 	return PlannedStep{}, false
 }
 
-// vacant is an index without a Machine.
+// vacant is an index without a Machine. A Node that serves, and has just lost its Machine, may be the index's: its Machine may only have lost a label.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
-		if len(i.Machines) == 0 && p.room() {
+		if len(i.Machines) == 0 && p.room() && p.left() == "" {
 			return PlannedStep{Verb: Create, Index: i, Why: fmt.Sprintf("Index %d has no Machine.", i.Number)}, true
 		}
 	}
@@ -210,7 +210,7 @@ func (p *Plan) leaving() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// renew begins to replace the next outdated Machine: those that are not ready first, since there is least to lose, then index by index. Nothing is
+// renew begins to replace the next outdated Machine: those that are lost first, since there is least to lose, then index by index. Nothing is
 // begun while a Machine is on its way in or out.
 func (p *Plan) renew() (PlannedStep, bool) {
 	next := p.Outdated()
@@ -220,7 +220,7 @@ func (p *Plan) renew() (PlannedStep, bool) {
 	i := next[0]
 	old := i.outdated()
 	if p.Strategy == machinev1.Recreate {
-		if old.Ready && p.lost() != "" {
+		if !old.lost() && p.lost() != "" {
 			return PlannedStep{}, false
 		}
 		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " +
@@ -244,6 +244,10 @@ func (p *Plan) busy() string {
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
 				return m.Name + " is not ready yet"
 			}
+		}
+		if left := p.left(); len(i.Machines) == 0 && left != "" {
+			return fmt.Sprintf("index %d has no Machine, but Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
+				"If its Machine has only lost a label that the set selects by, restore the label", i.Number, left)
 		}
 		if len(i.Machines) == 0 {
 			return fmt.Sprintf("index %d has no Machine", i.Number)
@@ -278,6 +282,9 @@ func (p *Plan) lost() string {
 // joining reports whether a Machine has yet to get its Node. One that had a Node and lost it may stay so for ever, and holds nothing up.
 func (m MachineState) joining() bool { return m.machine.Status.NodeRef == nil }
 
+// lost reports whether a Machine is not ready, and not only for less than the grace, as at a reboot: what is given up for it would be given up for nothing.
+func (m MachineState) lost() bool { return !m.Ready && (m.serves || !m.available) }
+
 // outdated is the index's oldest Machine that is to be replaced.
 func (i Index) outdated() MachineState {
 	for _, m := range i.Machines {
@@ -297,7 +304,7 @@ func (p *Plan) Outdated() []Index {
 			out = append(out, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Index) int { return compareBool(a.outdated().Ready, b.outdated().Ready) })
+	slices.SortStableFunc(out, func(a, b Index) int { return compareBool(!a.outdated().lost(), !b.outdated().lost()) })
 	return out
 }
 

@@ -40,7 +40,7 @@ type View struct {
 	Infrastructure *configv1.Infrastructure
 	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
 	Trials []policies.Trial
-	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step of a plan has such a grace.
+	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It lets no step of a plan begin: what steps take for ready is ready now.
 	NotReadyGrace time.Duration
 	// Unlinked is since when Nodes that had a Machine have none, by UID.
 	Unlinked map[types.UID]time.Time

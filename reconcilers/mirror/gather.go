@@ -26,6 +26,7 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -41,7 +42,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 	}
 	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
-		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
+		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChecks, r.gatherChildren,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
@@ -246,6 +247,23 @@ func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *p
 		s.Parents[authority.MachineAPI], s.Parents[authority.ClusterAPI] = machineAPI, core
 	}
 	return r.judgeParent(ctx, s)
+}
+
+// gatherChecks finds out whether a check of Cluster API's still acts on a Machine that one has marked. Where their kind is not served, none does.
+func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pairs.State) error {
+	if !status.Judged(s) {
+		return nil
+	}
+	if p, ok := from.(present); ok {
+		from = p.Reader
+	}
+	kind, _ := authority.KindNamed("MachineHealthCheck")
+	checks, err := all(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	if err != nil && !served.Missing(err) {
+		return err
+	}
+	s.Unchecked = !slices.ContainsFunc(checks, func(c *unstructured.Unstructured) bool { return status.Checks(c, s.Core) })
+	return nil
 }
 
 // judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.

@@ -6,11 +6,13 @@ package mirror
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/mirroring/deletion"
@@ -84,6 +86,61 @@ func TestAMirrorThatWasBornWithoutItsOwner(t *testing.T) {
 			if ends := deletion.Asked(s).Next() == authority.DeleteAuthority; ends != c.ends {
 				t.Errorf("%s: the deletion of the %s mirror ends the Machine: %t", c.sentence, mirror.Text(), ends)
 			}
+		}
+	}
+}
+
+// answers gives each list the same objects.
+type answers struct {
+	client.Reader
+	items []unstructured.Unstructured
+}
+
+func (l answers) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	into.(*unstructured.UnstructuredList).Items = l.items
+	return nil
+}
+
+// TestACheckThatActsNoLonger: a Machine is Cluster API's, its MachineSet is Machine API's, and Cluster API's check has marked the Machine. Where the check was deleted, or moved
+// to the Machine API, nobody takes the mark back, and the set would delete the Machine by it once it is Cluster API's.
+func TestACheckThatActsNoLonger(t *testing.T) {
+	const (
+		acts     = `{metadata: {name: c}, spec: {clusterName: lock, selector: {matchLabels: {a: b}}}}`
+		verdicts = `conditions: [{type: HealthCheckSucceeded, status: "False"}, {type: OwnerRemediated, status: "False"}]`
+		paused   = `{metadata: {name: s, annotations: {cluster.x-k8s.io/paused: "true"}}}`
+	)
+	for _, c := range []struct {
+		sentence, check, current, status, set string
+		unchecked                             bool
+	}{
+		{"the check acts", acts, "ClusterAPI", verdicts, paused, false},
+		{"the check was deleted", "", "ClusterAPI", verdicts, paused, true},
+		{"the check is being deleted", `{metadata: {name: c, deletionTimestamp: "2026-11-21T17:00:00Z"}, spec: {clusterName: lock, selector: {matchLabels: {a: b}}}}`, "ClusterAPI", verdicts, paused, true},
+		{"the check has moved", `{metadata: {name: c, annotations: {cluster.x-k8s.io/paused: "true"}}, spec: {clusterName: lock, selector: {matchLabels: {a: b}}}}`, "ClusterAPI", verdicts, paused, true},
+		{"another check acts, on other Machines", `{metadata: {name: c}, spec: {clusterName: lock, selector: {matchLabels: {a: c}}}}`, "ClusterAPI", verdicts, paused, true},
+		{"another check acts, on another cluster", `{metadata: {name: c}, spec: {clusterName: key, selector: {matchLabels: {a: b}}}}`, "ClusterAPI", verdicts, paused, true},
+		{"the check acts, and passes over the Machine, which somebody has spared", acts, "ClusterAPI", verdicts, paused, true},
+		{"the set acts: it is asked to delete the Machine", "", "ClusterAPI", verdicts, `{metadata: {name: s}}`, false},
+		{"the Machine is healthy", "", "ClusterAPI", `conditions: [{type: HealthCheckSucceeded, status: "True"}]`, paused, false},
+		{"the Machine moves", "", "Migrating", verdicts, paused, false},
+	} {
+		s := &pairs.State{
+			Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.current+`}}`),
+			Core:       mirroringtest.Machine(t, `{metadata: {name: m, labels: {a: b, cluster.x-k8s.io/cluster-name: lock}, annotations: {poundlock.openshift.io/mirror-of: Machine/m}}, status: {`+c.status+`}}`),
+			Parents: map[authority.API]*unstructured.Unstructured{
+				authority.MachineAPI: mirroringtest.Object(t, `{metadata: {name: s}}`), authority.ClusterAPI: mirroringtest.Object(t, c.set),
+			},
+		}
+		if strings.HasSuffix(c.sentence, "spared") {
+			s.Core.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m", clusterv1.MachineSkipRemediationAnnotation: ""})
+		}
+		var from answers
+		if c.check != "" {
+			from.items = append(from.items, *mirroringtest.Object(t, c.check))
+		}
+		if err := (&reconciler{}).gatherChecks(t.Context(), present{from, s}, s); err != nil || s.Unchecked != c.unchecked {
+			t.Errorf("%s: unchecked %t (%v)", c.sentence, s.Unchecked, err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -47,6 +48,13 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	if err := r.watch(watches); err != nil {
 		return err
+	}
+	if r.kind.Name == "Machine" {
+		check, _ := authority.KindNamed("MachineHealthCheck")
+		if err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{check.ClusterAPIGVK(): r.marked},
+			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})); err != nil {
+			return err
+		}
 	}
 	if err := c.Watch(served.Changes(r.informers, func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) })); err != nil {
 		return err
@@ -140,6 +148,21 @@ func (r *reconciler) request(namespace, name string) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: key{Namespace: pair.MachineAPI, Name: name}}}
+}
+
+// marked maps a check of Cluster API's, which may act no longer, to the Machines that one has marked.
+func (r *reconciler) marked(ctx context.Context, check client.Object) []reconcile.Request {
+	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), check.GetNamespace(), uncopied)
+	if err != nil {
+		return nil // the cache is not there yet; its first list maps them all
+	}
+	var out []reconcile.Request
+	for _, o := range found {
+		if status.Marked(o) {
+			out = append(out, r.request(o.GetNamespace(), o.GetName())...)
+		}
+	}
+	return out
 }
 
 // everything maps what all conversions depend on to every pair. It changes rarely.

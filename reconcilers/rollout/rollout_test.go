@@ -289,6 +289,12 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	}
 	pass(t, r)
 	w.wantCondition("Degraded", "False AsExpected")
+	w.wantCondition("Progressing", "True RollingOut", "has just lost its Machine, is still ready")
+	if got := w.names(); len(got) != 2 {
+		t.Errorf("Machines are %v, and the instance at index 2 runs on", got)
+	}
+	w.silence("c-master-2")
+	pass(t, r)
 	if got := w.names(); len(got) != 3 {
 		t.Errorf("Machines are %v, and none was created at index 2", got)
 	}

@@ -271,6 +271,9 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	case Stuck(step.Reason) && (step.Reason != authority.ReasonNotSynchronized || p.Shape().Condition(authority.ConditionSynchronized).Status == "False"):
 		return f.say(Blocked, step.Reason, because(step, p))
 	}
+	if why := authority.OtherInstance(request(p, f.To, nil)); why != "" && step.Reason == authority.ReasonInstanceUnknown {
+		return f.say(Blocked, step.Reason, why)
+	}
 	return f.say(Waiting, step.Reason, because(step, p))
 }
 

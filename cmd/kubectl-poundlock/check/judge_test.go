@@ -119,9 +119,10 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 		verdict check.Readiness
 		reason  string
 		warned  string
+		says    string
 	}{
 		"it is there, and paused":              {vm: vm, verdict: check.Ready},
-		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: check.Waiting, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine"},
+		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: check.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine", says: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
 		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: check.Waiting, reason: authority.ReasonPausing},
 		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: check.Waiting, reason: authority.ReasonNotPaused},
 		"it is not there yet":                  {verdict: check.Waiting, reason: authority.ReasonCatchingUp},
@@ -144,7 +145,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 			}
 			env, unknown := f.Env(f.Describe(inventory.Cluster{}), p)
 			got := check.Judge(p, authority.ClusterAPI, env, unknown, f.Lacks(f.Describe(inventory.Cluster{}), env))
-			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) {
+			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
 			}
 		})

@@ -379,7 +379,7 @@ func (f *Fleet) Items() []Item {
 			out = append(out, Item{p.Kind.ClusterAPI.WithResource(p.Kind.Resource), p.ClusterAPI})
 		}
 	}
-	for _, resource := range f.providers(authority.Kinds()) {
+	for _, resource := range slices.Concat(f.providers(authority.Kinds()), f.instances(authority.Kinds())) {
 		for key, o := range f.infra {
 			if key.kind == resource.Kind {
 				out = append(out, Item{resource.Resource(), o})

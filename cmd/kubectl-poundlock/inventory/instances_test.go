@@ -4,6 +4,7 @@
 package inventory_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,10 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.says) ||
 			c.says == "" && p.NotServed != "" {
 			t.Errorf("%s: found %v, unknown %t, %q", about, p.InfraInstance, p.InstancesUnknown, p.NotServed)
+		}
+		// What is cleaned up has it too.
+		if listed := slices.ContainsFunc(f.Items(), func(i inventory.Item) bool { return i.Resource == vms && i.Object.Kind == "VSphereVM" }); listed != c.found {
+			t.Errorf("%s: it is among the objects: %t", about, listed)
 		}
 	}
 }
