@@ -228,10 +228,12 @@ func TestVariables(t *testing.T) {
 // The installer evaluates no keys, so no bundle may have a variable in one. Those that TemplatedKeys removes are gone by then.
 func TestVariablesInKeysAreFoundEarly(t *testing.T) {
 	const key = `the key "${KEY}" has a variable in it`
-	if _, err := Variables(decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {\"${KEY}\": x}\n")); !strings.Contains(problem(err), "ConfigMap/a: data: "+key) {
+	if _, err := Variables(decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {\"${KEY}\": x}\n")); !strings.Contains(problem(err),
+		"ConfigMap/a: data: "+key) {
 		t.Errorf("%v, want %q", err, key)
 	}
-	if _, err := Variables(decoded(t, doc("CustomResourceDefinition", "name: a", "spec: {'${KEY}': x}")+doc("Secret", "name: a", "data: {'${KEY}': x}"))); err != nil {
+	if _, err := Variables(decoded(t, doc("CustomResourceDefinition", "name: a", "spec: {'${KEY}': x}")+
+		doc("Secret", "name: a", "data: {'${KEY}': x}"))); err != nil {
 		t.Error("nothing in these is evaluated:", err)
 	}
 }

@@ -73,16 +73,20 @@ var tables = map[string]map[string]transformed{
 			in: doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, names: {plural: things, kind: Thing}}") +
 				doc("ValidatingAdmissionPolicy", "name: about", "spec: {matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things]}]}}") +
 				doc("ValidatingAdmissionPolicy", "name: by", "spec: {paramKind: {apiVersion: example.com/v1, kind: Thing}}") +
-				doc("ValidatingAdmissionPolicy", "name: kept", "spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}") +
+				doc("ValidatingAdmissionPolicy", "name: kept",
+					"spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}") +
 				doc("ValidatingAdmissionPolicyBinding", "name: b", "spec: {policyName: by}"),
-			want:    doc("ValidatingAdmissionPolicy", "name: kept", "spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}"),
+			want: doc("ValidatingAdmissionPolicy", "name: kept",
+				"spec: {paramKind: {apiVersion: example.com/v1, kind: Other}, matchConstraints: {resourceRules: [{apiGroups: [example.com], resources: [things, others]}]}}"),
 			options: Options{Exclude: []string{"CustomResourceDefinition/things"}},
 		},
 		"a workload takes its monitors along": {
-			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: s, labels: {a: s}", "spec: {selector: {app: m}}") +
+			in: doc("Deployment", "name: m", "spec: {template: {metadata: {labels: {app: m}}}}") + doc("Service", "name: s, labels: {a: s}",
+				"spec: {selector: {app: m}}") +
 				doc("Service", "name: t, labels: {a: t}", "spec: {selector: {app: x}}") + doc("ServiceMonitor", "name: s", "spec: {selector: {matchLabels: {a: s}}}") +
 				doc("ServiceMonitor", "name: t", "spec: {selector: {matchLabels: {a: t}}}") + doc("PodMonitor", "name: m", "spec: {selector: {matchLabels: {app: m}}}"),
-			want:    doc("Service", "name: t, labels: {a: t}", "spec: {selector: {app: x}}") + doc("ServiceMonitor", "name: t", "spec: {selector: {matchLabels: {a: t}}}"),
+			want: doc("Service", "name: t, labels: {a: t}", "spec: {selector: {app: x}}") +
+				doc("ServiceMonitor", "name: t", "spec: {selector: {matchLabels: {a: t}}}"),
 			options: Options{Exclude: []string{"Deployment/m"}},
 		},
 		"a definition takes its objects, webhooks and rules along": {
@@ -265,8 +269,9 @@ var tables = map[string]map[string]transformed{
 				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [openshift-cluster-api, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
 		},
 		"two namespaces in one text": {
-			in:   doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
-			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api", "data: {k: 'openshift-cluster-api,openshift-cluster-api', l: openshift-cluster-api}"),
+			in: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
+			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api",
+				"data: {k: 'openshift-cluster-api,openshift-cluster-api', l: openshift-cluster-api}"),
 			note: "namespaces a, b are to",
 		},
 		"without a Namespace, that of the workload counts": {

@@ -227,7 +227,8 @@ func unknownToProvider(c policies.Change) bool {
 // unheld returns what becomes of an instance that the provider does not know.
 func unheld(c policies.Change, id, machine string) string {
 	if c.Kind == InfraInstance {
-		return fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another", id, machine, kindOf(c))
+		return fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another",
+			id, machine, kindOf(c))
 	}
 	return fmt.Sprintf("the instance %s of Machine %s keeps running, and nobody will terminate it: the provider does not know it yet, and Poundlock does not recreate this %s",
 		id, machine, kindOf(c))

@@ -287,7 +287,8 @@ func TestAReboot(t *testing.T) {
 	reboots := func(i int) func(*controlplane.View) {
 		return func(v *controlplane.View) {
 			v.NotReadyGrace = controlplane.NotReadyGrace
-			v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}}
+			v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse,
+				LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}}
 		}
 	}
 	takenBack := func(v *controlplane.View) { // the template, while the first Machine was replaced

@@ -56,7 +56,8 @@ func TestALookLeavesReplicasOfAnAutoscaler(t *testing.T) {
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{own, {Manager: scaledBy, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}})
 		w := (&reconciler{}).look()
 		w.live[installation.KeyOf(live)] = live
-		v, err := w.view(t.Context(), &record{}, content{Provider: installation.Provider{Objects: []installation.Object{{Unstructured: deployment(1), Stage: bundle.Workloads}}}})
+		v, err := w.view(t.Context(), &record{},
+			content{Provider: installation.Provider{Objects: []installation.Object{{Unstructured: deployment(1), Stage: bundle.Workloads}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

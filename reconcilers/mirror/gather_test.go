@@ -126,8 +126,11 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 	} {
 		s := &pairs.State{
 			Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
-			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.current+`}}`),
-			Core:       mirroringtest.Machine(t, `{metadata: {name: m, labels: {a: b, cluster.x-k8s.io/cluster-name: lock}, annotations: {poundlock.openshift.io/mirror-of: Machine/m}}, status: {`+c.status+`}}`),
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+
+				c.current+`}}`),
+			Core: mirroringtest.Machine(t,
+				`{metadata: {name: m, labels: {a: b, cluster.x-k8s.io/cluster-name: lock}, annotations: {poundlock.openshift.io/mirror-of: Machine/m}}, status: {`+
+					c.status+`}}`),
 			Parents: map[authority.API]*unstructured.Unstructured{
 				authority.MachineAPI: mirroringtest.Object(t, `{metadata: {name: s}}`), authority.ClusterAPI: mirroringtest.Object(t, c.set),
 			},

@@ -145,7 +145,8 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 			}
 			env, unknown := f.Env(f.Describe(inventory.Cluster{}), p)
 			got := check.Judge(p, authority.ClusterAPI, env, unknown, f.Lacks(f.Describe(inventory.Cluster{}), env))
-			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) || !strings.Contains(got.Message, c.says) {
+			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) ||
+				!strings.Contains(got.Message, c.says) {
 				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
 			}
 		})
