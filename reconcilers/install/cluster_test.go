@@ -273,15 +273,16 @@ func (c *cluster) clear() {
 		if err := c.List(ctx, crds); err != nil {
 			return err
 		}
-		left := 0
+		var left []string
 		for i := range crds.Items {
 			if !strings.HasSuffix(crds.Items[i].GetName(), ".config.openshift.io") {
-				left++
+				status, _, _ := unstructured.NestedSlice(crds.Items[i].Object, "status", "conditions")
+				left = append(left, fmt.Sprint(crds.Items[i].GetName(), " ", crds.Items[i].GetFinalizers(), " ", status))
 				_ = c.Delete(ctx, &crds.Items[i])
 			}
 		}
-		if left > 0 {
-			return fmt.Errorf("%d are left", left)
+		if len(left) > 0 {
+			return fmt.Errorf("%s are left", strings.Join(left, "; "))
 		}
 		return nil
 	})
