@@ -25,6 +25,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -279,6 +280,7 @@ func (c *cluster) clear() {
 				status, _, _ := unstructured.NestedSlice(crds.Items[i].Object, "status", "conditions")
 				left = append(left, fmt.Sprint(crds.Items[i].GetName(), " ", crds.Items[i].GetFinalizers(), " ", status))
 				_ = c.Delete(ctx, &crds.Items[i])
+				c.letGo(&crds.Items[i])
 			}
 		}
 		if len(left) > 0 {
@@ -286,6 +288,27 @@ func (c *cluster) clear() {
 		}
 		return nil
 	})
+}
+
+// letGo takes the finalizers off the objects of a definition that is being deleted: a real manager that a story ran may have put its own on them.
+func (c *cluster) letGo(definition *unstructured.Unstructured) {
+	c.Helper()
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(definition.Object, &crd); err != nil {
+		c.Fatal(err)
+	}
+	for _, v := range crd.Spec.Versions {
+		if !v.Storage || crd.DeletionTimestamp == nil {
+			continue
+		}
+		objects := &metav1.PartialObjectMetadataList{}
+		objects.SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.ListKind})
+		_ = c.List(c.Context(), objects) // the definition may just have gone
+		for i := range objects.Items {
+			objects.Items[i].SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+			_ = c.Patch(c.Context(), &objects.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		}
+	}
 }
 
 func (c *cluster) furnish(platform configv1.PlatformType) {
