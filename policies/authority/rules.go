@@ -221,7 +221,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or MachineSet beside its twin with owners (its MachineSet, the Cluster) none of which exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
+			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (its MachineSet, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
 			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
 			Needs:       when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,

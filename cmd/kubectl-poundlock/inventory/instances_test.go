@@ -37,7 +37,7 @@ func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 		machine, instance, want string
 	}{
 		"by its machine's name":                       {vmachine, instance, "i"},
-		"under another name, of which nobody knows":   {vmachine, owned("x", "i", "u"), ""},
+		"under another name that nobody knows":        {vmachine, owned("x", "i", "u"), ""},
 		"under another name, which the provider made": {named, owned("x", "i", "u"), "x"},
 		"under that name, and another machine's":      {named, owned("i", "j", "w"), ""},
 	} {
