@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,7 +75,7 @@ func (o *office) term(ctx context.Context) error {
 	acting, end := context.WithCancel(ctx)
 	defer end()
 	won := make(chan struct{})
-	lock := &watched{Interface: o.lock, lost: end}
+	lock := &watched{Interface: o.lock, end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: o.Name, LeaseDuration: o.Lease, RenewDeadline: o.Renew, RetryPeriod: o.Retry,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(won) }, OnStoppedLeading: end},
@@ -94,7 +95,7 @@ func (o *office) term(ctx context.Context) error {
 	select {
 	case <-acting.Done():
 	case <-won:
-		err = o.act(acting, elector)
+		err = o.act(acting, o.held(elector, lock))
 	}
 	stop()
 	<-over
@@ -107,9 +108,9 @@ func (o *office) term(ctx context.Context) error {
 }
 
 // act runs the controllers until ctx is done.
-func (o *office) act(ctx context.Context, elector *leaderelection.LeaderElector) error {
+func (o *office) act(ctx context.Context, held func() bool) error {
 	cfg := rest.CopyConfig(o.mgr.GetConfig())
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fence{next: next, held: o.held(elector)} })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fence{next: next, held: held} })
 	reads := o.lender.lend()
 	defer reads.giveBack()
 	inTime := o.Lease - o.Renew
@@ -136,8 +137,8 @@ func (o *office) act(ctx context.Context, elector *leaderelection.LeaderElector)
 }
 
 // held reports whether nobody else can have the Lease at this moment.
-func (o *office) held(elector *leaderelection.LeaderElector) func() bool {
-	return func() bool { return elector.IsLeader() && elector.Check(o.Renew-o.Lease) == nil }
+func (o *office) held(elector *leaderelection.LeaderElector, lock *watched) func() bool {
+	return func() bool { return !lock.lost.Load() && elector.IsLeader() && elector.Check(o.Renew-o.Lease) == nil }
 }
 
 // release lets another one have the Lease at once. If it fails, the Lease expires.
@@ -158,14 +159,17 @@ func (o *office) release() {
 type watched struct {
 	resourcelock.Interface
 	leads func() bool
-	lost  func()
+	end   func()
+	// lost is true before end is called: the elector believes in the former record until it has this answer.
+	lost atomic.Bool
 }
 
 // Get reads the Lease.
 func (w *watched) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := w.Interface.Get(ctx)
 	if w.leads() && (apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != w.Identity()) {
-		w.lost()
+		w.lost.Store(true)
+		w.end()
 	}
 	return record, raw, err
 }
