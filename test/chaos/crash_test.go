@@ -153,7 +153,7 @@ func (p *play) crash(c crash, books map[string]*book) {
 		up <- err
 	}()
 	c.act(p)
-	p.ends(c.script)
+	p.ends(c.script.end)
 	hit := closed(dead)
 	if !hit {
 		p.Logf("it came to its end without a write %d", c.write)
@@ -163,7 +163,7 @@ func (p *play) crash(c crash, books map[string]*book) {
 	if err := <-up; err != nil {
 		p.Fatal(err)
 	}
-	p.ends(c.script)
+	p.ends(c.script.end)
 	p.over()
 	p.alone(before)
 	books[c.name] = books[c.name].add(c, hit, time.Since(began), down)

@@ -201,7 +201,7 @@ func (f fault) strike(t *testing.T, scripts []script) {
 		p.eventually("the way back", func() bool { return p.back(script(p)) })
 	})
 	lift()
-	together(t, "come to the end", all, func(p *play) { p.ends(script(p)) })
+	together(t, "come to the end", all, func(p *play) { p.ends(script(p).end) })
 	t.Logf("took %s", time.Since(began).Round(100*time.Millisecond))
 	together(t, "end", all, (*play).clean)
 }

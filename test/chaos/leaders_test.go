@@ -90,14 +90,14 @@ func (o *office) dies(p *play, c crash) {
 	}
 	p.lay(wire.Nth(c.write, p.writes), effect)
 	c.act(p)
-	p.ends(c.script)
+	p.ends(c.script.end)
 	p.over()
 	if !closed(dead) {
 		p.Logf("it came to its end without a write %d", c.write)
 		return
 	}
 	o.succeed(p.T, before)
-	p.ends(c.script)
+	p.ends(c.script.end)
 }
 
 // returns stops the leader while one of its writes is on the way, until another one has brought the story to its end. Then the write arrives, and
@@ -117,7 +117,7 @@ func (o *office) returns(p *play, c crash) {
 		})
 	})
 	c.act(p)
-	p.ends(c.script)
+	p.ends(c.script.end)
 	p.over()
 	if !closed(frozen) {
 		close(thaw)
@@ -128,9 +128,9 @@ func (o *office) returns(p *play, c crash) {
 	close(thaw)
 	must(p.T, o.leader.signal(syscall.SIGCONT))
 	p.eventually(o.leader.name+" stands by, since "+now+" leads", o.leader.standsBy)
-	p.ends(c.script)
+	p.ends(c.script.end)
 	o.succeed(p.T, before)
-	p.ends(c.script)
+	p.ends(c.script.end)
 }
 
 // standsBy reports whether the replica says that it does not lead.

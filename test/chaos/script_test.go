@@ -129,16 +129,16 @@ func differs(want, got state) string {
 	return cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n"))
 }
 
-// ends waits until the play has come to the story's end, and stays there.
-func (p *play) ends(s script) {
+// ends waits until the play has come to an undisturbed play's end, and stays there.
+func (p *play) ends(undisturbed state) {
 	p.Helper()
+	undisturbed = same(undisturbed)
 	var now state
 	still := p.still(calm, &now)
 	err := wait.PollUntilContextTimeout(p.Context(), 100*time.Millisecond, patience, true,
-		func(context.Context) (bool, error) { return still() && now == s.end, nil })
+		func(context.Context) (bool, error) { return still() && same(now) == undisturbed, nil })
 	if err != nil {
-		now = p.state()
-		p.Fatalf("after %s the end is another than undisturbed (-undisturbed +now):\n%s", patience, differs(s.end, now))
+		p.Fatalf("after %s the end is another than undisturbed (-undisturbed +now):\n%s", patience, differs(undisturbed, same(p.state())))
 	}
 }
 

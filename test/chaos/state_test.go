@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // state is everything that belongs to a play, in a form in which two performances of the same story are equal: one text, sorted.
@@ -219,6 +220,7 @@ var (
 	instances = regexp.MustCompile(`\bi-[0-9a-f]{17}\b`)
 	addresses = regexp.MustCompile(`\b10[.-][0-9]+[.-][0-9]+[.-][0-9]+\b`)
 	moments   = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
+	madeFrom  = regexp.MustCompile(`("` + regexp.QuoteMeta(controlplane.MadeFromAnnotation) + `": )"[0-9a-f]+"`)
 )
 
 // unname gives each object the name of its part in the story.
@@ -232,6 +234,7 @@ func (p *play) unname(text string) string {
 	text = strings.ReplaceAll(text, "ANOTHER, FIRST", "FIRST, ANOTHER") // who lists them has them in no order
 	text = instances.ReplaceAllString(text, "INSTANCE")
 	text = addresses.ReplaceAllString(text, "ADDRESS")
+	text = madeFrom.ReplaceAllString(text, `$1"ITS SPEC"`) // a hash of the size, too, which is another at each rollout
 	return moments.ReplaceAllString(text, "TIME")
 }
 
