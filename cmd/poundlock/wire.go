@@ -34,6 +34,7 @@ import (
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/metricsregistry"
+	"github.com/poundlock/poundlock/internal/reread"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/terms"
 	"github.com/poundlock/poundlock/policies"
@@ -55,6 +56,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	// The server's own priority and fairness limits a client better than a guess does.
 	cfg.QPS = -1
+	cfg.Wrap(reread.Transport)
 	return cfg, nil
 }
 

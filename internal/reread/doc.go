@@ -1,0 +1,14 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reread repeats a request that reads where the API server could not answer it.
+//
+// A pass reads up to a dozen objects from the API server, and begins anew where one of them is not answered: of a server that fails one request
+// in ten, two passes of three would come to nothing.
+//
+// An http.RoundTripper goes in, for rest.Config.Wrap; one comes out.
+//
+// Non-goals:
+//   - writes: whether one was stored is read by the next pass
+//   - 429, and 503 with Retry-After: client-go repeats those itself
+package reread
