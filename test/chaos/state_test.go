@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,10 +119,12 @@ func plain(u *unstructured.Unstructured) {
 
 // frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its
 // Machines were. It is a matter of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends
-// the pass after one in which a webhook did not answer without writing it, in about one crash of twenty.
+// the pass after one in which a webhook did not answer without writing it, in about one crash of twenty; and whether its Machines are up to date, which of one
+// that is paused it may or may not have found out before.
 func frozen(u *unstructured.Unstructured) {
 	if u.GetKind() == "MachineSet" && u.GroupVersionKind().Group == "cluster.x-k8s.io" {
 		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
+		withConditions(u, func(condition string) bool { return condition != clusterv1.MachineSetMachinesUpToDateCondition })
 	}
 	if _, paused := u.GetAnnotations()[authority.PausedAnnotation]; !paused {
 		return
@@ -131,10 +134,19 @@ func frozen(u *unstructured.Unstructured) {
 		return
 	}
 	unstructured.RemoveNestedField(u.Object, "status", "deprecated", "v1beta1", "conditions")
-	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	withConditions(u, func(condition string) bool { return condition == authority.ConditionPaused })
+}
+
+// withConditions leaves those conditions in a status whose type is wanted.
+func withConditions(u *unstructured.Unstructured, wanted func(condition string) bool) {
+	all, found, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if !found {
+		return
+	}
 	all = slices.DeleteFunc(all, func(c any) bool {
-		condition, ok := c.(map[string]any)
-		return ok && condition["type"] != authority.ConditionPaused
+		condition, _ := c.(map[string]any)
+		name, ok := condition["type"].(string)
+		return ok && !wanted(name)
 	})
 	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }
@@ -155,12 +167,9 @@ func unborn(u *unstructured.Unstructured) {
 	if old, found, _ := unstructured.NestedMap(u.Object, "status", "deprecated", "v1beta1"); found && len(old) == 0 {
 		unstructured.RemoveNestedField(u.Object, "status", "deprecated")
 	}
-	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	all = slices.DeleteFunc(all, func(c any) bool {
-		condition, ok := c.(map[string]any)
-		return ok && !slices.Contains([]any{authority.ConditionPaused, "Ready", authority.ConditionSynchronized, authority.ConditionSettled}, condition["type"])
+	withConditions(u, func(condition string) bool {
+		return slices.Contains([]string{authority.ConditionPaused, "Ready", authority.ConditionSynchronized, authority.ConditionSettled}, condition)
 	})
-	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }
 
 // inStep says of a generation that was seen only whether it is the present one.
