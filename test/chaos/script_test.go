@@ -4,13 +4,15 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -126,7 +128,8 @@ func differs(want, got state) string {
 	if want == got {
 		return ""
 	}
-	return cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n"))
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(string(want)), B: difflib.SplitLines(string(got)), Context: 12})
+	return cmp.Or(text, fmt.Sprint(err))
 }
 
 // ends waits until the play has come to an undisturbed play's end, and stays there.
