@@ -77,7 +77,7 @@ func Others() []Other {
 		{"Node labels by operators", "", "labels of Nodes, not of Machines", LetThrough, "", "documentation asks people for labels in spec.template.spec.metadata.labels: those move as the guide says", true},
 		{"garbage collector, namespace controller", "system:serviceaccount:kube-system:generic-garbage-collector", "deletions of what belongs to an owner, or a namespace, that is gone", Followed, "authority/surroundings",
 			"nothing is terminated because of what surrounds it", true},
-		{"OpenShift's own migration", oca + "cluster-capi-operator", "everything that Poundlock writes", LetThrough, "", "Poundlock does nothing beside it", false},
+		{"OpenShift's own migration", oca + "cluster-capi-operator", "everything that Poundlock writes", Refused, "authority/status-owned", "Poundlock's reconcilers do nothing beside it and name it, its webhooks go on", false},
 		{"machine approver, insights operator, kube-state-metrics", "", "nothing", LetThrough, "", "they read status.nodeRef and status.addresses, which mirrors keep true", true},
 	}
 }

@@ -81,7 +81,7 @@ func authorityText(s standing) API {
 // ownStatus are the fields of status that say which API is authoritative, and since which generation that is mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may say it
+// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may write it
 // (converting › API Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
@@ -98,10 +98,28 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	if len(was)+len(is) > 0 && !sameJSON(was, is) {
 		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionSynchronized), ownStatusReason))
 	}
+	for _, name := range reportedConditions(c) {
+		if is := ofType(after, name); len(is) > 0 && !sameJSON(ofType(before, name), is) {
+			errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(name), ownStatusReason))
+		}
+	}
 	return policies.Deny(errs...)
 }
 
-const ownStatusReason = "Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"
+const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"
+
+// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and what
+// AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused, and send the others as they have read them, maybe
+// some time ago. To leave one out is harmless: a handoff then waits.
+func reportedConditions(c policies.Change) []string {
+	switch {
+	case controls(c.Actor, c.Side):
+		return nil
+	case c.Kind == ControlPlane: // its operator acknowledges nothing
+		return []string{ConditionSettled}
+	}
+	return []string{ConditionSettled, ConditionPaused}
+}
 
 // adopts lets pass what the defaulter status-default itself would write: the stored spec's value, where there was none.
 // The Machine API's own controllers do the same when they meet a new object.
