@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -40,11 +41,23 @@ func mirrored(c policies.Change, s standing) bool {
 }
 
 // mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is
-// authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, and the ClusterVersion as owner of the release's
-// check, which never moves: with it, all that the release wants of the check would be refused.
+// authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, the ClusterVersion as owner of the release's
+// check, which never moves: with it, all that the release wants of the check would be refused, and what a hub of ACM has applied.
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.inCharge(), c.Side) || strange(c) && s.seenTo(c)) ||
-		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion")
+		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
+}
+
+// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub has in it, and removes when the work no longer has it. Without that owner,
+// the work reports for ever that it could not be applied.
+const workGroup, appliedWork = "work.open-cluster-management.io", "AppliedManifestWork"
+
+// ownedByWork reports whether a request changes no owner but such, and none that controls. Their deletion is the deletion of the object, as a person asks for it: the
+// set that controls a Machine stays its owner.
+func ownedByWork(c policies.Change) bool {
+	return changesOwners(c, workGroup, appliedWork) && !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.Kind == appliedWork && r.Controller != nil && *r.Controller
+	})
 }
 
 // FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose

@@ -215,7 +215,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler.",
+			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
 			Remedy:      "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},

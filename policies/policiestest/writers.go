@@ -46,7 +46,7 @@ type Write struct {
 	Others map[string]string `json:"others,omitempty"`
 	// Except are identities among the others that meet something else.
 	Except map[policies.Actor]map[string]string `json:"except,omitempty"`
-	// Warned are the rules that warn of it, whoever asks.
+	// Warned are the rules that warn of it, whatever the identity.
 	Warned map[string]string `json:"warned,omitempty"`
 	// Kept are members of the object, as a path with dots, that are stored as they were although the request leaves them out.
 	Kept []string `json:"kept,omitempty"`
