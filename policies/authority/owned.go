@@ -100,15 +100,15 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
 	}
-	before, after := statusFields(c.Old), statusFields(c.New)
+	before, after, mayLeaveOut := statusFields(c.Old), statusFields(c.New), unmirrored(c.Old)
 	var errs field.ErrorList
 	for _, name := range ownStatus {
-		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) {
+		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) && !(mayLeaveOut && nothing(after[name])) {
 			errs = append(errs, field.Forbidden(statusPath.Child(name), ownStatusReason))
 		}
 	}
 	was, is := synchronized(before), synchronized(after)
-	if len(was)+len(is) > 0 && !sameJSON(was, is) {
+	if len(was)+len(is) > 0 && !sameJSON(was, is) && !(mayLeaveOut && len(is) == 0) {
 		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionSynchronized), ownStatusReason))
 	}
 	for _, name := range reportedConditions(c) {
@@ -117,6 +117,13 @@ func StatusOwned(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(errs...)
+}
+
+// unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's fields
+// leaves them out of each status, and DefaultStatus puts them back. Where no replica does that, nothing is lost: the fields come back with Poundlock, as of a new
+// object. Refused, such a controller could write no status for as long as Poundlock is away, in a cluster in which nothing was ever moved.
+func unmirrored(o *policies.Object) bool {
+	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
 
 const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"

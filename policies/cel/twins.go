@@ -70,9 +70,10 @@ func authorityTwins() []Twin {
 			Rule: "authority/status-owned", Variable: "statusOwned",
 			Fields: `(["authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"].filter(f, ` +
 				`variables.oldStatus[?f].orValue(null) != variables.newStatus[?f].orValue(null) && ` +
+				`!(variables.unmirrored && variables.newStatus[?f].orValue(null) in [dyn(null), dyn('')]) && ` +
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
-				` ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
+				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
 			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"`,
 		},
 		{
