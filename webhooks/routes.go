@@ -121,7 +121,12 @@ func Routes(c Catalog) []Route {
 		{
 			Name: "machine-api-keep", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
 			Operations: ops(update), FailurePolicy: ignore, Own: true,
-			Conditions: conditions("leaves-out-a-request", cel.DropsRequest()),
+			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()+" || "+cel.LosesOwned()),
+		},
+		{
+			Name: "cluster-api-keep", Mutating: true, Side: policies.SideClusterAPI, Subjects: capi,
+			Operations: ops(update), FailurePolicy: ignore, Own: true,
+			Conditions: conditions("leaves-out-what-is-kept", cel.LosesOwned()),
 		},
 		{
 			Name: "machine-api-status-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
