@@ -158,6 +158,10 @@ func Routes(c Catalog) []Route {
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
 		},
 		{
+			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update), FailurePolicy: ignore,
+			Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
+		},
+		{
 			// The policy poundlock-surroundings refuses the same without an answer.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),

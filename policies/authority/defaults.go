@@ -47,6 +47,14 @@ func Defaulters() []policies.Defaulter {
 			Default: KeepOwned,
 		},
 		{
+			ID:          "authority/mark-kept",
+			Clause:      "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "Where somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster by a manifest, poundlock.openshift.io/holds-mirrors stays. A request that removes nothing else is refused (authority/surroundings).",
+			On: []policies.Scope{{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
+				Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Default: KeepMark,
+		},
+		{
 			ID:          "authority/status-default",
 			Clause:      "converting › Authority of resources and controller reconciliations",
 			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
@@ -150,6 +158,17 @@ func KeepOwned(c policies.Change) []policies.Patch {
 		out = append(out, policies.Patch{Path: "/metadata/ownerReferences", Value: c.Old.Metadata.OwnerReferences})
 	}
 	return out
+}
+
+// KeepMark puts back the mark that SurroundingsKept would refuse to lose, where the object is replaced: kubectl replace, Argo CD and OLM do that with CRDs.
+func KeepMark(c policies.Change) []policies.Patch {
+	mark, has := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
+	others := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool { return m.annotation && m.key == HoldsMirrorsAnnotation })
+	if !has || c.New.HasAnnotation(HoldsMirrorsAnnotation) || c.Actor == policies.Poundlock || c.Old.Deleting() || allowed(c.Old) || allowed(c.New) ||
+		len(others) == 0 && !changesSpec(c) {
+		return nil
+	}
+	return []policies.Patch{{Path: "/metadata/annotations/" + strings.ReplaceAll(HoldsMirrorsAnnotation, "/", "~1"), Value: mark}}
 }
 
 // replacesOwned reports whether a person's request leaves out the sync finalizer or all owners of an object, and changes something else.

@@ -158,6 +158,40 @@ func TestAReplacedObjectKeepsItsFinalizerAndOwner(t *testing.T) {
 	}
 }
 
+// A CRD or a namespace that is replaced by a manifest keeps the mark of what lives in it. A request that removes the mark alone is refused, with the reason.
+func TestReplacedSurroundingsKeepTheirMark(t *testing.T) {
+	const stored = `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n","poundlock.openshift.io/holds-mirrors":"2 Machines"}},"spec":{"versions":[1]}}`
+	kept := []policies.Patch{{Path: "/metadata/annotations/poundlock.openshift.io~1holds-mirrors", Value: "2 Machines"}}
+	for name, tt := range map[string]struct {
+		by       policies.Actor
+		old, new string
+		want     []policies.Patch
+	}{
+		"another spec":              {new: `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n"}},"spec":{"versions":[1,2]}}`, want: kept},
+		"no annotations at all":     {new: `{"metadata":{"labels":{"a":"b"}},"spec":{"versions":[1]}}`, want: kept},
+		"a controller of a release": {by: policies.ClusterAPIController, new: `{"metadata":{},"spec":{"versions":[2]}}`, want: kept},
+		"the mark alone":            {new: `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n"}},"spec":{"versions":[1]}}`},
+		"another mark":              {new: `{"metadata":{"annotations":{"poundlock.openshift.io/holds-mirrors":"x"}},"spec":{"versions":[2]}}`},
+		"its deletion is allowed":   {new: `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}},"spec":{"versions":[2]}}`},
+		"its deletion was allowed":  {old: strings.Replace(stored, `"note"`, `"poundlock.openshift.io/allow-deletion":"true","note"`, 1), new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"Poundlock":                 {by: policies.Poundlock, new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"one that is being deleted": {old: strings.Replace(stored, `"labels"`, `"deletionTimestamp":"2026-01-01T00:00:00Z","labels"`, 1), new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"one that holds no mirrors": {old: `{"spec":{"versions":[1]}}`, new: `{"spec":{"versions":[2]}}`},
+	} {
+		for _, kind := range []string{authority.Namespace, authority.Definition, authority.Cluster, authority.InfraCluster} {
+			c := policies.Change{Subject: policies.Subject{Side: policies.Surroundings, Kind: kind, Name: "x"}, Actor: tt.by, Operation: admissionv1.Update,
+				Old: parse(t, cmp.Or(tt.old, stored)), New: parse(t, tt.new)}
+			all := policies.Defaulters(authority.Defaulters())
+			if diff := gocmp.Diff(tt.want, all.Patches(c)); diff != "" {
+				t.Errorf("%s of %s: patches (-want +got):\n%s", name, kind, diff)
+			}
+			if err := all.FixedPoint(c); err != nil {
+				t.Errorf("%s of %s: %v", name, kind, err)
+			}
+		}
+	}
+}
+
 // What a release does not name may not be filled in: its cluster-version-operator would take it out, for ever.
 func TestTheReleasesCheckIsLeftAsItIs(t *testing.T) {
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineHealthCheck"}, Operation: admissionv1.Create}
