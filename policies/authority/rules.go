@@ -91,7 +91,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas.",
+			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas. A default that Cluster API's webhooks add is no change.",
 			Remedy:      "Change the Machine API object of the same name, or move authority to Cluster API first.",
 			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
 		},
@@ -109,7 +109,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change.",
+			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is none.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:       always(policies.NeedTwin), Check: InfraLocked,
