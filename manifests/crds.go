@@ -45,7 +45,8 @@ func AuthorityPatch(machine, target []byte, bare bool) ([]policies.Operation, er
 			return nil, err
 		}
 	}
-	return slices.Concat(spec, status, addRules(from.Properties["status"], to.Properties["status"])), nil
+	rules, err := addRules(from.Properties["status"], to.Properties["status"])
+	return slices.Concat(spec, status, rules), err
 }
 
 func withoutDefault(raw json.RawMessage) (json.RawMessage, error) {
@@ -104,23 +105,46 @@ func addFields(from schema, part string, names []string) ([]policies.Operation, 
 	return out, nil
 }
 
-// addRules carries over the validations of status that speak of the fields.
-func addRules(from, to schema) []policies.Operation {
+// addRules carries over the validations of status that speak of the fields, but for their removal: whose controllers do not know the fields replace the status
+// without them at each look. Poundlock's webhook puts them back, and refuses their removal where anything is lost by it (authority/status-owned).
+func addRules(from, to schema) ([]policies.Operation, error) {
 	var rules []any
 	for _, rule := range from.Validations {
-		if mentions(rule, statusFields) {
-			rules = append(rules, rule)
+		if !mentions(rule, statusFields) {
+			continue
+		}
+		optional, err := whereSet(rule.(map[string]any))
+		if err != nil {
+			return nil, err
+		}
+		if optional != nil {
+			rules = append(rules, optional)
 		}
 	}
 	path := schemaPath + "status/x-kubernetes-validations"
 	if len(to.Validations) == 0 {
-		return []policies.Operation{{Op: "add", Path: path, Value: rules}}
+		return []policies.Operation{{Op: "add", Path: path, Value: rules}}, nil
 	}
 	var out []policies.Operation
 	for _, rule := range rules {
 		out = append(out, policies.Operation{Op: "add", Path: path + "/-", Value: rule})
 	}
-	return out
+	return out, nil
+}
+
+// whereSet is a validation that holds of a field that the new status has; nil for one that only asks for the field.
+func whereSet(rule map[string]any) (map[string]any, error) {
+	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)", "(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"
+	text, _ := rule["rule"].(string)
+	if text == asks {
+		return nil, nil
+	}
+	out := maps.Clone(rule)
+	out["rule"] = strings.Replace(text, generation, "!has(self.synchronizedGeneration) || self.synchronizedGeneration >= oldSelf.synchronizedGeneration", 1)
+	if out["rule"] == text {
+		return nil, fmt.Errorf("a validation of the Machine's status asks for a field in words that are not known here: %s", text)
+	}
+	return out, nil
 }
 
 func mentions(rule any, names []string) bool {

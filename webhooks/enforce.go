@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,8 +62,8 @@ type enforcement struct {
 	pairs  authority.Pairs
 	reader client.Reader
 	writer client.Writer
-	// probe is nil when both configurations' doors have answered.
-	probe func(context.Context) error
+	// probe returns nil when both configurations' doors have answered a request in a pair's namespace of Cluster API.
+	probe func(ctx context.Context, namespace string) error
 	// ready is nil when this replica would answer a review.
 	ready    func(context.Context) error
 	enforced prometheus.Gauge
@@ -76,7 +77,7 @@ type enforcement struct {
 }
 
 func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context.Context) error) (*enforcement, error) {
-	p, err := newProber(c, o.Pairs)
+	p, err := newProber(c)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +116,9 @@ func (e *enforcement) tell(ctx context.Context, err error) {
 	}
 }
 
-// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none. A
-// label stays when the answer fails to come: that the locks then refuse is its purpose.
+// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none. Each
+// pair is asked for itself: a configuration may select the namespaces of another alone. A label stays when the answer fails to come: that the locks then refuse is
+// its purpose.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -125,36 +127,46 @@ func (e *enforcement) pass(ctx context.Context) error {
 	if len(missing) == 0 && e.now().Sub(e.answered) < probeAgain {
 		return nil
 	}
-	if err := e.reached(ctx); err != nil {
+	if err := e.reached(ctx, missing); err != nil {
 		e.enforced.Set(0)
 		return err
 	}
-	e.answered = e.now()
-	for _, ns := range missing {
+	e.answered, e.failed = e.now(), ""
+	e.enforced.Set(1)
+	return nil
+}
+
+// reached returns nil when both configurations' doors have just answered for each pair. It labels the namespaces of those for which they did.
+func (e *enforcement) reached(ctx context.Context, missing map[authority.Pair][]*metav1.PartialObjectMetadata) error {
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	var failed []error
+	for _, pair := range e.pairs {
+		err := e.probe(ctx, pair.ClusterAPI)
+		e.probes.WithLabelValues(strconv.FormatBool(err == nil)).Inc()
+		if err == nil {
+			err = e.label(ctx, missing[pair])
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+func (e *enforcement) label(ctx context.Context, namespaces []*metav1.PartialObjectMetadata) error {
+	for _, ns := range namespaces {
 		body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, ns.UID, authority.AdmissionLabel, authority.Enforced)
 		if err := e.writer.Patch(ctx, ns, client.RawPatch(types.MergePatchType, body), client.FieldOwner(enforcer)); err != nil {
 			return fmt.Errorf("labelling Namespace %s: %w", ns.Name, err)
 		}
 		e.log.Info("Admission enforced", "namespace", ns.Name)
 	}
-	e.failed = ""
-	e.enforced.Set(1)
 	return nil
 }
 
-// reached is nil when both configurations' doors have just answered.
-func (e *enforcement) reached(ctx context.Context) error {
-	if err := e.ready(ctx); err != nil {
-		return err
-	}
-	err := e.probe(ctx)
-	e.probes.WithLabelValues(strconv.FormatBool(err == nil)).Inc()
-	return err
-}
-
-// missing lists the namespaces of the pairs that exist and have no label.
-func (e *enforcement) missing(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
-	var out []*metav1.PartialObjectMetadata
+// missing lists the namespaces of each pair that exist and have no label.
+func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1.PartialObjectMetadata, error) {
+	out := map[authority.Pair][]*metav1.PartialObjectMetadata{}
 	for _, pair := range e.pairs {
 		for _, name := range []string{pair.MachineAPI, pair.ClusterAPI} {
 			ns := &metav1.PartialObjectMetadata{}
@@ -163,7 +175,7 @@ func (e *enforcement) missing(ctx context.Context) ([]*metav1.PartialObjectMetad
 				return nil, fmt.Errorf("reading Namespace %s: %w", name, err)
 			}
 			if ns.UID != "" && ns.DeletionTimestamp == nil && ns.Labels[authority.AdmissionLabel] != authority.Enforced {
-				out = append(out, ns)
+				out[pair] = append(out[pair], ns)
 			}
 		}
 	}
@@ -172,14 +184,13 @@ func (e *enforcement) missing(ctx context.Context) ([]*metav1.PartialObjectMetad
 
 // prober asks for a Lease that is not stored, and listens for the doors' warnings.
 type prober struct {
-	client    client.Client
-	namespace string
-	mu        sync.Mutex
-	heard     []string
+	client client.Client
+	mu     sync.Mutex
+	heard  []string
 }
 
-func newProber(c cluster.Cluster, pairs authority.Pairs) (*prober, error) {
-	p := &prober{namespace: pairs[0].ClusterAPI}
+func newProber(c cluster.Cluster) (*prober, error) {
+	p := &prober{}
 	cfg := rest.CopyConfig(c.GetConfig())
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = p, nil
 	var err error
@@ -197,7 +208,7 @@ func (p *prober) HandleWarningHeader(_ int, _ string, text string) {
 	p.heard = append(p.heard, text)
 }
 
-func (p *prober) ask(ctx context.Context) error {
+func (p *prober) ask(ctx context.Context, namespace string) error {
 	p.mu.Lock()
 	p.heard = nil
 	p.mu.Unlock()
@@ -205,7 +216,7 @@ func (p *prober) ask(ctx context.Context) error {
 	defer cancel()
 	lease := &unstructured.Unstructured{}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	lease.SetNamespace(p.namespace)
+	lease.SetNamespace(namespace)
 	lease.SetName(authority.ProbeName)
 	err := p.client.Create(ctx, lease, client.DryRunAll)
 	p.mu.Lock()
@@ -220,8 +231,8 @@ func (p *prober) ask(ctx context.Context) error {
 	case len(silent) == 0:
 		return nil // whatever else became of the request
 	case err != nil:
-		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, p.namespace, err)
+		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, namespace, err)
 	}
-	return fmt.Errorf("the API server has no answer from %s: check the webhook configurations, their caBundle, the Service and network policies",
-		strings.Join(silent, " and "))
+	return fmt.Errorf("the API server has no answer from %s in namespace %s: check the webhook configurations, their namespaceSelector and caBundle, the Service and network policies",
+		strings.Join(silent, " and "), namespace)
 }

@@ -517,6 +517,13 @@ func TestDefaults(t *testing.T) {
 			path: "/mutate/machine-api-keep", request: mapiMachines +
 				`,"operation":"UPDATE","userInfo":{"username":"admin"},"oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 		},
+		"a manifest that replaces a set leaves out the finalizer": {
+			path: "/mutate/cluster-api-keep",
+			request: strings.Replace(capiMachines, "machines", "machinesets", 1) + `,"operation":"UPDATE","userInfo":{"username":"admin"},
+				"oldObject":{"metadata":{"name":"a","finalizers":["sync.machine.openshift.io/finalizer"]},"spec":{"replicas":1}},"object":{"metadata":{"name":"a"},"spec":{"replicas":2}}`,
+			world: world{live: map[string]string{"machine.openshift.io MachineSet m/a": `{"metadata":{"name":"a"},"status":{"authoritativeAPI":"ClusterAPI"}}`}},
+			want:  `[{"op":"add","path":"/metadata/finalizers","value":["sync.machine.openshift.io/finalizer"]}]`,
+		},
 		"an empty status is filled in from the stored spec, not the sent one": {
 			path: "/mutate/machine-api-status-default",
 			request: mapiMachines + `,"subResource":"status","operation":"UPDATE","oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},

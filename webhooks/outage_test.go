@@ -93,6 +93,42 @@ func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
 	}
 }
 
+// What a manifest leaves out that replaces an object is put back by doors of their own: others' requests pay nothing for them.
+func TestWhatIsPutBackIsAskedAbout(t *testing.T) {
+	doors := everyDoor(t)
+	const owned = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer], ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: c, uid: u}]}, spec: {replicas: 1}}`
+	for what, c := range map[string]struct {
+		asked
+		want string
+	}{
+		"a set of Machine API's without the finalizer":    {asked{resource: setsHere, before: held, after: unmoved}, "machine-api-keep"},
+		"a request for Cluster API that is left out":      {asked{resource: setsHere, before: moved, after: held}, "machine-api-keep"},
+		"a set of Cluster API's without finalizer, owner": {asked{resource: setsThere, before: owned, after: stranger}, "cluster-api-keep"},
+		"without an owner":          {asked{resource: setsThere, before: owned, after: strings.Replace(owned, "ownerReferences", "elsewhere", 1)}, "cluster-api-keep"},
+		"with both":                 {asked{resource: setsThere, before: owned, after: strings.Replace(owned, "replicas: 1", "replicas: 2", 1)}, ""},
+		"one that is being deleted": {asked{resource: setsThere, before: strings.Replace(owned, "name: a", "name: a, deletionTimestamp: '2026-01-01T00:00:00Z'", 1), after: stranger}, ""},
+		"a CRD without the mark": {asked{resource: "customresourcedefinitions.v1.apiextensions.k8s.io",
+			before: `{metadata: {name: a, annotations: {poundlock.openshift.io/holds-mirrors: 2 Machines}}}`, after: empty}, "surroundings-keep"},
+		"a namespace with it": {asked{resource: "namespaces.v1.",
+			before: `{metadata: {name: a, annotations: {poundlock.openshift.io/holds-mirrors: 2 Machines}}}`, after: `{metadata: {name: a, annotations: {poundlock.openshift.io/holds-mirrors: 3 Machines}}}`}, ""},
+		"a Cluster that never had it":       {asked{resource: "clusters.v1beta2.cluster.x-k8s.io", before: nulls, after: empty}, ""},
+		"one that has neither":              {asked{resource: setsThere, before: stranger, after: paused}, ""},
+		"one full of null":                  {asked{resource: setsThere, before: nulls, after: nulls}, ""},
+		"the same of Machine API's":         {asked{resource: machinesHere, before: nulls, after: odd}, ""},
+		"what has a spec that is no object": {asked{resource: machinesThere, before: odd, after: nulls}, ""},
+	} {
+		got := ""
+		for _, one := range doors.asked(t, c.asked, nil) {
+			if one.mutating {
+				got = strings.TrimSuffix(one.name, "."+authority.Domain)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: asked at %q, want %q", what, got, c.want)
+		}
+	}
+}
+
 func TestWhatFailsClosed(t *testing.T) {
 	doors := everyDoor(t)
 	for what, c := range map[string]struct {

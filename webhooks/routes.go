@@ -121,7 +121,12 @@ func Routes(c Catalog) []Route {
 		{
 			Name: "machine-api-keep", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
 			Operations: ops(update), FailurePolicy: ignore, Own: true,
-			Conditions: conditions("leaves-out-a-request", cel.DropsRequest()),
+			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()+" || "+cel.LosesOwned()),
+		},
+		{
+			Name: "cluster-api-keep", Mutating: true, Side: policies.SideClusterAPI, Subjects: capi,
+			Operations: ops(update), FailurePolicy: ignore, Own: true,
+			Conditions: conditions("leaves-out-what-is-kept", cel.LosesOwned()),
 		},
 		{
 			Name: "machine-api-status-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
@@ -151,6 +156,10 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
+		},
+		{
+			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update), FailurePolicy: ignore,
+			Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
 		},
 		{
 			// The policy poundlock-surroundings refuses the same without an answer.

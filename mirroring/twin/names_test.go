@@ -15,7 +15,7 @@ import (
 )
 
 func TestNamesThatAreNotMirrored(t *testing.T) {
-	const from = `{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet, velero.io/backup-name: b}, annotations: {note: noted, argocd.argoproj.io/tracking-id: x, hive.openshift.io/x: "y"}}}`
+	const from = `{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet, kustomize.toolkit.fluxcd.io/name: fleet, applyset.kubernetes.io/part-of: x, velero.io/backup-name: b}, annotations: {note: noted, argocd.argoproj.io/tracking-id: x, hive.openshift.io/x: "y"}}}`
 	for _, c := range []struct {
 		sentence, set, want string
 	}{

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -35,6 +36,23 @@ func Defaulters() []policies.Defaulter {
 			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
 			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default:     KeepRequest,
+		},
+		{
+			ID:          "authority/finalizers-kept",
+			Clause:      deletion,
+			Description: "Where a person or GitOps replaces an object that has a twin by a manifest, the sync finalizer stays, and the owners of a MachineSet or MachineHealthCheck if the manifest names none. A request that removes nothing else is refused (authority/finalizers-owned).",
+			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}},
+				{Side: policies.SideClusterAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Needs:   when(replacesOwned, policies.NeedTwin),
+			Default: KeepOwned,
+		},
+		{
+			ID:          "authority/mark-kept",
+			Clause:      "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "Where somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster by a manifest, poundlock.openshift.io/holds-mirrors stays. A request that removes nothing else is refused (authority/surroundings).",
+			On: []policies.Scope{{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
+				Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Default: KeepMark,
 		},
 		{
 			ID:          "authority/status-default",
@@ -124,6 +142,47 @@ func KeepRequest(c policies.Change) []policies.Patch {
 		}
 	}
 	return out
+}
+
+// KeepOwned puts back what FinalizersOwned would refuse to lose, where it is lost with the rest of an object that is replaced: kubectl replace, and Argo CD where it is
+// configured so, send a manifest, which has neither the finalizer nor the Cluster as an owner.
+func KeepOwned(c policies.Change) []policies.Patch {
+	if !replacesOwned(c) || !mirrored(c, stand(c)) {
+		return nil
+	}
+	var out []policies.Patch
+	if losesFinalizer(c) {
+		out = append(out, policies.Patch{Path: "/metadata/finalizers", Value: append(slices.Clone(c.New.Metadata.Finalizers), SyncFinalizer)})
+	}
+	if losesOwners(c) {
+		out = append(out, policies.Patch{Path: "/metadata/ownerReferences", Value: c.Old.Metadata.OwnerReferences})
+	}
+	return out
+}
+
+// KeepMark puts back the mark that SurroundingsKept would refuse to lose, where the object is replaced: kubectl replace, Argo CD and OLM do that with CRDs.
+func KeepMark(c policies.Change) []policies.Patch {
+	mark, has := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
+	others := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool { return m.annotation && m.key == HoldsMirrorsAnnotation })
+	if !has || c.New.HasAnnotation(HoldsMirrorsAnnotation) || c.Actor == policies.Poundlock || c.Old.Deleting() || allowed(c.Old) || allowed(c.New) ||
+		len(others) == 0 && !changesSpec(c) {
+		return nil
+	}
+	return []policies.Patch{{Path: "/metadata/annotations/" + strings.ReplaceAll(HoldsMirrorsAnnotation, "/", "~1"), Value: mark}}
+}
+
+// replacesOwned reports whether a person's request leaves out the sync finalizer or all owners of an object, and changes something else.
+func replacesOwned(c policies.Change) bool {
+	return c.Actor == policies.Anyone && !c.Old.Deleting() && (losesFinalizer(c) || losesOwners(c)) && (len(metadataChanges(c)) > 0 || changesSpec(c))
+}
+
+func losesFinalizer(c policies.Change) bool {
+	return c.Old.HasFinalizer(SyncFinalizer) && !c.New.HasFinalizer(SyncFinalizer)
+}
+
+// losesOwners: of a Machine somebody may want to remove the owner together with a label, to release it. That is refused, with the reason.
+func losesOwners(c policies.Change) bool {
+	return c.Kind != "Machine" && len(c.Old.Metadata.OwnerReferences) > 0 && len(c.New.Metadata.OwnerReferences) == 0
 }
 
 func requestAt(o *policies.Object, path string) API {

@@ -4,11 +4,12 @@
 package authority_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -101,13 +102,92 @@ func TestDefaulters(t *testing.T) {
 				if got := all.Needs(c); got != tt.needs {
 					t.Errorf("needs %b, want %b", got, tt.needs)
 				}
-				if diff := cmp.Diff(tt.want, all.Patches(c)); diff != "" {
+				if diff := gocmp.Diff(tt.want, all.Patches(c)); diff != "" {
 					t.Errorf("patches (-want +got):\n%s", diff)
 				}
 				if err := all.FixedPoint(c); err != nil {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// A manifest that replaces an object has neither the sync finalizer nor an owner. What removes nothing else is a person's will, and is refused with the reason.
+func TestAReplacedObjectKeepsItsFinalizerAndOwner(t *testing.T) {
+	const stored = `{"metadata":{"labels":{"team":"a"},"finalizers":["mine/f","sync.machine.openshift.io/finalizer"],"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}]},"spec":{"replicas":2}}`
+	const twin = `{"status":{"authoritativeAPI":"MachineAPI"}}`
+	finalizer := policies.Patch{Path: "/metadata/finalizers", Value: []string{"mine/f", authority.SyncFinalizer}}
+	owner := policies.Patch{Path: "/metadata/ownerReferences", Value: parse(t, stored).Metadata.OwnerReferences}
+	for name, tt := range map[string]struct {
+		kind     string
+		by       policies.Actor
+		old, new string
+		twin     string
+		want     []policies.Patch
+	}{
+		"another spec": {new: `{"metadata":{"labels":{"team":"a"},"finalizers":["mine/f"]},"spec":{"replicas":3}}`, twin: twin, want: []policies.Patch{finalizer, owner}},
+		"other labels": {new: `{"metadata":{"labels":{"team":"b"},"finalizers":["mine/f"]},"spec":{"replicas":2}}`, twin: twin, want: []policies.Patch{finalizer, owner}},
+		"a finalizer of its own and no other": {new: `{"metadata":{"finalizers":["other/f"]},"spec":{"replicas":2}}`, twin: twin,
+			want: []policies.Patch{{Path: "/metadata/finalizers", Value: []string{"other/f", authority.SyncFinalizer}}, owner}},
+		"an owner that is named": {new: `{"metadata":{"labels":{"team":"b"},"finalizers":["mine/f"],"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"x"}]},"spec":{"replicas":2}}`,
+			twin: twin, want: []policies.Patch{finalizer}},
+		"a Machine, whose owner somebody may want to remove": {kind: "Machine", new: `{"metadata":{"labels":{"team":"b"},"finalizers":["mine/f"]},"spec":{"replicas":2}}`, twin: twin,
+			want: []policies.Patch{finalizer}},
+		"nothing but the finalizer": {new: `{"metadata":{"labels":{"team":"a"},"finalizers":["mine/f"],"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}]},"spec":{"replicas":2}}`, twin: twin},
+		"nothing but both":          {new: `{"metadata":{"labels":{"team":"a"},"finalizers":["mine/f"]},"spec":{"replicas":2}}`, twin: twin},
+		"neither":                   {new: strings.Replace(stored, `"replicas":2`, `"replicas":3`, 1), twin: twin},
+		"no twin":                   {new: `{"metadata":{"labels":{"team":"b"}},"spec":{"replicas":3}}`},
+		"a controller":              {by: policies.ClusterAPIController, new: `{"metadata":{"labels":{"team":"b"}},"spec":{"replicas":3}}`, twin: twin},
+		"Poundlock":                 {by: policies.Poundlock, new: `{"metadata":{"labels":{"team":"b"}},"spec":{"replicas":3}}`, twin: twin},
+		"one that is being deleted": {old: strings.Replace(stored, `"labels"`, `"deletionTimestamp":"2026-01-01T00:00:00Z","labels"`, 1), new: `{"metadata":{"labels":{"team":"b"}},"spec":{"replicas":3}}`, twin: twin},
+		"one that never had either": {old: `{"spec":{"replicas":2}}`, new: `{"spec":{"replicas":3}}`, twin: twin},
+	} {
+		c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: cmp.Or(tt.kind, "MachineSet"), Name: "x"}, Actor: tt.by,
+			Operation: admissionv1.Update, Old: parse(t, cmp.Or(tt.old, stored)), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)}}
+		all := policies.Defaulters(authority.Defaulters())
+		if diff := gocmp.Diff(tt.want, all.Patches(c)); diff != "" {
+			t.Errorf("%s: patches (-want +got):\n%s", name, diff)
+		}
+		if got := all.Needs(c).Has(policies.NeedTwin); len(tt.want) > 0 && !got {
+			t.Errorf("%s: the twin is not looked up", name)
+		}
+		if err := all.FixedPoint(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A CRD or a namespace that is replaced by a manifest keeps the mark of what lives in it. A request that removes the mark alone is refused, with the reason.
+func TestReplacedSurroundingsKeepTheirMark(t *testing.T) {
+	const stored = `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n","poundlock.openshift.io/holds-mirrors":"2 Machines"}},"spec":{"versions":[1]}}`
+	kept := []policies.Patch{{Path: "/metadata/annotations/poundlock.openshift.io~1holds-mirrors", Value: "2 Machines"}}
+	for name, tt := range map[string]struct {
+		by       policies.Actor
+		old, new string
+		want     []policies.Patch
+	}{
+		"another spec":              {new: `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n"}},"spec":{"versions":[1,2]}}`, want: kept},
+		"no annotations at all":     {new: `{"metadata":{"labels":{"a":"b"}},"spec":{"versions":[1]}}`, want: kept},
+		"a controller of a release": {by: policies.ClusterAPIController, new: `{"metadata":{},"spec":{"versions":[2]}}`, want: kept},
+		"the mark alone":            {new: `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n"}},"spec":{"versions":[1]}}`},
+		"another mark":              {new: `{"metadata":{"annotations":{"poundlock.openshift.io/holds-mirrors":"x"}},"spec":{"versions":[2]}}`},
+		"its deletion is allowed":   {new: `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}},"spec":{"versions":[2]}}`},
+		"its deletion was allowed":  {old: strings.Replace(stored, `"note"`, `"poundlock.openshift.io/allow-deletion":"true","note"`, 1), new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"Poundlock":                 {by: policies.Poundlock, new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"one that is being deleted": {old: strings.Replace(stored, `"labels"`, `"deletionTimestamp":"2026-01-01T00:00:00Z","labels"`, 1), new: `{"metadata":{},"spec":{"versions":[2]}}`},
+		"one that holds no mirrors": {old: `{"spec":{"versions":[1]}}`, new: `{"spec":{"versions":[2]}}`},
+	} {
+		for _, kind := range []string{authority.Namespace, authority.Definition, authority.Cluster, authority.InfraCluster} {
+			c := policies.Change{Subject: policies.Subject{Side: policies.Surroundings, Kind: kind, Name: "x"}, Actor: tt.by, Operation: admissionv1.Update,
+				Old: parse(t, cmp.Or(tt.old, stored)), New: parse(t, tt.new)}
+			all := policies.Defaulters(authority.Defaulters())
+			if diff := gocmp.Diff(tt.want, all.Patches(c)); diff != "" {
+				t.Errorf("%s of %s: patches (-want +got):\n%s", name, kind, diff)
+			}
+			if err := all.FixedPoint(c); err != nil {
+				t.Errorf("%s of %s: %v", name, kind, err)
+			}
 		}
 	}
 }
@@ -144,7 +224,7 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%q is of %v, %t, want %v", namespace, got, ok, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"m", "c", "m2", "c2"}, pairs.Namespaces()); diff != "" {
+	if diff := gocmp.Diff([]string{"m", "c", "m2", "c2"}, pairs.Namespaces()); diff != "" {
 		t.Errorf("namespaces (-want +got):\n%s", diff)
 	}
 	for name, texts := range map[string][]string{

@@ -200,6 +200,9 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 	if err != nil {
 		return policies.Deny(field.Invalid(specPath, field.OmitValueType{}, err.Error()))
 	}
+	if more == 0 {
+		diffs = slices.DeleteFunc(diffs, func(d policies.Difference) bool { return filledIn(c, d) })
+	}
 	var errs field.ErrorList
 	for _, d := range diffs {
 		errs = append(errs, field.Forbidden(d.Path, reason))

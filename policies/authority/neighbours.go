@@ -55,17 +55,31 @@ func neighbourWarnings(c policies.Change) []string {
 	return out
 }
 
-// gitOps recognizes an object of Argo CD's by the fields that Argo CD writes. Helm has a label of the same name.
+// gitOps recognizes an object of Argo CD's, Flux's or ACM's by what these write. Helm has a label of Argo CD's name.
 func gitOps(o *policies.Object) []Neighbour {
-	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
-	app := cmp.Or(labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"])
-	if app == "" || labels["app.kubernetes.io/managed-by"] == "Helm" {
+	app := appOf(o)
+	if app == "" {
 		return nil
 	}
-	app, _, _ = strings.Cut(app, ":")
 	return []Neighbour{{Who: "GitOps", Refused: true,
 		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object",
 			brief(app))}}
+}
+
+// appOf is what GitOps calls the group of objects that it applies this one with; "" where it applies none.
+func appOf(o *policies.Object) string {
+	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
+	app := cmp.Or(labels["kustomize.toolkit.fluxcd.io/name"], labels["helm.toolkit.fluxcd.io/name"])
+	for _, ref := range o.Metadata.OwnerReferences {
+		if ref.Kind == appliedWork && strings.HasPrefix(ref.APIVersion, workGroup+"/") {
+			app = cmp.Or(app, ref.Name)
+		}
+	}
+	if labels["app.kubernetes.io/managed-by"] != "Helm" {
+		argo, _, _ := strings.Cut(cmp.Or(labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"]), ":")
+		app = cmp.Or(argo, app)
+	}
+	return app
 }
 
 // bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since

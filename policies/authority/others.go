@@ -70,6 +70,14 @@ func Others() []Other {
 		{"console", "", "all annotations of a Machine, replaced by a mark for deletion", Refused, "authority/metadata-reserved", "the message has the command for the Cluster API Machine", false},
 		{"GitOps", "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller", "what its manifest has", Refused, "authority/spec-locked",
 			"where the manifest differs from the mirror; labels and annotations of its own pass, and are not copied to the twin, which would become part of the app and be pruned", true},
+		{"ACM", "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa", "its AppliedManifestWork as an owner beside others", LetThrough, "authority/finalizers-owned",
+			"without it the ManifestWork reports for ever that it could not be applied; with the work the object is deleted", true},
+		{"Flux, kubectl apply --prune --applyset", "", "labels by which they recognize an object", LetThrough, "authority/metadata-reserved",
+			"the labels are not copied to the twin, which would be pruned with the rest", true},
+		{"kubectl replace, Argo CD with Replace=true", "", "a whole object, without finalizers and owners", PutBack, "authority/finalizers-kept",
+			"the sync finalizer stays, and so do the owners of a set; what removes nothing else is refused", false},
+		{"OLM, Argo CD with Replace=true", "", "a whole CRD, without Poundlock's mark", PutBack, "authority/mark-kept",
+			"the mark stays, by which the deletion of the CRD is refused while something mirrored needs it", true},
 		{"Velero", "", "restored objects without status, owner and uid", LetThrough, "authority/create-machineapi", "the creation says what comes of it; its labels are not copied", false},
 		{"storage version migrator", "system:serviceaccount:openshift-kube-storage-version-migrator:kube-storage-version-migrator-sa", "objects as they are", LetThrough, "", "no rule looks at a request that changes nothing", true},
 		{"Cluster API's crdmigrator", oca + "capi-manager", "an apply without any field", LetThrough, "", "the same", false},
@@ -77,7 +85,7 @@ func Others() []Other {
 		{"Node labels by operators", "", "labels of Nodes, not of Machines", LetThrough, "", "documentation asks people for labels in spec.template.spec.metadata.labels: those move as the guide says", true},
 		{"garbage collector, namespace controller", "system:serviceaccount:kube-system:generic-garbage-collector", "deletions of what belongs to an owner, or a namespace, that is gone", Followed, "authority/surroundings",
 			"nothing is terminated because of what surrounds it", true},
-		{"OpenShift's own migration", oca + "cluster-capi-operator", "everything that Poundlock writes", LetThrough, "", "Poundlock does nothing beside it", false},
+		{"OpenShift's own migration", oca + "cluster-capi-operator", "everything that Poundlock writes", Refused, "authority/status-owned", "Poundlock's reconcilers do nothing beside it and name it, its webhooks go on", false},
 		{"machine approver, insights operator, kube-state-metrics", "", "nothing", LetThrough, "", "they read status.nodeRef and status.addresses, which mirrors keep true", true},
 	}
 }

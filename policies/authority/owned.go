@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -40,11 +41,23 @@ func mirrored(c policies.Change, s standing) bool {
 }
 
 // mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is
-// authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, and the ClusterVersion as owner of the release's
-// check, which never moves: with it, all that the release wants of the check would be refused.
+// authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, the ClusterVersion as owner of the release's
+// check, which never moves: with it, all that the release wants of the check would be refused, and what a hub of ACM has applied.
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.inCharge(), c.Side) || strange(c) && s.seenTo(c)) ||
-		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion")
+		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
+}
+
+// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub has in it, and removes when the work no longer has it. Without that owner,
+// the work reports for ever that it could not be applied.
+const workGroup, appliedWork = "work.open-cluster-management.io", "AppliedManifestWork"
+
+// ownedByWork reports whether a request changes no owner but such, and none that controls. Their deletion is the deletion of the object, as a person asks for it: the
+// set that controls a Machine stays its owner.
+func ownedByWork(c policies.Change) bool {
+	return changesOwners(c, workGroup, appliedWork) && !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.Kind == appliedWork && r.Controller != nil && *r.Controller
+	})
 }
 
 // FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose
@@ -81,27 +94,52 @@ func authorityText(s standing) API {
 // ownStatus are the fields of status that say which API is authoritative, and since which generation that is mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may say it
+// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may write it
 // (converting › API Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
 	}
-	before, after := statusFields(c.Old), statusFields(c.New)
+	before, after, mayLeaveOut := statusFields(c.Old), statusFields(c.New), unmirrored(c.Old)
 	var errs field.ErrorList
 	for _, name := range ownStatus {
-		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) {
+		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) && !(mayLeaveOut && nothing(after[name])) {
 			errs = append(errs, field.Forbidden(statusPath.Child(name), ownStatusReason))
 		}
 	}
 	was, is := synchronized(before), synchronized(after)
-	if len(was)+len(is) > 0 && !sameJSON(was, is) {
+	if len(was)+len(is) > 0 && !sameJSON(was, is) && !(mayLeaveOut && len(is) == 0) {
 		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionSynchronized), ownStatusReason))
+	}
+	for _, name := range reportedConditions(c) {
+		if is := ofType(after, name); len(is) > 0 && !sameJSON(ofType(before, name), is) {
+			errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(name), ownStatusReason))
+		}
 	}
 	return policies.Deny(errs...)
 }
 
-const ownStatusReason = "Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"
+// unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's fields
+// leaves them out of each status, and DefaultStatus puts them back. Where no replica does that, nothing is lost: the fields come back with Poundlock, as of a new
+// object. Refused, such a controller could write no status for as long as Poundlock is away, in a cluster in which nothing was ever moved.
+func unmirrored(o *policies.Object) bool {
+	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
+}
+
+const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"
+
+// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and what
+// AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused, and send the others as they have read them, maybe
+// some time ago. To leave one out is harmless: a handoff then waits.
+func reportedConditions(c policies.Change) []string {
+	switch {
+	case controls(c.Actor, c.Side):
+		return nil
+	case c.Kind == ControlPlane: // its operator acknowledges nothing
+		return []string{ConditionSettled}
+	}
+	return []string{ConditionSettled, ConditionPaused}
+}
 
 // adopts lets pass what the defaulter status-default itself would write: the stored spec's value, where there was none.
 // The Machine API's own controllers do the same when they meet a new object.

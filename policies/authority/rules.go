@@ -91,7 +91,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas.",
+			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas. A default that Cluster API's webhooks add is no change.",
 			Remedy:      "Change the Machine API object of the same name, or move authority to Cluster API first.",
 			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
 		},
@@ -109,7 +109,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change.",
+			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is none.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:       always(policies.NeedTwin), Check: InfraLocked,
@@ -215,7 +215,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler.",
+			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
 			Remedy:      "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
@@ -247,7 +247,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
-			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's.",
+			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's. Nobody but Poundlock and the Machine API's controllers may add or change the conditions AuthoritySettled and Paused: a move goes on once Paused is True.",
 			Remedy:      "Write other parts of status with a patch, not a replacement of the whole.",
 			On:          on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,
 		},

@@ -298,6 +298,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("standing", "variables.current == '' ? variables.requested : variables.current"),
 		variable("asked", orMachineAPI(text("variables.oldSpec", "authoritativeAPI"))),
 		variable("asks", orMachineAPI(text("variables.newSpec", "authoritativeAPI"))),
+		variable("unmirrored", fmt.Sprintf(`variables.current == "MachineAPI" && variables.asked == "MachineAPI" && !(%q in %s)`,
+			authority.SyncFinalizer, list("variables.was.metadata", "finalizers"))),
 		variable("oldTemplate", orMachineAPI(templateAuthority("variables.oldSpec"))),
 		variable("template", orMachineAPI(templateAuthority("variables.newSpec"))),
 		variable("moving", `variables.current == "Migrating"`),

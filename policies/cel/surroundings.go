@@ -39,6 +39,12 @@ func Kept() string {
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), authority.AllowsDeletion)
 }
 
+// LosesMark reports whether an update leaves out the mark of an object whose deletion nobody has allowed.
+func LosesMark() string {
+	return fmt.Sprintf(`%s != '' && %s == '' && %s != %q`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
+		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), authority.AllowsDeletion)
+}
+
 // annotation is the value of an annotation, ” where there is none.
 func annotation(of, name string) string {
 	return fmt.Sprintf(`%s.metadata.?annotations[?%q].orValue('')`, of, name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Twin is a rule's row written in CEL. Its two expressions may use the variables of the policy (shared).
@@ -69,10 +70,11 @@ func authorityTwins() []Twin {
 			Rule: "authority/status-owned", Variable: "statusOwned",
 			Fields: `(["authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"].filter(f, ` +
 				`variables.oldStatus[?f].orValue(null) != variables.newStatus[?f].orValue(null) && ` +
+				`!(variables.unmirrored && variables.newStatus[?f].orValue(null) in [dyn(null), dyn('')]) && ` +
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
-				` ? [] : ["status.conditions[Synchronized]"])).join(', ')`,
-			Reason: `"Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"`,
+				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
+			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
@@ -159,5 +161,15 @@ func reserved(key string) string {
 }
 
 func synchronized(status string) string {
-	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, quote(authority.ConditionSynchronized))
+	return ofType(status, quote(authority.ConditionSynchronized))
+}
+
+func ofType(status, name string) string {
+	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, name)
+}
+
+// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change.
+func reported() string {
+	return fmt.Sprintf(`(variables.byMachineAPI ? [] : [%[1]q, %[2]q].filter(t, (t != %[2]q || request.kind.kind != %[3]q) && size(%[5]s) > 0 && %[4]s != %[5]s).map(t, "status.conditions[" + t + "]"))`,
+		authority.ConditionSettled, authority.ConditionPaused, controlplane.Kind, ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t"))
 }

@@ -70,6 +70,41 @@ func TestEnginesAgree(t *testing.T) {
 	t.Logf("CEL had something to say %d times", denied)
 }
 
+// TestEnginesAgreeAboutWriters puts every write of other components, at each stage of a move and by each identity, to both engines.
+func TestEnginesAgreeAboutWriters(t *testing.T) {
+	writes, err := policiestest.LoadWrites("../authority/testdata/writers/writers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, denied := compile(t), 0
+	for _, w := range writes {
+		if w.Side != policies.SideMachineAPI {
+			continue
+		}
+		actors := map[policies.Actor]bool{w.As: true, policies.Anyone: true, policies.MachineAPIController: true}
+		for a := range w.Except {
+			actors[a] = true
+		}
+		for _, stage := range policiestest.Stages() {
+			c, err := w.ChangeAt(stage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for actor := range actors {
+				c.Actor = actor
+				want, got := judgeInGo(c), e.judge(t, c)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %s by %q: Go and CEL differ (-Go +CEL):\n%s", w.It, stage, actor, diff)
+				}
+				denied += len(got)
+			}
+		}
+	}
+	if denied == 0 {
+		t.Error("CEL denied nothing at all")
+	}
+}
+
 // judgeInGo is what the rows that have a twin say.
 func judgeInGo(c policies.Change) map[string]denial {
 	said := map[string]denial{}

@@ -174,15 +174,25 @@ func list(v any) []any {
 }
 
 // Changes lists the paths of live that an apply of wanted would change: what it lacks, and what the mirror applied
-// earlier and wants no more. nil: nothing, and the mirror has applied it before or need not.
+// earlier and wants no more. What it applied in another version has to be applied again: paths of that version may have other names in this one. nil:
+// nothing, and the mirror has applied it before or need not.
 func Changes(wanted, live *unstructured.Unstructured) []string {
 	out := lacking(wanted, live)
 	for _, e := range live.GetManagedFields() {
-		if Ours(e) {
+		switch {
+		case !Ours(e):
+		case otherVersion(e, live):
+			out = append(out, "metadata.managedFields")
+		default:
 			out = append(out, surplus("", owned(e), wanted.Object)...)
 		}
 	}
 	return out
+}
+
+// otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the object.
+func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
+	return e.APIVersion != live.GetAPIVersion()
 }
 
 // Takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
@@ -194,14 +204,23 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
+//
+// Of an entry in another version that counts which live has under the same name. A field that has another name there stays with its owner.
 func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := ownership{}
+	if slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return Ours(e) && otherVersion(e, live) }) {
+		return nil // it could not hold paths of this version, and the next apply writes it anew (Changes)
+	}
 	for i, e := range entries {
-		if Ours(e) || e.Subresource != "" || e.APIVersion != live.GetAPIVersion() {
+		if Ours(e) || e.Subresource != "" {
 			continue
 		}
-		tree := owned(e)
+		tree, renamed := owned(e), ownership{}
+		if otherVersion(e, live) {
+			renamed = tree
+			tree = stripSaid(renamed, live.Object)
+		}
 		var taken ownership
 		if created(e, tree) {
 			tree, taken = inherit(tree, wanted, made)
@@ -212,6 +231,10 @@ func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string
 			continue
 		}
 		merge(gained, taken)
+		if tree == nil { // all of a creation's
+			tree = ownership{}
+		}
+		merge(tree, renamed)
 		entries[i].FieldsV1 = fields(tree)
 	}
 	if len(gained) == 0 {
@@ -308,7 +331,8 @@ func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	}
 	others := ownership{}
 	for _, e := range entries {
-		if !Ours(e) && e.Subresource == "" && e.APIVersion == entries[mine].APIVersion && e.Manager != Manager {
+		// Of an entry in another version the paths with the same names are the same fields.
+		if !Ours(e) && e.Subresource == "" && e.Manager != Manager {
 			merge(others, owned(e))
 		}
 	}

@@ -29,6 +29,11 @@ func manager(name, operation, fields string) string {
 	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: %s}`, name, operation, fields)
 }
 
+// older is an entry of a version that the API server serves too.
+func older(name, operation, fields string) string {
+	return strings.Replace(manager(name, operation, fields), "v1beta2", "v1beta1", 1)
+}
+
 func TestWhatAnApplyWouldChange(t *testing.T) {
 	for _, c := range []struct {
 		sentence     string
@@ -57,6 +62,8 @@ func TestWhatAnApplyWouldChange(t *testing.T) {
 		{"an item of a set and of a map-list that we still want", `{metadata: {finalizers: [f]}, spec: {g: [{k: 1, v: 2}]}}`,
 			`{metadata: {finalizers: [f], managedFields: [` + manager(Manager, "Apply",
 				`{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`) + `]}, spec: {g: [{k: 1, v: 2}]}}`, nil},
+		{"we applied in another version: paths of that one mean nothing here", `{spec: {a: 1}}`,
+			`{spec: {a: 1}, metadata: {managedFields: [` + older(Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}}`, []string{"metadata.managedFields"}},
 		{"a field that somebody else owns is not ours to remove by an apply", `{spec: {a: 1}}`,
 			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:b": {}}}`) + `]}}`, nil},
 	} {
@@ -89,9 +96,16 @@ func TestTakeover(t *testing.T) {
 			false, []string{`kubectl: {"f:metadata":{"f:labels":{"f:mine":{}}}}`, Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}}}`}},
 		{"who applies labels would apply them again: no fight", `{metadata: {labels: {team: blue}}}`,
 			`{metadata: {managedFields: [` + manager("capi-machineset", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, false, nil},
-		{"an entry of another version cannot be read with this one's eyes", `{spec: {}}`,
-			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`,
-			false, nil},
+		{"what a client of another version set is known by its name", `{metadata: {labels: {team: blue}}, spec: {a: 1}}`,
+			`{spec: {a: 1, b: 2, m: {o: 3}}, metadata: {labels: {team: blue, mine: x}, managedFields: [` +
+				older("argocd", "Update", `{"f:metadata": {"f:labels": {"f:team": {}, "f:mine": {}}}, "f:spec": {"f:a": {}, "f:b": {}, "f:m": {"f:o": {}}}}`) + `]}}`,
+			false, []string{`argocd: {"f:metadata":{"f:labels":{"f:mine":{}}},"f:spec":{"f:a":{}}}`, Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:b":{},"f:m":{"f:o":{}}}}`}},
+		{"what has another name in this version is left", `{spec: {}}`,
+			`{spec: {b: 2, renamed: 3}, metadata: {managedFields: [` + older("old", "Update", `{"f:spec": {"f:b": {}, "f:gone": {"f:c": {}}}}`) + `]}}`,
+			false, []string{`old: {"f:spec":{"f:gone":{"f:c":{}}}}`, Manager + `: {"f:spec":{"f:b":{}}}`}},
+		{"and alone it is nothing to take", `{spec: {}}`, `{spec: {renamed: 3}, metadata: {managedFields: [` + older("old", "Update", `{"f:spec": {"f:gone": {}}}`) + `]}}`, false, nil},
+		{"what ours has in another version comes first: an apply writes it in this one", `{spec: {}}`,
+			`{spec: {b: 2}, metadata: {managedFields: [` + older(Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `,` + manager("kubectl", "Update", `{"f:spec": {"f:b": {}}}`) + `]}}`, false, nil},
 		{"status is each controller's own", `{spec: {}}`,
 			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`,
 			false, nil},
@@ -141,6 +155,8 @@ func TestYield(t *testing.T) {
 			`kubectl: {"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`}},
 		{"who has the whole does not have each of its parts", manager("kubectl", "Apply", `{"f:spec": {"f:l": {}}}`), nil},
 		{"the mirror's own updates are no one else's", manager(Manager, "Update", `{"f:spec": {"f:a": {}}}`), nil},
+		{"what an applier of another version has too is the applier's alone", older("argocd", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}, "f:gone": {}}}`), []string{
+			Manager + `: {"f:spec":{"f:l":{"k:{\"k\":1}":{".":{},"f:v":{}}}}}`, `argocd: {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}, "f:gone": {}}}`}},
 		{"status is no part of it", `{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:a": {}}}}`, nil},
 	} {
 		live := parse(t, `{metadata: {managedFields: [`+mine+`,`+c.others+`]}}`)

@@ -49,6 +49,8 @@ func underMachineAPI(set, machine string, template object) []attempt {
 		{"set a reserved label", append(capiMachine(machine).args("label"), "node.kubernetes.io/mine=yes"), "authority/metadata-reserved", true},
 		{"set a label of one's own", append(capiMachine(machine).args("label"), "example.com/mine=yes"), "", false},
 		{"forge the status", append(mapiSet(set).args("patch", "--subresource=status"), "--type=merge", "-p", `{"status":{"authoritativeAPI":"Migrating"}}`), "authority/status-owned", true},
+		{"forge the pause", append(mapiSet(set).args("patch", "--subresource=status"), "--type=merge", "-p",
+			`{"status":{"conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`), "authority/status-owned", true},
 		{"delete the set", capiSet(set).args("delete", "--wait=false"), "authority/delete-recreated", false},
 		{"delete the Machine", capiMachine(machine).args("delete", "--wait=false"), "authority/delete-propagates", false},
 	}
