@@ -38,6 +38,7 @@ type healthChecks struct {
 	on           bool
 	recorder     events.EventRecorder
 	meters       healthMeters
+	kinds        requestKinds
 }
 
 // AddHealthChecks adds the controller of MachineHealthChecks to a manager: Options.Actuator and Node are not asked for.
@@ -58,7 +59,7 @@ func AddHealthChecks(m manager.Manager, o Options) error {
 }
 
 func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
-	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
+	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
 }
 
 var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
@@ -67,8 +68,16 @@ func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subj
 	s, err := readCheck(ctx, r.checks, key)
 	if apierrors.IsNotFound(err) {
 		r.meters.forget(key)
+		if failure := r.withdrawAll(ctx, key, nil, nil, "the check is deleted"); failure != nil {
+			return s, failure
+		}
 	}
 	return s, err
+}
+
+// settle withdraws the check's requests before a pause is acknowledged: the other API's check makes its own.
+func (r *healthChecks) settle(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
+	return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is moving to Cluster API, or has moved")
 }
 
 func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {
@@ -113,17 +122,23 @@ type check struct {
 
 // work judges the Machines and remediates. The check's annotation that pauses is the one that people set before they upgrade a cluster.
 func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
-	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
-	if paused || o.GetDeletionTimestamp() != nil {
-		return reconcile.Result{}, nil
+	if o.GetDeletionTimestamp() != nil {
+		return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is being deleted")
 	}
 	conditions, err := conditionsOfCheck(o)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	c := &check{stored: o, conditions: conditions}
-	if err := c.parse(); err != nil {
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	switch err := c.parse(); {
+	case paused:
+		return reconcile.Result{}, r.whilePaused(ctx, c, err)
+	case err != nil:
 		return reconcile.Result{}, r.refuse(ctx, c, err)
+	}
+	if err := r.withdrawFormer(ctx, c); err != nil {
+		return reconcile.Result{}, err
 	}
 	j, err := r.judge(ctx, r, c)
 	if invalid(err) {

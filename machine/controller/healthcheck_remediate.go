@@ -103,6 +103,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[rebootAnnotation] = ""
+	delete(after.Annotations, health.MarkAnnotation) // it is done: the mark would have the host restarted again after each restart
 	_, err := patch(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }
