@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -185,12 +186,32 @@ func (r *healthChecks) target(ctx context.Context, nodes client.Reader, m *machi
 	n := &corev1.Node{}
 	switch err := nodes.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
 	case apierrors.IsNotFound(err):
-		return t, nil
+		t.Node, err = r.renamed(ctx, m)
+		return t, err
 	case err != nil:
 		return t, fmt.Errorf("reading the Node of %s: %w", m.Name, err)
 	}
 	t.Node = n
 	return t, nil
+}
+
+// renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
+// controller sees to the reference a moment later.
+func (r *healthChecks) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
+	instance := machine.InstanceKey(providerIDOf(m))
+	if instance == "" {
+		return nil, nil
+	}
+	all := &corev1.NodeList{}
+	if err := r.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("looking for the Node of %s under another name: %w", m.Name, err)
+	}
+	for i := range all.Items {
+		if machine.InstanceKey(all.Items[i].Spec.ProviderID) == instance {
+			return &all.Items[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // remediated is what came of a judgement.

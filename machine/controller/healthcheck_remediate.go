@@ -58,7 +58,8 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 	gate, o := authority.GateOf(now.shape, r.on), now.object
 	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
 	if !gate.Act || !gate.AlreadyWritten(now.shape) || paused || o.GetDeletionTimestamp() != nil ||
-		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() {
+		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() ||
+		o.GetAnnotations()[strategyAnnotation] != c.stored.GetAnnotations()[strategyAnnotation] {
 		return health.Judgement{}, false, nil
 	}
 	j, err := r.judge(ctx, r.live, c)

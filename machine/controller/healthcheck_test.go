@@ -618,3 +618,26 @@ func TestHealthCheckOfAMarkedMachine(t *testing.T) {
 		}
 	})
 }
+
+// TestHealthCheckOfANodeThatHasAnotherName: the instance's Node was deleted and has registered again under another name, which its Machine does not know yet.
+func TestHealthCheckOfANodeThatHasAnotherName(t *testing.T) {
+	p := newPlace(t)
+	p.run(AddHealthChecks, onlyGated())
+	m, node := p.worker("a", func(m *machinev1beta1.Machine) { m.Spec.ProviderID = new("aws:///us-east-1a/i-" + p.namespace) })
+	renamed := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name + "-again"}, Spec: corev1.NodeSpec{ProviderID: *m.Spec.ProviderID}}
+	if err := p.Create(t.Context(), renamed); err != nil {
+		t.Fatal(err)
+	}
+	p.reportCondition(renamed, "Ready", "True", time.Now())
+	p.newCheck("", everything+notReady)
+	p.counts(1, 1)
+	p.remove(node)
+	p.rests()
+	if gone := p.deleting(); len(gone) != 0 {
+		t.Errorf("%v was deleted although its instance has a Node that is ready", gone)
+	}
+	p.reportCondition(renamed, "Ready", "False", time.Now().Add(-time.Hour))
+	p.merge(m, false, `{"metadata": {"annotations": {"poke": "1"}}}`)
+	p.eventually("a is deleted once that Node is unhealthy", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
+	p.remove(renamed)
+}

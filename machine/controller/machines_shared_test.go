@@ -193,7 +193,7 @@ func TestFailedMachineHoldsNoAddress(t *testing.T) {
 	s.phase("new", machinev1beta1.PhaseRunning)
 }
 
-// TestTwoMachinesWithOneAddress: neither gets the Node, since it may be the other's, and it is told.
+// TestTwoMachinesWithOneAddress: neither gets the Node, since it may be the other's, and the pass reports that.
 func TestTwoMachinesWithOneAddress(t *testing.T) {
 	s := newScene(t)
 	for _, name := range []string{"one", "two"} {
