@@ -134,7 +134,7 @@ func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (
 	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
 	switch err := c.parse(); {
 	case paused:
-		return reconcile.Result{}, r.whilePaused(ctx, c, err)
+		return reconcile.Result{}, r.whilePaused(ctx, c, err == nil)
 	case err != nil:
 		return reconcile.Result{}, r.refuse(ctx, c, err)
 	}

@@ -93,18 +93,15 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. invalid
-// is why the check cannot be read.
-func (r *healthChecks) whilePaused(ctx context.Context, c *check, invalid error) error {
-	if invalid != nil || c.spec.RemediationTemplate == nil {
+// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
+// that the check could be read.
+func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
+	if !valid || c.spec.RemediationTemplate == nil {
 		return nil
 	}
 	j, err := r.judge(ctx, r, c)
-	if errors.As(err, new(*invalidCheck)) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return ignoreInvalid(err)
 	}
 	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
 	if err != nil {
@@ -158,6 +155,14 @@ func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedNa
 // ignoreNoKind takes a kind that nobody serves any more for one that has no objects.
 func ignoreNoKind(err error) error {
 	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// ignoreInvalid takes a check that cannot judge for one that has nothing to withdraw.
+func ignoreInvalid(err error) error {
+	if invalid(err) {
 		return nil
 	}
 	return err
