@@ -146,6 +146,14 @@ func dangling(i int) change {
 	}
 }
 
+// elsewhere makes the Node of a Machine one that is none of the control plane's.
+func elsewhere(i int) change {
+	return func(v *controlplane.View) {
+		v.OtherNodes = append(v.OtherNodes, node(v.Machines[i].Name))
+		dangling(i)(v)
+	}
+}
+
 func without(i int) change {
 	return func(v *controlplane.View) {
 		dangling(i)(v)
@@ -274,6 +282,12 @@ func TestPlan(t *testing.T) {
 			n.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 			v.Nodes = append(v.Nodes, n)
 		}}, steps: []string{"Create 0 in a"}},
+		"a worker's Machine that got the labels": {do: []change{with("infra-1", "b", false), on(3, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil }), elsewhere(3)}, problems: []string{"NotControlPlane infra-1"}},
+		"also where it differs":                  {do: []change{with("infra-1", "b", false), larger, on(3, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil }), elsewhere(3)}, problems: []string{"NotControlPlane infra-1"}},
+		"a Machine whose Node has just joined without its role": {do: []change{larger, with("c-master-x-0", "a", false), elsewhere(3), func(v *controlplane.View) {
+			v.OtherNodes[0].CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
+		}}, waits: "c-master-x-0 is not ready yet"},
+		"a worker's Machine that is being deleted": {do: []change{with("infra-1", "b", false), on(3, going), elsewhere(3)}, waits: "infra-1 is being deleted"},
 		"four indexes":                               {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
 		"a replacement that failed":                  {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
 		"one that failed alone stops nothing else":   {do: []change{on(0, failed), on(1, going)}, steps: []string{"Create 1 in b"}},
