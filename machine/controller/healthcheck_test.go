@@ -533,6 +533,9 @@ func TestRemediationRequestDoesNotOutliveItsCheck(t *testing.T) {
 		"the check has no template any more": {end: func(p *place, check *unstructured.Unstructured) {
 			p.merge(check, false, `{"spec": {"remediationTemplate": null, "maxUnhealthy": 0}}`)
 		}},
+		"the check is paused, and has no template any more": {end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}, "spec": {"remediationTemplate": null}}`)
+		}},
 		"the template is gone, and the Node recovers": {heals: true, end: func(p *place, _ *unstructured.Unstructured) {
 			template := &unstructured.Unstructured{}
 			template.SetAPIVersion("remediation.example.com/v1")

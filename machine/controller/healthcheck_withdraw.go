@@ -96,8 +96,11 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 // whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
 // that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
-	if !valid || c.spec.RemediationTemplate == nil {
+	if !valid {
 		return nil
+	}
+	if err := r.withdrawFormer(ctx, c); err != nil || c.spec.RemediationTemplate == nil {
+		return err
 	}
 	j, err := r.judge(ctx, r, c)
 	if err != nil {
