@@ -163,8 +163,9 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 		return health.Judgement{}, fmt.Errorf("listing the Machines of the check: %w", err)
 	}
 	var targets []health.Target
+	nodes := &nodeLook{healthChecks: r, from: r}
 	for i := range l.Items {
-		t, err := r.target(ctx, r, &l.Items[i])
+		t, err := nodes.target(ctx, &l.Items[i])
 		if err != nil {
 			return health.Judgement{}, err
 		}
@@ -177,16 +178,24 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 	return j, nil
 }
 
+// nodeLook is one look at the Nodes of some Machines.
+type nodeLook struct {
+	*healthChecks
+	from client.Reader
+	// instances are all Nodes of the cache by their instance, once one had to be looked for.
+	instances map[string]*corev1.Node
+}
+
 // target adds the Machine's Node, to be read only.
-func (r *healthChecks) target(ctx context.Context, nodes client.Reader, m *machinev1beta1.Machine) (health.Target, error) {
+func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (health.Target, error) {
 	t := health.Target{Machine: m}
 	if m.Status.NodeRef == nil {
 		return t, nil
 	}
 	n := &corev1.Node{}
-	switch err := nodes.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
+	switch err := l.from.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
 	case apierrors.IsNotFound(err):
-		t.Node, err = r.renamed(ctx, m)
+		t.Node, err = l.renamed(ctx, m)
 		return t, err
 	case err != nil:
 		return t, fmt.Errorf("reading the Node of %s: %w", m.Name, err)
@@ -197,21 +206,22 @@ func (r *healthChecks) target(ctx context.Context, nodes client.Reader, m *machi
 
 // renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
 // controller sees to the reference a moment later.
-func (r *healthChecks) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
+func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	instance := machine.InstanceKey(providerIDOf(m))
 	if instance == "" {
 		return nil, nil
 	}
-	all := &corev1.NodeList{}
-	if err := r.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("looking for the Node of %s under another name: %w", m.Name, err)
-	}
-	for i := range all.Items {
-		if machine.InstanceKey(all.Items[i].Spec.ProviderID) == instance {
-			return &all.Items[i], nil
+	if l.instances == nil {
+		all := &corev1.NodeList{}
+		if err := l.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("looking for the Node of %s under another name: %w", m.Name, err)
+		}
+		l.instances = map[string]*corev1.Node{}
+		for i := range all.Items {
+			l.instances[machine.InstanceKey(all.Items[i].Spec.ProviderID)] = &all.Items[i]
 		}
 	}
-	return nil, nil
+	return l.instances[instance], nil
 }
 
 // remediated is what came of a judgement.

@@ -69,8 +69,9 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 // each looks at each Machine's Node as it is stored before it acts on the Machine: a Node that has just recovered, or just come, ends it.
 func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
+	nodes := &nodeLook{healthChecks: r, from: r.live}
 	for _, v := range verdicts {
-		t, err := r.target(ctx, r.live, v.Machine)
+		t, err := nodes.target(ctx, v.Machine)
 		if err == nil {
 			if v = health.Of(&c.spec, t, r.clock.Now()); !v.Unhealthy() {
 				continue
