@@ -48,6 +48,25 @@ func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) err
 			}
 		}
 	}
+	return otherNodes(ctx, r, out)
+}
+
+// otherNodes reads the Nodes that Machines refer to and that do not have the role: as a rule there are none, and nothing is read.
+func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
+	for _, m := range out.Machines {
+		ref := m.Status.NodeRef
+		if ref == nil || slices.ContainsFunc(out.Nodes, func(n corev1.Node) bool { return n.Name == ref.Name }) {
+			continue
+		}
+		n := corev1.Node{}
+		err := r.Get(ctx, client.ObjectKey{Name: ref.Name}, &n)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("reading Node %s of Machine %s: %w", ref.Name, m.Name, err)
+		}
+		if err == nil {
+			out.OtherNodes = append(out.OtherNodes, n)
+		}
+	}
 	return nil
 }
 

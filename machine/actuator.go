@@ -25,7 +25,8 @@ import (
 // status.addresses, status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed
 // there is stored when the method returns, also when it returns an error. Changes elsewhere are dropped. No method writes to the API server.
 //
-// Errors. One made by InvalidConfiguration or Terminal means that no repetition will help. The Machine fails, with the reason in its status.
+// Errors. One made by InvalidConfiguration or Terminal means that no repetition will help. The Machine fails, with the reason in its status. Delete alone is
+// called again all the same, every ten minutes: a person may have fixed what the error names.
 // One made by RequeueAfter is asked again after that time, which is honoured as it is. Any other error passes: it is repeated, ever more slowly. A
 // provider's "too many requests" and "out of capacity" pass.
 //

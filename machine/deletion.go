@@ -24,6 +24,8 @@ const (
 	ReasonDrained      = "Drained"
 	ReasonDrainSkipped = "DrainSkipped"
 	ReasonNoNode       = "NoNode"
+	// ReasonInstanceShared: another Machine names the same instance.
+	ReasonInstanceShared = "InstanceShared"
 )
 
 // HasFinalizer reports whether the Machine controller has the Machine in its hands: it calls no provider before.

@@ -29,6 +29,11 @@ func NodeOf(m *machinev1beta1.Machine, nodes []corev1.Node) *corev1.Node {
 	return nil
 }
 
+// Certain reports whether more than an address shows that a Node is the Machine's: its provider ID, or that the Machine was linked with this very Node before.
+func Certain(m *machinev1beta1.Machine, n *corev1.Node) bool {
+	return sameProviderID(m, n) || n.Annotations[NodeAnnotation] == Name(m) && m.Status.NodeRef != nil && m.Status.NodeRef.UID == n.UID
+}
+
 // pick returns the Nodes that match, each once: first the one that the Machine refers to, then the youngest, which is the one that a kubelet
 // has registered last.
 func pick(m *machinev1beta1.Machine, nodes []corev1.Node, match func(*corev1.Node) bool) []*corev1.Node {

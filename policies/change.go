@@ -113,6 +113,8 @@ type ControlPlane struct {
 	Machines []machinev1beta1.Machine
 	// Nodes are those with the role of the control plane.
 	Nodes []corev1.Node
+	// OtherNodes are those without that role that one of the Machines refers to.
+	OtherNodes []corev1.Node
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
 	// Templates are what the templates of sets under review stand for that name one of Cluster API's.

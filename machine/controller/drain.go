@@ -26,8 +26,9 @@ import (
 // asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, reports the rest, and
 // the next pass sees what has become of it.
 func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
-	switch done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained); {
-	case done.Status == corev1.ConditionTrue:
+	done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained)
+	switch {
+	case done.Status == corev1.ConditionTrue && !outdated(done, p.node):
 		return nil, nil
 	case p.node == nil:
 		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonNoNode, "The Machine has no Node"))
@@ -48,8 +49,23 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 		return &stop{after: c.pace.drain, waits: draining(p.node, left)}, nil
 	}
 	p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrained, fmt.Sprintf("Node %s is drained", p.node.Name)))
+	if done.Status == corev1.ConditionTrue && done.Reason == machine.ReasonDrained {
+		return nil, nil // the cache did not have the Node's cordon yet, or no pod had come to it
+	}
 	c.tell(p, corev1.EventTypeNormal, machine.ReasonDrained, "Drain", fmt.Sprintf("Node %s is drained", p.node.Name))
 	return nil, nil
+}
+
+// outdated reports whether a drain that was done no longer counts. A hook may hold the Machine for long after it: meanwhile its Node registers, or
+// somebody takes the cordon away, as the Machine Config Operator does after an update, and pods come to it.
+func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
+	switch {
+	case node == nil:
+		return false
+	case done.Reason == machine.ReasonNoNode:
+		return true
+	}
+	return done.Reason == machine.ReasonDrained && !node.Spec.Unschedulable
 }
 
 // beginDrain stores that the drain has begun before it does: another process that takes over lets this one finish first (takeTurn).

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -38,6 +39,7 @@ type healthChecks struct {
 	on           bool
 	recorder     events.EventRecorder
 	meters       healthMeters
+	kinds        requestKinds
 }
 
 // AddHealthChecks adds the controller of MachineHealthChecks to a manager: Options.Actuator and Node are not asked for.
@@ -58,7 +60,7 @@ func AddHealthChecks(m manager.Manager, o Options) error {
 }
 
 func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
-	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
+	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
 }
 
 var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
@@ -67,8 +69,16 @@ func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subj
 	s, err := readCheck(ctx, r.checks, key)
 	if apierrors.IsNotFound(err) {
 		r.meters.forget(key)
+		if failure := r.withdrawAll(ctx, key, nil, nil, "the check is deleted"); failure != nil {
+			return s, failure
+		}
 	}
 	return s, err
+}
+
+// settle withdraws the check's requests before a pause is acknowledged: the other API's check makes its own.
+func (r *healthChecks) settle(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
+	return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is moving to Cluster API, or has moved")
 }
 
 func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {
@@ -113,17 +123,23 @@ type check struct {
 
 // work judges the Machines and remediates. The check's annotation that pauses is the one that people set before they upgrade a cluster.
 func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
-	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
-	if paused || o.GetDeletionTimestamp() != nil {
-		return reconcile.Result{}, nil
+	if o.GetDeletionTimestamp() != nil {
+		return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is being deleted")
 	}
 	conditions, err := conditionsOfCheck(o)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	c := &check{stored: o, conditions: conditions}
-	if err := c.parse(); err != nil {
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	switch err := c.parse(); {
+	case paused:
+		return reconcile.Result{}, r.whilePaused(ctx, c, err == nil)
+	case err != nil:
 		return reconcile.Result{}, r.refuse(ctx, c, err)
+	}
+	if err := r.withdrawFormer(ctx, c); err != nil {
+		return reconcile.Result{}, err
 	}
 	j, err := r.judge(ctx, r, c)
 	if invalid(err) {
@@ -147,8 +163,9 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 		return health.Judgement{}, fmt.Errorf("listing the Machines of the check: %w", err)
 	}
 	var targets []health.Target
+	nodes := &nodeLook{healthChecks: r, from: r}
 	for i := range l.Items {
-		t, err := r.target(ctx, r, &l.Items[i])
+		t, err := nodes.target(ctx, &l.Items[i])
 		if err != nil {
 			return health.Judgement{}, err
 		}
@@ -161,21 +178,50 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 	return j, nil
 }
 
+// nodeLook is one look at the Nodes of some Machines.
+type nodeLook struct {
+	*healthChecks
+	from client.Reader
+	// instances are all Nodes of the cache by their instance, once one had to be looked for.
+	instances map[string]*corev1.Node
+}
+
 // target adds the Machine's Node, to be read only.
-func (r *healthChecks) target(ctx context.Context, nodes client.Reader, m *machinev1beta1.Machine) (health.Target, error) {
+func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (health.Target, error) {
 	t := health.Target{Machine: m}
 	if m.Status.NodeRef == nil {
 		return t, nil
 	}
 	n := &corev1.Node{}
-	switch err := nodes.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
+	switch err := l.from.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
 	case apierrors.IsNotFound(err):
-		return t, nil
+		t.Node, err = l.renamed(ctx, m)
+		return t, err
 	case err != nil:
 		return t, fmt.Errorf("reading the Node of %s: %w", m.Name, err)
 	}
 	t.Node = n
 	return t, nil
+}
+
+// renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
+// controller sees to the reference a moment later.
+func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
+	instance := machine.InstanceKey(providerIDOf(m))
+	if instance == "" {
+		return nil, nil
+	}
+	if l.instances == nil {
+		all := &corev1.NodeList{}
+		if err := l.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("looking for the Node of %s under another name: %w", m.Name, err)
+		}
+		l.instances = map[string]*corev1.Node{}
+		for i := range all.Items {
+			l.instances[machine.InstanceKey(all.Items[i].Spec.ProviderID)] = &all.Items[i]
+		}
+	}
+	return l.instances[instance], nil
 }
 
 // remediated is what came of a judgement.

@@ -51,15 +51,22 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 }
 
 // external asks somebody else to remediate: each unhealthy Machine gets one request, named after it and made from the template, and one that is healthy
-// again loses it. What there is is read past the cache in two reads, however many Machines there are.
+// again loses it, also where the template is gone. What there is is read past the cache in two reads, however many Machines there are.
 func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
-	template, err := r.template(ctx, c)
-	if err != nil {
-		return r.unavailable(machinev1beta1.ExternalRemediationTemplateAvailable, machinev1beta1.ExternalRemediationTemplateNotFound, err)
-	}
-	requests, err := r.requests(ctx, c)
+	template, missing := r.template(ctx, c)
+	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
 	if err == nil {
-		err = errors.Join(r.withdraw(ctx, c, j, requests), r.request(ctx, c, j, template, requests))
+		err = r.withdraw(ctx, c, j, requests)
+	}
+	if missing != nil {
+		done, failure := r.unavailable(machinev1beta1.ExternalRemediationTemplateAvailable, machinev1beta1.ExternalRemediationTemplateNotFound, missing)
+		if meta.IsNoMatchError(err) {
+			err = nil // without the kind there are no requests
+		}
+		return done, errors.Join(failure, err)
+	}
+	if err == nil {
+		err = r.request(ctx, c, j, template, requests)
 	}
 	done := remediated{conditions: []machinev1beta1.Condition{{Type: machinev1beta1.ExternalRemediationTemplateAvailable, Status: corev1.ConditionTrue}}}
 	if err != nil {
@@ -99,11 +106,10 @@ func (r *healthChecks) template(ctx context.Context, c *check) (*unstructured.Un
 }
 
 // requests are the requests that there are, by name.
-func (r *healthChecks) requests(ctx context.Context, c *check) (map[string]*metav1.PartialObjectMetadata, error) {
-	kind := requestKind(c.spec.RemediationTemplate)
+func (r *healthChecks) requests(ctx context.Context, namespace string, kind schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := r.live.List(ctx, l, client.InNamespace(c.stored.GetNamespace())); err != nil {
+	if err := r.live.List(ctx, l, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("listing the remediation requests of kind %s: %w", kind.Kind, err)
 	}
 	out := map[string]*metav1.PartialObjectMetadata{}
@@ -112,30 +118,6 @@ func (r *healthChecks) requests(ctx context.Context, c *check) (map[string]*meta
 		out[l.Items[i].Name] = &l.Items[i]
 	}
 	return out, nil
-}
-
-// withdraw deletes the requests of Machines that are no longer unhealthy.
-func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
-	var failures error
-	for _, v := range j.Verdicts {
-		request := requests[v.Machine.Name]
-		if request == nil || !v.Healthy() || !request.DeletionTimestamp.IsZero() || !madeFor(request, c, v) {
-			continue
-		}
-		err := r.Delete(ctx, request, client.Preconditions{UID: &request.UID})
-		if client.IgnoreNotFound(err) != nil {
-			failures = errors.Join(failures, fmt.Errorf("deleting the remediation request %s: %w", request.Name, err))
-			continue
-		}
-		r.recorder.Eventf(c.stored, v.Machine, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw", "Machine %s is healthy again", v.Machine.Name)
-	}
-	return failures
-}
-
-func madeFor(request *metav1.PartialObjectMetadata, c *check, v health.Assessment) bool {
-	by, named := request.Annotations[checkAnnotation]
-	return (!named || by == c.stored.GetName()) &&
-		slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID })
 }
 
 // request creates what is missing. A request of that name that is another's (of a Machine that had the name before) stands in the way until

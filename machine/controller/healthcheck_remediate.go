@@ -58,7 +58,8 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 	gate, o := authority.GateOf(now.shape, r.on), now.object
 	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
 	if !gate.Act || !gate.AlreadyWritten(now.shape) || paused || o.GetDeletionTimestamp() != nil ||
-		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() {
+		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() ||
+		o.GetAnnotations()[strategyAnnotation] != c.stored.GetAnnotations()[strategyAnnotation] {
 		return health.Judgement{}, false, nil
 	}
 	j, err := r.judge(ctx, r.live, c)
@@ -68,8 +69,9 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 // each looks at each Machine's Node as it is stored before it acts on the Machine: a Node that has just recovered, or just come, ends it.
 func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
+	nodes := &nodeLook{healthChecks: r, from: r.live}
 	for _, v := range verdicts {
-		t, err := r.target(ctx, r.live, v.Machine)
+		t, err := nodes.target(ctx, v.Machine)
 		if err == nil {
 			if v = health.Of(&c.spec, t, r.clock.Now()); !v.Unhealthy() {
 				continue
@@ -103,6 +105,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[rebootAnnotation] = ""
+	delete(after.Annotations, health.MarkAnnotation) // it is done: the mark would have the host restarted again after each restart
 	_, err := patch(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }

@@ -486,3 +486,161 @@ func TestHealthCheckOfBareMetal(t *testing.T) {
 		return said["MachineAnnotated"] == 1 && said["MachineDeleted"] == 1
 	})
 }
+
+// remediationTemplate creates a template to make requests from.
+func (p *place) remediationTemplate(name string) *unstructured.Unstructured {
+	p.Helper()
+	template := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(fmt.Appendf(nil, `{apiVersion: remediation.example.com/v1, kind: RestartTemplate, metadata: {name: %s, namespace: %s},
+		spec: {template: {spec: {retries: 3}}}}`, name, p.namespace), &template.Object); err != nil {
+		p.Fatal(err)
+	}
+	if err := p.Create(p.Context(), template); err != nil {
+		p.Fatal(err)
+	}
+	return template
+}
+
+// TestRemediationRequestDoesNotOutliveItsCheck: a request that nobody withdraws keeps its Node fenced, and beside one of another API's check it is a second remediation.
+func TestRemediationRequestDoesNotOutliveItsCheck(t *testing.T) {
+	remediationCRDs(t)
+	const templated = `remediationTemplate: {apiVersion: remediation.example.com/v1, kind: RestartTemplate, name: template}, ` + notReady
+	for name, c := range map[string]struct {
+		// end is what ends the check's work, and heals reports that the Node recovers afterwards.
+		end   func(*place, *unstructured.Unstructured)
+		heals bool
+		// foreign requests stay, and so does that of a Machine that is still unhealthy, where stays is true.
+		stays bool
+	}{
+		"the check is paused, and the Node recovers": {heals: true, end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}`)
+		}},
+		"the check is paused, and the Node does not recover": {stays: true, end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}`)
+		}},
+		"the check moves": {end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
+			p.condition("Paused", "True", "AuthoritativeAPINotMachineAPI", "Migrating")
+			if n := len(p.restarts()); n != 1 {
+				p.Errorf("%d requests when the pause is acknowledged, want the one that is another's", n)
+			}
+		}},
+		"the check is deleted": {end: func(p *place, check *unstructured.Unstructured) { p.remove(check) }},
+		"the check is being deleted, and something holds it": {end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"metadata": {"finalizers": ["example.com/hold"]}}`)
+			p.remove(check)
+		}},
+		"the check has no template any more": {end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"spec": {"remediationTemplate": null, "maxUnhealthy": 0}}`)
+		}},
+		"the check is paused, and has no template any more": {end: func(p *place, check *unstructured.Unstructured) {
+			p.merge(check, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}, "spec": {"remediationTemplate": null}}`)
+		}},
+		"the template is gone, and the Node recovers": {heals: true, end: func(p *place, _ *unstructured.Unstructured) {
+			template := &unstructured.Unstructured{}
+			template.SetAPIVersion("remediation.example.com/v1")
+			template.SetKind("RestartTemplate")
+			template.SetName("template")
+			template.SetNamespace(p.namespace)
+			p.remove(template)
+		}},
+		"the check selects the Machine no more": {end: func(p *place, _ *unstructured.Unstructured) {
+			p.merge(p.machines()[0].DeepCopy(), false, `{"metadata": {"labels": {"set": "others"}}}`)
+		}},
+		"the Machine is to be left alone": {end: func(p *place, _ *unstructured.Unstructured) {
+			p.merge(p.machines()[0].DeepCopy(), false, `{"metadata": {"annotations": {"cluster.x-k8s.io/skip-remediation": ""}}}`)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.run(AddHealthChecks, onlyGated())
+			p.remediationTemplate("template")
+			_, node := p.worker("a")
+			p.worker("b")
+			foreign := &unstructured.Unstructured{}
+			foreign.SetAPIVersion("remediation.example.com/v1")
+			foreign.SetKind("Restart")
+			foreign.SetName("another-s")
+			foreign.SetNamespace(p.namespace)
+			foreign.SetAnnotations(map[string]string{"poundlock.openshift.io/health-check": "another"})
+			if err := p.Create(t.Context(), foreign); err != nil {
+				t.Fatal(err)
+			}
+			check := p.newCheck("", `authoritativeAPI: MachineAPI, selector: {matchLabels: {set: workers}}, `+templated)
+			p.counts(2, 2)
+			p.breaks(node)
+			p.eventually("a request is there", func() bool { return len(p.restarts()) == 2 })
+			c.end(p, check)
+			if c.heals {
+				p.reportCondition(node, "Ready", "True", time.Now())
+			}
+			if c.stays {
+				p.rests()
+			}
+			want := 1
+			if c.stays {
+				want = 2
+			}
+			p.eventually(fmt.Sprintf("%d requests are there", want), func() bool { return len(p.restarts()) == want })
+			if n := p.requests.count("DELETE", "machines"); n != 0 {
+				t.Errorf("%d Machines were deleted", n)
+			}
+		})
+	}
+}
+
+// TestHealthCheckOfAMarkedMachine: a person asks for the remediation of a Machine whose Node is well.
+func TestHealthCheckOfAMarkedMachine(t *testing.T) {
+	t.Run("it is deleted", func(t *testing.T) {
+		p := newPlace(t)
+		p.run(AddHealthChecks, onlyGated())
+		m, _ := p.worker("a")
+		p.worker("b")
+		p.newCheck("", everything+notReady)
+		p.counts(2, 2)
+		p.merge(m, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/remediate-machine": ""}}}`)
+		p.eventually("a is deleted", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
+		p.eventually("its event says why", func() bool { return p.reasons(m)["HasRemediateAnnotation"] == 1 })
+	})
+	t.Run("its host is restarted once", func(t *testing.T) {
+		p := newPlace(t)
+		p.run(AddHealthChecks, onlyGated())
+		m, _ := p.worker("a")
+		p.newCheck(`, annotations: {machine.openshift.io/remediation-strategy: external-baremetal}`, everything+notReady)
+		p.counts(1, 1)
+		p.merge(m, false, `{"metadata": {"annotations": {"cluster.x-k8s.io/remediate-machine": ""}}}`)
+		p.eventually("the host is to be restarted", func() bool {
+			_, asked := p.machines()[0].Annotations[rebootAnnotation]
+			_, marked := p.machines()[0].Annotations["cluster.x-k8s.io/remediate-machine"]
+			return asked && !marked
+		})
+		p.merge(m, false, `{"metadata": {"annotations": {%q: null}}}`, rebootAnnotation) // as its controller does
+		p.rests()
+		if n := p.requests.count("PATCH", "machines"); n != 1 {
+			t.Errorf("%d patches of Machines: %v", n, p.requests.changes())
+		}
+	})
+}
+
+// TestHealthCheckOfANodeThatHasAnotherName: the instance's Node was deleted and has registered again under another name, which its Machine does not know yet.
+func TestHealthCheckOfANodeThatHasAnotherName(t *testing.T) {
+	p := newPlace(t)
+	p.run(AddHealthChecks, onlyGated())
+	m, node := p.worker("a", func(m *machinev1beta1.Machine) { m.Spec.ProviderID = new("aws:///us-east-1a/i-" + p.namespace) })
+	renamed := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name + "-again"}, Spec: corev1.NodeSpec{ProviderID: *m.Spec.ProviderID}}
+	if err := p.Create(t.Context(), renamed); err != nil {
+		t.Fatal(err)
+	}
+	p.reportCondition(renamed, "Ready", "True", time.Now())
+	p.newCheck("", everything+notReady)
+	p.counts(1, 1)
+	p.remove(node)
+	p.rests()
+	if gone := p.deleting(); len(gone) != 0 {
+		t.Errorf("%v was deleted although its instance has a Node that is ready", gone)
+	}
+	p.reportCondition(renamed, "Ready", "False", time.Now().Add(-time.Hour))
+	p.merge(m, false, `{"metadata": {"annotations": {"poke": "1"}}}`)
+	p.eventually("a is deleted once that Node is unhealthy", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
+	p.remove(renamed)
+}

@@ -155,6 +155,7 @@ func (c *machines) leaving() []step {
 		{name: "WithoutFinalizer", take: c.withoutFinalizer},
 		{name: "FindNode", take: c.findNode},
 		{name: "OwnNode", take: c.keepOwnNode},
+		{name: "SharedInstance", take: c.keepShared},
 		{name: "TellHooks", take: c.tellHooks},
 		{name: "TellDeleting", take: c.tellDeleting},
 		{name: "PreDrainHooks", take: c.preDrain},

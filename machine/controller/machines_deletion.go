@@ -43,6 +43,41 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
 }
 
+// keepShared keeps the instance of another Machine, such as the one that this Machine was copied from: nobody asked for its end, or for the drain of
+// its Node. Where both are being deleted it goes with the first.
+func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
+	other, err := c.sharer(ctx, c.client, p.machine)
+	if err != nil || other == "" {
+		return nil, err
+	}
+	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonInstanceShared,
+		"spec.providerID %[1]s is also that of Machine %[2]s, so the deletion of this Machine would remove the instance of that one. If the instance is to go, delete Machine %[2]s too. "+
+			"If this Machine is only a copy, remove %[3]s from its metadata.finalizers: kubectl -n %[4]s edit machines.machine.openshift.io %[5]s",
+		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
+}
+
+// sharer names another Machine that has the same instance and is not being deleted, "" if there is none.
+func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (string, error) {
+	id := machine.InstanceKey(providerIDOf(m))
+	if id == "" {
+		return "", nil
+	}
+	others := &machinev1beta1.MachineList{}
+	options := []client.ListOption{client.InNamespace(m.Namespace)}
+	if from == client.Reader(c.client) { // the API server has no such index
+		options = append(options, client.MatchingFields{machineNodes: "id/" + id})
+	}
+	if err := from.List(ctx, others, options...); err != nil {
+		return "", fmt.Errorf("finding out whether another Machine has the instance %s: %w", providerIDOf(m), err)
+	}
+	for i := range others.Items {
+		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && machine.InstanceKey(providerIDOf(o)) == id {
+			return o.Name, nil
+		}
+	}
+	return "", nil
+}
+
 // preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.
 func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
 	if p.node == nil && p.machine.Status.NodeRef == nil {
@@ -68,6 +103,9 @@ func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 		return &stop{after: left}, nil
 	}
 	wished, err := c.call(ctx, p, c.actuator.Delete)
+	if _, terminal := machine.AsTerminal(err); terminal {
+		return &stop{after: spread(c.pace.idle)}, err // what a person fixes at the provider, such as a protection, no event reports
+	}
 	if err != nil || wished {
 		return &stop{}, err
 	}

@@ -248,7 +248,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 		return c.takeOver(ctx, p)
 	case p.move == "":
 		return reconcile.Result{RequeueAfter: p.wish}, nil
-	case !known: // another controller's work: count from now
+	case !known || until.Sub(p.now()) > c.pace.call+2*machine.Grace: // another controller's work, or that of one whose clock was ahead: count from now
 		p.begins(machine.Creating())
 		return reconcile.Result{RequeueAfter: soon}, c.store(ctx, p)
 	case p.now().Before(until):

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
@@ -53,8 +54,8 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 }
 
 // takeBack removes what this pass has just asked for, if the Machine went away meanwhile although it had our finalizer: somebody took that off by
-// hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. cause is
-// why nothing could be stored, and is returned, with what went wrong.
+// hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. An instance
+// that another Machine names by now is that Machine's, and stays. cause is why nothing could be stored, and is returned, with what went wrong.
 func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !apierrors.IsNotFound(cause) && !apierrors.IsConflict(cause) {
 		return cause
@@ -68,7 +69,15 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	orphan := p.machine.DeepCopy()
 	orphan.DeletionTimestamp = &metav1.Time{Time: p.now()}
 	for {
-		err := c.actuator.Delete(ctx, orphan.DeepCopy())
+		other, err := c.sharer(ctx, c.live, orphan)
+		if err == nil && other == "" {
+			err = c.actuator.Delete(ctx, orphan.DeepCopy())
+		}
+		if other != "" {
+			c.tell(p, corev1.EventTypeWarning, "InstanceKept", "TakeBack", fmt.Sprintf(
+				"Machine %s went away while its instance %s was made. Machine %s names that instance by now and keeps it", orphan.Name, providerIDOf(orphan), other))
+			return cause
+		}
 		if err == nil {
 			return cause
 		}

@@ -392,6 +392,19 @@ func TestPauseIsAcknowledgedWhenACreationIsOver(t *testing.T) {
 			t.Error("Create is called for a paused Machine")
 		}
 	})
+	t.Run("the clock of the process that asked was ahead", func(t *testing.T) {
+		s := newScene(t)
+		s.openCreation("one", machinetest.Refuse)
+		s.clock.SetTime(s.clock.Now().Add(-10 * time.Hour))
+		s.authority("one", machinev1beta1.MachineAuthorityMigrating)
+		for range 12 {
+			_, _ = s.pass("one")
+			s.clock.SetTime(s.clock.Now().Add(time.Minute))
+		}
+		if s.condition("one", "Paused").Status != corev1.ConditionTrue {
+			t.Errorf("after twelve minutes the pause is not acknowledged: %s", s.told("one"))
+		}
+	})
 	t.Run("the provider does not answer", func(t *testing.T) {
 		s := newScene(t)
 		s.openCreation("one", machinetest.LoseAnswer)

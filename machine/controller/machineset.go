@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -76,7 +78,7 @@ func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) 
 	if err != nil {
 		return reconcile.Result{}, r.refuse(ctx, set, err)
 	}
-	plan, err := r.plan(ctx, r.known, set, selector)
+	plan, err := r.plan(ctx, r, r.known, set, selector)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -99,12 +101,38 @@ func sooner(a, b time.Duration) time.Duration {
 type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
 
 // plan uses the set's UID as the seed: two passes that see the same choose the same, also where the second does not see what the first did.
-func (r *machineSets) plan(ctx context.Context, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (scaling.Plan, error) {
+func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (scaling.Plan, error) {
 	found, err := machines(ctx, set, selector)
 	if err != nil {
 		return scaling.Plan{}, fmt.Errorf("listing the Machines of the set: %w", err)
 	}
-	return scaling.PlanFor(set, selector, found, string(set.UID)), nil
+	shared, err := r.shared(ctx, from, set, selector, found)
+	return scaling.PlanFor(set, selector, found, shared, string(set.UID)), err
+}
+
+// shared reports which Machines another set selects too. The sets are read only where there is a Machine that matches and that nobody controls.
+func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machinev1beta1.MachineSet, selector labels.Selector,
+	found []*machinev1beta1.Machine) (func(*machinev1beta1.Machine) bool, error) {
+	if !slices.ContainsFunc(found, func(m *machinev1beta1.Machine) bool {
+		return metav1.GetControllerOfNoCopy(m) == nil && selector.Matches(labels.Set(m.Labels))
+	}) {
+		return nil, nil
+	}
+	sets := &machinev1beta1.MachineSetList{}
+	if err := from.List(ctx, sets, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("finding out which other sets select the same Machines: %w", err)
+	}
+	var others []labels.Selector
+	for i := range sets.Items {
+		other := &sets.Items[i]
+		s, err := metav1.LabelSelectorAsSelector(&other.Spec.Selector)
+		if err == nil && !s.Empty() && other.UID != set.UID && other.DeletionTimestamp.IsZero() {
+			others = append(others, s)
+		}
+	}
+	return func(m *machinev1beta1.Machine) bool {
+		return slices.ContainsFunc(others, func(s labels.Selector) bool { return s.Matches(labels.Set(m.Labels)) })
+	}, nil
 }
 
 // known are the set's Machines and those that nobody controls, from the cache: what they cost does not grow with other sets.

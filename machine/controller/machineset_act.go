@@ -38,7 +38,7 @@ func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, 
 	if !r.sameToAct(seen, set) {
 		return soon, nil
 	}
-	plan, err := r.plan(ctx, r.stored, set, selector)
+	plan, err := r.plan(ctx, r.live, r.stored, set, selector)
 	if err != nil {
 		return 0, err
 	}
@@ -52,12 +52,15 @@ func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
 }
 
-// carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it.
+// carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it. One that has changed meanwhile may be
+// another's by now: then there may be no surplus any more, and the next pass plans again.
 func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
 	var failures error
 	for _, m := range plan.Adopt {
 		if err := r.adopt(ctx, set, m); err != nil {
-			failures = errors.Join(failures, err)
+			if failures = errors.Join(failures, err); apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+				return soon, failures
+			}
 			plan.Delete = slices.DeleteFunc(plan.Delete, func(other *machinev1beta1.Machine) bool { return other == m })
 		}
 	}

@@ -429,3 +429,30 @@ func TestMachineSetNumbers(t *testing.T) {
 	numbers(2, 1, 1)
 	p.idle(func() { p.reportCondition(second, "Ready", "True", time.Now().Add(-time.Hour)) })
 }
+
+// TestTwoMachineSetsWithOneSelector: each Machine gets one controller, neither set takes the other's, and none is deleted.
+func TestTwoMachineSetsWithOneSelector(t *testing.T) {
+	p := newPlace(t)
+	for i := range 5 {
+		p.newMachine(fmt.Sprint("orphan-", i))
+	}
+	p.run(AddMachineSets, onlyGated())
+	p.newSet(3, func(s *machinev1beta1.MachineSet) { s.Name = "a" })
+	p.newSet(4, func(s *machinev1beta1.MachineSet) { s.Name = "b" })
+	owners := func() map[string]int {
+		out := map[string]int{}
+		for _, m := range p.machines() {
+			name := ""
+			if owner := metav1.GetControllerOf(&m); owner != nil {
+				name = owner.Name
+			}
+			out[name]++
+		}
+		return out
+	}
+	p.eventually("each has its number", func() bool { o := owners(); return o["a"] == 3 && o["b"] == 4 && len(o) == 2 })
+	p.rests()
+	if o := owners(); o["a"] != 3 || o["b"] != 4 || p.requests.count("DELETE", "machines") != 0 || p.requests.count("POST", "machines") != 2 {
+		t.Errorf("%v: %v", o, p.requests.changes())
+	}
+}

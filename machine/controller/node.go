@@ -15,8 +15,41 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// nodeFor finds the Machine's Node in the cache, nil if it has none there. It costs the same in a fleet of any size.
+// nodeFor finds the Machine's Node in the cache, nil if it has none there or if it may be another Machine's. It costs the same in a fleet of any size.
 func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
+	node, err := c.likelyNode(ctx, m)
+	if err != nil || node == nil {
+		return nil, err
+	}
+	if rival, err := c.rival(ctx, m, node); err != nil || rival != "" {
+		return nil, err
+	}
+	return node, nil
+}
+
+// rival names another Machine whose Node this may be, "" if there is none. An address comes back with another instance, whose Node may have no provider ID for
+// a while, or for ever on some platforms: a Machine that only has an address in common with it would drain and delete another's Node. A Machine that has failed
+// claims nothing, since its addresses may be those of an instance that is gone.
+func (c *machines) rival(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) (string, error) {
+	if machine.Certain(m, n) {
+		return "", nil
+	}
+	for _, key := range keysOfNode(n) {
+		others := &machinev1beta1.MachineList{}
+		if err := c.client.List(ctx, others, client.MatchingFields{machineNodes: key}); err != nil {
+			return "", fmt.Errorf("finding out whose Node %s is: %w", n.Name, err)
+		}
+		for i := range others.Items {
+			if o := &others.Items[i]; o.UID != m.UID && !machine.Failed(o) && machine.NodeOf(o, []corev1.Node{*n}) != nil {
+				return o.Name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// likelyNode finds the Node by what the two have in common.
+func (c *machines) likelyNode(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	var candidates []corev1.Node
 	for _, by := range machineKeys(m) {
 		nodes := &corev1.NodeList{}
@@ -31,7 +64,7 @@ func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*cor
 // linkNode refers to the Node. The reference stays when the Node goes, and the Machine stays Running: that is what the Machine API publishes, and
 // how a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
 func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
-	p.node, err = c.nodeFor(ctx, p.machine)
+	p.node, err = c.likelyNode(ctx, p.machine)
 	if err != nil || p.node == nil {
 		return nil, err
 	}
@@ -50,7 +83,12 @@ func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) error {
 	name := machine.Claim(m, n)
 	if name == "" {
-		return nil
+		rival, err := c.rival(ctx, m, n)
+		if err == nil && rival != "" {
+			err = fmt.Errorf("linking Node %s: Machine %s has the same address in status.addresses, and the Node has no spec.providerID to tell whose it is: "+
+				"give it one, or delete the Machine whose instance is gone", n.Name, rival)
+		}
+		return err
 	}
 	other := &machinev1beta1.Machine{}
 	err := c.client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: name}, other)

@@ -219,3 +219,27 @@ func TestHealthCheckOnACacheThatIsBehind(t *testing.T) {
 		t.Errorf("%d deletions, want that of the one that is unhealthy, once: %v", n, p.requests.changes())
 	}
 }
+
+// TestHealthCheckWhoseStrategyHasJustChanged: the annotation bumps no generation. A Machine that is deleted for old news loses its host's disks.
+func TestHealthCheckWhoseStrategyHasJustChanged(t *testing.T) {
+	p := newPlace(t)
+	_, node := p.worker("a")
+	p.breaks(node)
+	old := p.newCheck("", everything+notReady)
+	p.merge(old, true, `{"status": {"authoritativeAPI": "MachineAPI", "conditions": [{"type": "Paused", "status": "False", "lastTransitionTime": "2026-11-21T12:00:00Z",
+		"reason": "AuthoritativeAPIMachineAPI", "message": "The AuthoritativeAPI status is set to 'MachineAPI'"}]}}`)
+	seen, _ := p.check()
+	p.merge(seen.DeepCopy(), false, `{"metadata": {"annotations": {"machine.openshift.io/remediation-strategy": "external-baremetal"}}}`)
+	meters, err := newHealthMeters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := p.stale([]machinev1beta1.Machine{*p.machines()[0].DeepCopy()}, node)
+	r := &healthChecks{
+		Client: cache, checks: p.stale(nil, seen), live: p.Client, clock: clock.RealClock{}, on: true, recorder: events.NewFakeRecorder(1000), meters: meters,
+	}
+	_, _ = r.gated().Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(seen)})
+	if gone := p.deleting(); len(gone) != 0 {
+		t.Errorf("%v was deleted, and its host was to be restarted", gone)
+	}
+}

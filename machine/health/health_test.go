@@ -57,6 +57,10 @@ func noNode(age time.Duration) func(*health.Target) {
 	}
 }
 
+func marked(t *health.Target) {
+	t.Machine.Annotations = map[string]string{"cluster.x-k8s.io/remediate-machine": ""}
+}
+
 func deleted(t *health.Target)  { t.Machine.DeletionTimestamp = &metav1.Time{Time: now} }
 func orphaned(t *health.Target) { t.Machine.OwnerReferences = nil }
 
@@ -115,6 +119,9 @@ func TestOf(t *testing.T) {
 			spec: startup(0), in: target(func(t *health.Target) { t.Node = nil }), want: want{Cause: health.NodeGone, Unhealthy: true}},
 		"a Machine that failed is unhealthy at once, whatever its Node says": {
 			in: target(func(t *health.Target) { t.Machine.Status.Phase = new("Failed") }), want: want{Cause: health.MachineFailed, Unhealthy: true}},
+		"a Machine that a person marked for remediation is unhealthy at once, whatever its Node says": {
+			in: target(marked), want: want{Cause: health.Marked, Unhealthy: true}},
+		"also one that starts": {in: target(noNode(time.Minute), marked), want: want{Cause: health.Marked, Unhealthy: true}},
 		"a Machine that is being deleted is not healthy, and nothing need be amiss": {in: target(deleted), want: want{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,6 +271,14 @@ func TestJudge(t *testing.T) {
 		"a Machine that is to be left alone": {
 			in:   []health.Target{target(broken, skipped)},
 			want: want{Expected: 1, Spared: map[string]string{"0": "its annotation cluster.x-k8s.io/skip-remediation says so"}}},
+		"a Machine that is marked counts as unhealthy": {
+			spec: limit("1"), in: []health.Target{target(marked), target(broken)}, want: want{Expected: 2, Restricted: true}},
+		"a Machine that is marked, and to be left alone": {
+			in:   []health.Target{target(marked, func(t *health.Target) { t.Machine.Annotations[health.SkipAnnotation] = "" })},
+			want: want{Expected: 1, Spared: map[string]string{"0": "its annotation cluster.x-k8s.io/skip-remediation says so"}}},
+		"a Machine that is marked, and that nobody would replace": {
+			in:   []health.Target{target(marked, orphaned)},
+			want: want{Expected: 1, Spared: map[string]string{"0": "it has no controller that would replace it"}}},
 		"a Machine whose authority moves, until it has settled": {
 			in: []health.Target{target(broken, migrating)},
 			want: want{Expected: 1, Spared: map[string]string{

@@ -18,6 +18,9 @@ import (
 // read on the Machine API's Machines too, so that a Machine is left alone whichever API's check finds it.
 const SkipAnnotation = "cluster.x-k8s.io/skip-remediation"
 
+// MarkAnnotation on a Machine, with any value, has a check remediate it whatever its Node reports. It is Cluster API's too.
+const MarkAnnotation = "cluster.x-k8s.io/remediate-machine"
+
 // Judgement is what a check finds at a moment.
 type Judgement struct {
 	// Expected is how many Machines there are, Healthy how many of them are healthy.
@@ -94,11 +97,10 @@ func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	if !v.Unhealthy() {
 		return ""
 	}
-	_, skip := v.Machine.Annotations[SkipAnnotation]
 	switch {
 	case v.Deleting():
 		return "it is being deleted"
-	case skip:
+	case v.Skipped():
 		return "its annotation " + SkipAnnotation + " says so"
 	case v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating:
 		return "its authority is moving from one API to the other, and a deletion would hold that up"

@@ -19,6 +19,8 @@ type Cause string
 
 // The causes, in the order in which they are looked for.
 const (
+	// Marked: a person asks for it (MarkAnnotation).
+	Marked         Cause = "HasRemediateAnnotation"
 	MachineFailed  Cause = "MachineFailed"
 	NodeGone       Cause = "NodeGone"
 	StartupTimeout Cause = "NodeStartupTimeout"
@@ -33,6 +35,12 @@ type Target struct {
 
 // Deleting reports whether the Machine is being deleted, which remediates whatever is wrong with it.
 func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
+
+// Skipped reports whether no check is to remediate the Machine.
+func (t Target) Skipped() bool {
+	_, skip := t.Machine.Annotations[SkipAnnotation]
+	return skip
+}
 
 // Assessment is what is to be said about one Machine.
 type Assessment struct {
@@ -55,7 +63,10 @@ func (v Assessment) Healthy() bool { return v.Cause == "" && !v.Deleting() }
 
 // Of judges one Machine by the check's conditions and startup timeout. Its Spared is empty: Judge fills it in.
 func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
+	_, marked := t.Machine.Annotations[MarkAnnotation]
 	switch m := t.Machine; {
+	case marked:
+		return Assessment{Target: t, Cause: Marked, Message: "its annotation " + MarkAnnotation + " asks for it"}
 	case m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseFailed:
 		return Assessment{Target: t, Cause: MachineFailed, Message: failed(m)}
 	case t.Node == nil && m.Status.NodeRef != nil:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,21 +32,33 @@ func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.D
 
 // PlanFor plans for a set that is valid (Selector), out of the Machines of its namespace. Equal input gives an equal plan, whatever the order of
 // the Machines: under the policy Random the seed decides who goes.
-func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, seed string) Plan {
+//
+// shared reports of a Machine that nobody controls that another set selects it too; nil: none. Such Machines are taken in as far as some are missing, and are
+// never too many: nobody has said which set they belong to, and the one with fewer replicas would delete what the other needs.
+func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool, seed string) Plan {
 	var p Plan
-	var own []*machinev1beta1.Machine
+	var own, others []*machinev1beta1.Machine
 	for _, m := range machines {
 		owner := metav1.GetControllerOfNoCopy(m)
 		if !m.DeletionTimestamp.IsZero() || !selector.Matches(labels.Set(m.Labels)) || owner != nil && owner.UID != set.UID {
 			continue
 		}
-		p.Members = append(p.Members, m)
-		if owner != nil {
+		switch {
+		case owner != nil:
 			own = append(own, m)
-		} else if ofMachineAPI(m) {
+		case ofMachineAPI(m) && shared != nil && shared(m):
+			others = append(others, m)
+			continue
+		case ofMachineAPI(m):
 			p.Adopt = append(p.Adopt, m)
 		}
+		p.Members = append(p.Members, m)
 	}
+	slices.SortFunc(others, func(a, b *machinev1beta1.Machine) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	missing := others[:min(len(others), max(0, Replicas(set)-len(p.Members)))]
+	p.Members, p.Adopt = append(p.Members, missing...), append(p.Adopt, missing...)
 	surplus := len(p.Members) - Replicas(set)
 	p.Create = max(0, -surplus)
 	p.Delete = first(append(own, p.Adopt...), policyOf(set), seed, surplus)

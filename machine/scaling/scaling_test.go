@@ -90,10 +90,23 @@ func TestPlan(t *testing.T) {
 		Create                 int
 	}
 	for name, c := range map[string]struct {
-		set  *machinev1beta1.MachineSet
-		in   machines
-		want want
+		set    *machinev1beta1.MachineSet
+		in     machines
+		shared []string // those that another set selects too
+		want   want
 	}{
+		"those that another set selects too are no surplus": {
+			set: set(1), in: machines{machine("a"), machine("b", orphaned), machine("c", orphaned)}, shared: []string{"b", "c"},
+			want: want{Members: []string{"a"}}},
+		"those that another set selects too are taken in as far as some are missing, the oldest first": {
+			set: set(3), in: machines{machine("a"), machine("b", orphaned), machine("c", orphaned, aged(2*time.Hour)), machine("d", orphaned, aged(3*time.Hour))},
+			shared: []string{"b", "c", "d"}, want: want{Members: []string{"a", "d", "c"}, Adopt: []string{"d", "c"}}},
+		"what is missing beside them is made": {
+			set: set(4), in: machines{machine("a"), machine("b", orphaned)}, shared: []string{"b"},
+			want: want{Members: []string{"a", "b"}, Adopt: []string{"b"}, Create: 2}},
+		"those that no other set selects come before": {
+			set: set(2), in: machines{machine("a"), machine("b", orphaned), machine("c", orphaned)}, shared: []string{"b"},
+			want: want{Members: []string{"a", "c"}, Adopt: []string{"c"}}},
 		"an empty set makes all its Machines":        {set: set(3), want: want{Create: 3}},
 		"a set that does not say has one":            {set: set(0, func(s *machinev1beta1.MachineSet) { s.Spec.Replicas = nil }), want: want{Create: 1}},
 		"a set that is at its number does nothing":   {set: set(1), in: machines{machine("a")}, want: want{Members: []string{"a"}}},
@@ -129,7 +142,7 @@ func TestPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := scaling.PlanFor(c.set, selector, c.in, "seed")
+			p := scaling.PlanFor(c.set, selector, c.in, func(m *machinev1beta1.Machine) bool { return slices.Contains(c.shared, m.Name) }, "seed")
 			got := want{names(p.Members), names(p.Adopt), names(p.Delete), p.Create}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -172,7 +185,7 @@ func TestWhoGoesFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if diff := cmp.Diff(c.want, names(scaling.PlanFor(s, selector, c.in, "seed").Delete)); diff != "" {
+				if diff := cmp.Diff(c.want, names(scaling.PlanFor(s, selector, c.in, nil, "seed").Delete)); diff != "" {
 					t.Error(diff)
 				}
 				slices.Reverse(c.in)
@@ -191,12 +204,12 @@ func TestRandomIsDecidedByTheSeedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := names(scaling.PlanFor(s, selector, machines, "one").Delete)
+	one := names(scaling.PlanFor(s, selector, machines, nil, "one").Delete)
 	slices.Reverse(machines)
-	if diff := cmp.Diff(one, names(scaling.PlanFor(s, selector, machines, "one").Delete)); diff != "" {
+	if diff := cmp.Diff(one, names(scaling.PlanFor(s, selector, machines, nil, "one").Delete)); diff != "" {
 		t.Errorf("the order of the Machines decides: %s", diff)
 	}
-	if two := names(scaling.PlanFor(s, selector, machines, "two").Delete); slices.Equal(one, two) {
+	if two := names(scaling.PlanFor(s, selector, machines, nil, "two").Delete); slices.Equal(one, two) {
 		t.Errorf("another seed chooses the same: %v", two)
 	}
 	if len(one) != 10 {

@@ -146,6 +146,14 @@ func dangling(i int) change {
 	}
 }
 
+// elsewhere makes the Node of a Machine one that is none of the control plane's.
+func elsewhere(i int) change {
+	return func(v *controlplane.View) {
+		v.OtherNodes = append(v.OtherNodes, node(v.Machines[i].Name))
+		dangling(i)(v)
+	}
+}
+
 func without(i int) change {
 	return func(v *controlplane.View) {
 		dangling(i)(v)
@@ -222,10 +230,22 @@ func TestPlan(t *testing.T) {
 		"a template that is as it was takes the replacement back":       {do: []change{larger, with("c-master-x-0", "a", true), want("instanceType", "m6i.xlarge")}, steps: []string{"Delete c-master-x-0"}},
 		"two of one index, of which one is lost and one new: both stay": {do: []change{with("c-master-x-0", "a", true), notReady(0)}, waits: "c-master-0 is not ready yet"},
 		"a lost one that the template has come back to goes":            {do: []change{larger, with("c-master-x-0", "a", false), want("instanceType", "m6i.xlarge"), notReady(0)}, steps: []string{"Delete c-master-0"}},
-		"indexes with a gap are kept":                                   {do: []change{without(2), with("c-master-x-5", "c", false)}},
-		"a Machine without an index takes the free one":                 {do: []change{without(0), with("anna", "a", false)}},
-		"and keeps it while it is replaced":                             {do: []change{without(0), with("anna", "a", false), larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete anna"}},
-		"a zone that the set no longer has":                             {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("a", "b", "d") }}, steps: []string{"Create 2 in d"}},
+		"one that is replaced goes although another index is lost":      {do: []change{larger, with("c-master-x-0", "a", false), notReady(1)}, steps: []string{"Delete c-master-0"}},
+		"but not where too few others are ready": {do: []change{larger, with("c-master-x-0", "a", false), notReady(1), notReady(2)},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-0, 1 of 3 indexes has one, and etcd needs 2"},
+		"nor does one that is too many": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2)},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+		"nor, under OnDelete": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2), strategy("OnDelete")},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+		"nor the outdated one of two": {do: []change{with("c-master-x-0", "a", false), larger, notReady(1), notReady(2)},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+		"one that is not ready itself goes all the same":          {do: []change{with("c-master-x-0", "a", false), notReady(0), notReady(1), notReady(2)}, steps: []string{"Delete c-master-0"}},
+		"those that are being deleted serve until they have gone": {do: []change{larger, with("c-master-x-0", "a", false), on(1, going), on(2, going)}, steps: []string{"Delete c-master-0"}},
+		"a vacant index is filled meanwhile":                      {do: []change{larger, with("c-master-x-0", "a", false), notReady(2), without(1)}, steps: []string{"Create 1 in b"}},
+		"indexes with a gap are kept":                             {do: []change{without(2), with("c-master-x-5", "c", false)}},
+		"a Machine without an index takes the free one":           {do: []change{without(0), with("anna", "a", false)}},
+		"and keeps it while it is replaced":                       {do: []change{without(0), with("anna", "a", false), larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete anna"}},
+		"a zone that the set no longer has":                       {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("a", "b", "d") }}, steps: []string{"Create 2 in d"}},
 		"other subnets move no Machine to another zone": {do: []change{func(v *controlplane.View) {
 			all := *zones("c", "b", "a")
 			for i := range all {
@@ -262,6 +282,12 @@ func TestPlan(t *testing.T) {
 			n.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 			v.Nodes = append(v.Nodes, n)
 		}}, steps: []string{"Create 0 in a"}},
+		"a worker's Machine that got the labels": {do: []change{with("infra-1", "b", false), on(3, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil }), elsewhere(3)}, problems: []string{"NotControlPlane infra-1"}},
+		"also where it differs":                  {do: []change{with("infra-1", "b", false), larger, on(3, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil }), elsewhere(3)}, problems: []string{"NotControlPlane infra-1"}},
+		"a Machine whose Node has just joined without its role": {do: []change{larger, with("c-master-x-0", "a", false), elsewhere(3), func(v *controlplane.View) {
+			v.OtherNodes[0].CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
+		}}, waits: "c-master-x-0 is not ready yet"},
+		"a worker's Machine that is being deleted": {do: []change{with("infra-1", "b", false), on(3, going), elsewhere(3)}, waits: "infra-1 is being deleted"},
 		"four indexes":                               {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
 		"a replacement that failed":                  {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
 		"one that failed alone stops nothing else":   {do: []change{on(0, failed), on(1, going)}, steps: []string{"Create 1 in b"}},

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
@@ -25,6 +27,7 @@ const (
 	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
 	UnmanagedNodes    Reason = "UnmanagedNodes"
+	NotControlPlane   Reason = "NotControlPlane"
 	MachinesOfAnother Reason = "MachinesOwnedByAnother"
 	ExcessIndexes     Reason = "ExcessIndexes"
 	FailedMachines    Reason = "FailedMachines"
@@ -62,6 +65,9 @@ func (p *Plan) judge(v View) {
 			"No control plane Machine runs with a Node that is ready: %s")
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
+	say(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
+		"Machines whose Nodes do not have the role of the control plane: %s. Remove the label that the set selects such a Machine by; where it is one of the control plane, "+
+			"label its Node node-role.kubernetes.io/control-plane again")
 	say(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
 		return !m.Adopted && c != nil && !former(*c, p.set)
@@ -97,6 +103,12 @@ func (p *Plan) failed(replacements bool) []string {
 		}
 	}
 	return out
+}
+
+// onOtherNode reports whether a Machine's Node has been there for Grace without the role of the control plane. The Machine got the set's labels, but the set would
+// delete an instance that was never its own.
+func onOtherNode(v View, m *machinev1beta1.Machine) bool {
+	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }
 
 func not[T any](is func(T) bool) func(T) bool { return func(v T) bool { return !is(v) } }

@@ -73,7 +73,7 @@ func (p *Plan) available() metav1.Condition {
 }
 
 func (p *Plan) progressing() metav1.Condition {
-	next, making := p.change()
+	next, making, held := p.changing()
 	switch {
 	case !p.Active:
 		return condition(Progressing, false, Inactive, sentence(p.Forecast()...))
@@ -86,6 +86,8 @@ func (p *Plan) progressing() metav1.Condition {
 			next.Index.Number, next.Index.where(), strings.TrimSuffix(next.Why, "."))))
 	case making:
 		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next %s is deleted: %s", next.Machine.Name, strings.TrimSuffix(next.Why, "."))))
+	case held != "":
+		return condition(Progressing, true, RollingOut, p.state("Waiting for "+held))
 	case len(p.Holds()) > 0:
 		return condition(Progressing, true, WaitingForHook, p.state(p.Waits))
 	case p.busy() != "":

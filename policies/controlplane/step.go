@@ -85,8 +85,14 @@ func (p *Plan) Steps() []PlannedStep {
 
 // change is the one Machine that is made or deleted next.
 func (p *Plan) change() (PlannedStep, bool) {
+	s, ok, _ := p.changing()
+	return s, ok
+}
+
+// changing is change, and the deletion that comes before it but waits, in a sentence.
+func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	if p.moves() != "" {
-		return PlannedStep{}, false
+		return PlannedStep{}, false, ""
 	}
 	for _, row := range []struct {
 		cause Cause
@@ -94,12 +100,36 @@ func (p *Plan) change() (PlannedStep, bool) {
 	}{
 		{Surplus, p.surplus}, {Replaced, func() (PlannedStep, bool) { return p.unasked(replaced) }}, {Superseded, func() (PlannedStep, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
-		if s, ok := row.find(); ok {
-			s.Cause = row.cause
-			return s, true
+		s, ok := row.find()
+		if !ok {
+			continue
+		}
+		if short := p.short(s); short != "" {
+			held = cmp.Or(held, short)
+			continue
+		}
+		s.Cause = row.cause
+		return s, true, held
+	}
+	return PlannedStep{}, false, held
+}
+
+// short returns what a deletion waits for because too few indexes would have a Node that is ready, "" for nothing: etcd's hook may be missing on a Machine that has
+// just joined. What is not ready itself adds nothing.
+func (p *Plan) short(s PlannedStep) string {
+	if s.Verb != Delete || !s.Machine.serves {
+		return ""
+	}
+	left, quorum := 0, p.Replicas/2+1
+	for _, i := range p.Indexes {
+		if slices.ContainsFunc(i.Machines, func(m MachineState) bool { return m.serves && m.Name != s.Machine.Name }) {
+			left++
 		}
 	}
-	return PlannedStep{}, false
+	if left >= quorum {
+		return ""
+	}
+	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d", s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
 // room reports whether one Machine more may exist. It counts those that are being deleted.

@@ -36,6 +36,8 @@ type View struct {
 	Machines []machinev1beta1.Machine
 	// Nodes are those with the role of the control plane.
 	Nodes []corev1.Node
+	// OtherNodes are those without that role that a Machine refers to.
+	OtherNodes []corev1.Node
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
 	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
@@ -147,7 +149,7 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
+		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

@@ -19,10 +19,13 @@ func (p *Plan) waits() string {
 	if moves := p.moves(); moves != "" {
 		return moves
 	}
-	if _, ok := p.change(); ok {
+	_, ok, held := p.changing()
+	if ok {
 		return ""
 	}
 	switch busy := p.busy(); {
+	case held != "":
+		return held
 	case busy != "":
 		return busy
 	case p.Strategy == machinev1.Recreate && len(p.Outdated()) > 0:

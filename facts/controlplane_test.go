@@ -1,0 +1,86 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/facts"
+)
+
+// shelf is a reader of some Machines and Nodes.
+type shelf struct {
+	machines []unstructured.Unstructured
+	nodes    []corev1.Node
+	gets     []string
+}
+
+func (s *shelf) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	asked := &client.ListOptions{}
+	asked.ApplyOptions(opts)
+	switch into := into.(type) {
+	case *corev1.NodeList:
+		for _, n := range s.nodes {
+			if asked.LabelSelector.Matches(labels.Set(n.Labels)) {
+				into.Items = append(into.Items, n)
+			}
+		}
+	case *unstructured.UnstructuredList:
+		into.Items = s.machines
+	}
+	return nil
+}
+
+func (s *shelf) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	n, ok := into.(*corev1.Node)
+	if !ok {
+		return apierrors.NewNotFound(corev1.Resource("infrastructures"), key.Name)
+	}
+	s.gets = append(s.gets, key.Name)
+	i := slices.IndexFunc(s.nodes, func(n corev1.Node) bool { return n.Name == key.Name })
+	if i < 0 {
+		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
+	}
+	s.nodes[i].DeepCopyInto(n)
+	return nil
+}
+
+// TestOtherNodesOfAControlPlane: a Node without the role is read where a selected Machine refers to it, and no other.
+func TestOtherNodesOfAControlPlane(t *testing.T) {
+	named := func(name, role string) corev1.Node {
+		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if role != "" {
+			n.Labels = map[string]string{"node-role.kubernetes.io/" + role: ""}
+		}
+		return n
+	}
+	machine := func(name, node string) unstructured.Unstructured {
+		o := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}}}
+		if node != "" {
+			o.Object["status"] = map[string]any{"nodeRef": map[string]any{"name": node}}
+		}
+		return o
+	}
+	s := &shelf{
+		nodes:    []corev1.Node{named("a", "master"), named("b", "control-plane"), named("w", "worker"), named("x", "")},
+		machines: []unstructured.Unstructured{machine("m-a", "a"), machine("m-b", "b"), machine("m-w", "w"), machine("m-gone", "gone"), machine("m-new", "")},
+	}
+	in, err := facts.ControlPlane(t.Context(), s, "ns", labels.Everything(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Nodes) != 2 || len(in.OtherNodes) != 1 || in.OtherNodes[0].Name != "w" || !slices.Equal(s.gets, []string{"w", "gone"}) {
+		t.Errorf("nodes %d, others %v, read by name: %v", len(in.Nodes), in.OtherNodes, s.gets)
+	}
+}

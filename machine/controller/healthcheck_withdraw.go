@@ -1,0 +1,185 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/machine/health"
+)
+
+// requestKinds remember the kinds of a check's requests, for when the check no longer names them: it is deleted, or has another template. A process that
+// was not running then leaves them; they go with their Machines.
+type requestKinds struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName][]schema.GroupVersionKind
+}
+
+func (k *requestKinds) of(key types.NamespacedName) []schema.GroupVersionKind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all[key])
+}
+
+// set replaces the kinds of a check; none forgets it.
+func (k *requestKinds) set(key types.NamespacedName, kinds []schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = map[types.NamespacedName][]schema.GroupVersionKind{}
+	}
+	if k.all[key] = kinds; len(kinds) == 0 {
+		delete(k.all, key)
+	}
+}
+
+// kindsOf is the kind of the requests that a stored check asks for, none if it names no template that one can be made from.
+func kindsOf(o *unstructured.Unstructured) []schema.GroupVersionKind {
+	content, ok, err := unstructured.NestedMap(o.Object, "spec", "remediationTemplate")
+	ref := &corev1.ObjectReference{}
+	if err != nil || !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, ref) != nil || validTemplate(o.GetNamespace(), ref) != nil {
+		return nil
+	}
+	return []schema.GroupVersionKind{requestKind(ref)}
+}
+
+// withdraw deletes the requests of Machines that the check does not, or no longer, have remediated.
+func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
+	var failures error
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if why := unneeded(requests[name], c, j); why != "" {
+			failures = errors.Join(failures, r.withdrawOne(ctx, c.stored, requests[name], why))
+		}
+	}
+	return failures
+}
+
+// unneeded returns why a request is to be withdrawn, "" if it stays. One without the name of a check is of a controller before this one, which has withdrawn
+// it for healthy Machines alone.
+func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement) string {
+	by, named := request.Annotations[checkAnnotation]
+	if named && by != c.stored.GetName() {
+		return ""
+	}
+	for _, v := range j.Verdicts {
+		switch {
+		case !slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID }):
+			continue
+		case v.Healthy():
+			return "the Machine is healthy again"
+		case v.Skipped():
+			return "the Machine's annotation " + health.SkipAnnotation + " asks for it"
+		}
+		return ""
+	}
+	if named {
+		return "the check no longer selects the Machine"
+	}
+	return ""
+}
+
+// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
+// that the check could be read.
+func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
+	if !valid {
+		return nil
+	}
+	if err := r.withdrawFormer(ctx, c); err != nil || c.spec.RemediationTemplate == nil {
+		return err
+	}
+	j, err := r.judge(ctx, r, c)
+	if err != nil {
+		return ignoreInvalid(err)
+	}
+	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
+	if err != nil {
+		return ignoreNoKind(err)
+	}
+	return r.withdraw(ctx, c, j, requests)
+}
+
+// withdrawFormer withdraws the requests that the check has made from a template of another kind, and remembers the present kind.
+func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
+	key, present := client.ObjectKeyFromObject(c.stored), kindsOf(c.stored)
+	former := slices.DeleteFunc(r.kinds.of(key), func(k schema.GroupVersionKind) bool { return slices.Contains(present, k) })
+	if err := r.withdrawKinds(ctx, key, c.stored, former, "the check names another template, or none"); err != nil {
+		return err
+	}
+	r.kinds.set(key, present)
+	return nil
+}
+
+// withdrawAll withdraws every request of a check, of these kinds and of those that are remembered. check is nil where it is gone.
+func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+	for _, k := range r.kinds.of(key) {
+		if !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	if err := r.withdrawKinds(ctx, key, check, kinds, why); err != nil {
+		return err
+	}
+	r.kinds.set(key, nil)
+	return nil
+}
+
+func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+	var failures error
+	for _, kind := range kinds {
+		requests, err := r.requests(ctx, key.Namespace, kind)
+		if err != nil {
+			failures = errors.Join(failures, ignoreNoKind(err))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(requests)) {
+			if requests[name].Annotations[checkAnnotation] == key.Name {
+				failures = errors.Join(failures, r.withdrawOne(ctx, check, requests[name], why))
+			}
+		}
+	}
+	return failures
+}
+
+// ignoreNoKind takes a kind that nobody serves any more for one that has no objects.
+func ignoreNoKind(err error) error {
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// ignoreInvalid takes a check that cannot judge for one that has nothing to withdraw.
+func ignoreInvalid(err error) error {
+	if invalid(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *healthChecks) withdrawOne(ctx context.Context, check *unstructured.Unstructured, request *metav1.PartialObjectMetadata, why string) error {
+	if !request.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if err := r.Delete(ctx, request, client.Preconditions{UID: &request.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the remediation request %s: %w", request.Name, err)
+	}
+	if check != nil {
+		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw", "Withdrew the request %s %s: %s", request.Kind, request.Name, why)
+	}
+	return nil
+}
