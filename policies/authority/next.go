@@ -133,6 +133,7 @@ const (
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
 	ReasonUncounted       = "MachinesWithoutCounterpart"
+	ReasonJudged          = "MachinesMarkedByCheck"
 	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
@@ -188,7 +189,7 @@ func order(s State) (Step, bool) {
 		ready |= WhoInfra
 	}
 	return Step{Action: Release, On: ready, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
-		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld()
+		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate()
 }
 
 // answered reports that nothing more comes of the last pause: it was acknowledged, or the object is being deleted.
@@ -200,7 +201,17 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// CountMatters reports whether the next step depends on Uncounted: a move is asked for or under way, or Cluster API is to be released.
+// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The mirror takes the mark
+// back. A set that is being deleted deletes all of them.
+func (s State) wouldRemediate() bool {
+	to := s.Requested
+	if s.Current == ClusterAPI {
+		to = ClusterAPI
+	}
+	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
+}
+
+// CountMatters reports whether the next step depends on Uncounted and Judged: a move is asked for or under way, or Cluster API is to be released.
 func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
@@ -271,6 +282,9 @@ func blocked(s State) (Step, bool) {
 	if s.Uncounted != 0 {
 		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise it would create or delete one.", to), true
 	}
+	if s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "The move to Cluster API does not start: "+judgedText), true
+	}
 	return Step{}, false
 }
 
@@ -278,6 +292,9 @@ func blocked(s State) (Step, bool) {
 func (s State) uncounted(format string, args ...any) Step {
 	return s.wait(ReasonUncounted, WhoMachines, format+" If a Machine does not convert, edit or delete it.", args...)
 }
+
+// judgedText is what a move waits for because of Judged.
+const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the Machine any more. Poundlock removes the mark."
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
@@ -296,6 +313,9 @@ func unsettled(s State) (Step, bool) {
 	}
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
+	}
+	if in == ClusterAPI && s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
 		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
@@ -338,6 +358,9 @@ func forth(s State) Step {
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
+	}
+	if s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)
 	}
 	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+

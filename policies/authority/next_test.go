@@ -243,6 +243,26 @@ func TestNext(t *testing.T) {
 		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }),
 			Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"a set does not start for Cluster API while it would delete a Machine there by a mark of long ago": {
+			inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"nor is the move completed: a check may be deleted meanwhile": {
+			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) {
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Judged = AcknowledgedPaused, held(toldStands), true
+			}),
+			Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"nor is the set released: a check may be deleted after the switch": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = held(toldStands), true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"a set that acts is left to it": {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a set that goes to Machine API is paused, and deletes nothing by a mark": {
+			inClusterAPI(toMachineAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"cancelling is not held up by a mark": {
+			inMachineAPI(migrating, aSet, func(s *State) {
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Judged = AcknowledgedPaused, held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a set that is being deleted is released whatever is marked": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = deleting(held(toldStands)), true }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a set that counts more is released, as after a move that was cancelled": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
 			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},

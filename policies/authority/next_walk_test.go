@@ -70,6 +70,9 @@ func everyState(visit func(State)) {
 										for _, s.Uncounted = range []Who{WhoMachineAPI, WhoClusterAPI, 0} {
 											visit(s)
 										}
+										s.Judged = true
+										visit(s)
+										s.Judged = false
 									}
 								}
 							}
@@ -146,6 +149,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer,
 			"nobody is released while the Machine API acts")
 		claim(!s.ClusterAPI.Deleting || s.ClusterAPI.Finalizer == FinalizerPresent || s.InfraNamesInstance, "nobody is released for a Machine that goes at once")
+		claim(!s.Judged || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested, "no set is released that would delete a Machine by an old mark")
 		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested,
 			"no set is released that would create a Machine in the place of another")
 	case Pause:

@@ -43,6 +43,8 @@ type State struct {
 	TargetLeaves bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
+	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
+	Judged bool
 }
 
 // Party is one object of the two or three that change hands together. The zero Party is absent.
@@ -96,6 +98,8 @@ type Objects struct {
 	Uncompared bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
+	// Judged is what Roster.Judged lists, gathered together with Uncounted.
+	Judged []string
 	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
 	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
@@ -119,6 +123,7 @@ func (o Objects) State() State {
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
 		TargetLeaves: o.Leaving != "",
+		Judged:       len(o.Judged) > 0,
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)

@@ -80,7 +80,7 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared,
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonInstanceShared,
 		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
@@ -112,6 +112,9 @@ func (p *pair) details(step authority.Step) []string {
 	if step.On.Has(authority.WhoMachines) {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
 			out = append(out, u+".")
+		}
+		if says := authority.NameJudged(p.objects.Judged); says != "" {
+			out = append(out, says)
 		}
 	}
 	if step.On.Has(authority.WhoSurroundings) {
