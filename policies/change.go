@@ -89,6 +89,8 @@ type Facts struct {
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
+	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not know yet.
+	UnknownInstances []string
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
@@ -174,6 +176,8 @@ const (
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving, from the API server.
 	NeedSurroundings
+	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache.
+	NeedUnknownInstances
 )
 
 // Has reports whether n includes all of other.

@@ -137,7 +137,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up what only warnings rest on.
+// advisory looks up what only warnings rest on, and the denials of a deletion, which is carried out without an answer.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
@@ -174,6 +174,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("whether both MachineSets count the same Machines could not be checked: %v", err))
 		}
 		c.Facts.Uncounted = uncounted
+	}
+	if needs.Has(policies.NeedUnknownInstances) {
+		unknown, err := l.unknownInstances(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of the set's Machines could not be looked at: %v", err))
+		}
+		c.Facts.UnknownInstances = unknown
 	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, err := l.leaving(ctx, *c)

@@ -337,6 +337,18 @@ func Rules() policies.Set {
 			On:     on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
 		},
 		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may a Cluster API MachineSet be deleted in the foreground while a provider does not know the instance of one of its Machines.",
+			Remedy:      "Delete it in the background, or try again when Poundlock has removed the hook from the Machine that is named.",
+			On:          on(capi(machineSet, onDelete)), Needs: when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfUnknownInstance,
+		},
+		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may anybody but controllers delete the provider's machine of such a Machine while Cluster API is authoritative.",
+			Remedy:      "Delete the Cluster API Machine, which waits for the hook, or try again when Poundlock has removed it.",
+			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",
@@ -344,7 +356,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
-			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not know the instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
+			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
 			Remedy:      "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
 			On:          on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
 		},
