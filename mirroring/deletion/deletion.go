@@ -23,7 +23,7 @@ func Of(s *pairs.State) Deletion { return Deletion{s} }
 func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
 
 func (s Deletion) asked() authority.Deletion {
-	mirror, _ := s.Mirror()
+	mirror, side := s.Mirror()
 	d := authority.Deletion{
 		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
 		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
@@ -32,7 +32,7 @@ func (s Deletion) asked() authority.Deletion {
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI &&
 		(pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
-	if s.MachineAPI != nil {
+	if s.MachineAPI != nil && side == authority.MachineAPI {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
 	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {

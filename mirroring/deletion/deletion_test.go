@@ -353,6 +353,27 @@ func server(w *pairs.Write) *unstructured.Unstructured {
 }
 
 // A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
+// The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with --cascade=orphan. When Machine API
+// is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
+func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {
+	const owned = `ownerReferences: [{kind: MachineSet, name: s, uid: s, controller: true}]`
+	for _, c := range []struct {
+		about, authority, machineAPI, core string
+		want                               authority.DeletionStep
+	}{
+		{"the mirror that is marked is deleted", "ClusterAPI", `deletionTimestamp: "2026-11-21T17:00:00Z", ` + owned, `uid: core`, authority.ReleaseMirror},
+		{"Machine API is authoritative, and its mirror is deleted", "MachineAPI", `uid: m`, `deletionTimestamp: "2026-11-21T17:00:00Z", ` + owned, authority.DeleteAuthority},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		s := &pairs.State{Kind: kind, Name: "m", Parent: authority.Parent{MachineAPI: authority.Present, ClusterAPI: authority.Present}}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`, annotations: {poundlock.openshift.io/detached: "true"}}, status: {authoritativeAPI: `+c.authority+`}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+c.core+`, annotations: {poundlock.openshift.io/mirror-of: Machine/m}}}`)
+		if got := Asked(s).Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.about, got, c.want)
+		}
+	}
+}
+
 func TestATemplateAndItsMachineSets(t *testing.T) {
 	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
 	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {
