@@ -266,10 +266,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-machineapi", Clause: admission,
-			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
+			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, while that is not being deleted, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
 				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
-			On:     on(mapi(kinds, onCreate)), Needs: when(besideTwin, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreateMachineAPI,
+			On:     on(mapi(kinds, onCreate)), Needs: besideTwin, Check: CreateMachineAPI,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,
@@ -392,9 +392,12 @@ func pauseMatters(c policies.Change) bool {
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
 }
 
-// besideTwin: a Machine or a check that is to mirror fits beside any twin.
-func besideTwin(c policies.Change) bool {
-	return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI
+// besideTwin: what is to mirror fits beside any twin that is not being deleted, whatever its infrastructure machine.
+func besideTwin(c policies.Change) policies.Need {
+	if Read(c.New).Requested == ClusterAPI {
+		return policies.NeedLiveTwin
+	}
+	return policies.NeedLiveTwin | policies.NeedLiveInfra
 }
 
 // contentMatters is changesAuthority as far as it can be decided before the twin is read.
