@@ -353,6 +353,43 @@ func server(w *pairs.Write) *unstructured.Unstructured {
 }
 
 // A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
+// A backup is restored while Poundlock runs, Cluster API's objects first: the mirror is paused, and its Machine API object is yet to come. By its mark admission lets that be created
+// beside it (authority/create-machineapi), and nothing else would tell a set or a check from one that somebody paused.
+func TestAPausedMirrorKeepsItsMark(t *testing.T) {
+	const paused = `, cluster.x-k8s.io/paused: "true"`
+	for _, c := range []struct {
+		about, kind, annotations, more string
+		keeps                          bool
+	}{
+		{"a restored set", "MachineSet", paused, ``, true},
+		{"a restored check", "MachineHealthCheck", paused, ``, true},
+		{"a set that acts on its own", "MachineSet", ``, ``, false},
+		{"a check that acts on its own", "MachineHealthCheck", ``, ``, false},
+		{"a Machine, which its instance tells", "Machine", paused, ``, false},
+		{"a set that is being deleted", "MachineSet", paused, `deletionTimestamp: "2026-11-21T17:00:00Z", `, true},
+	} {
+		kind, _ := authority.KindNamed(c.kind)
+		s := &pairs.State{Kind: kind, Name: "m"}
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: `+c.kind+`, metadata: {name: m, `+c.more+`finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: `+
+			c.kind+`/m`+c.annotations+`}}}`)
+		w := Of(s).Forget()
+		if w == nil {
+			t.Fatalf("%s: the finalizer stays", c.about)
+		}
+		metadata := w.Patch["metadata"].(map[string]any)
+		if _, finalizers := metadata["finalizers"]; !finalizers {
+			t.Errorf("%s: the finalizer stays", c.about)
+		}
+		if _, goes := metadata["annotations"]; goes == c.keeps {
+			t.Errorf("%s: the mark is removed: %t", c.about, goes)
+		}
+		s.Core.SetFinalizers(nil)
+		if again := Of(s).Forget(); (again == nil) != c.keeps {
+			t.Errorf("%s: the next pass writes %+v", c.about, again)
+		}
+	}
+}
+
 // The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with --cascade=orphan. When Machine API
 // is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
 func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {

@@ -45,8 +45,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Where the object was lost, Poundlock
-// has taken its mark off the mirror, and a Machine's is known by its instance.
+// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Of a Machine whose object was lost, Poundlock
+// has taken its mark off the mirror, which is known by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
 	if twin == nil || !stopped(twin) {
