@@ -134,6 +134,10 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
+	if c.Kind == authority.InfraInstance && c.Facts.Twin != nil && c.Operation != admissionv1.Create {
+		// Not in the cache, or not read: then what is kept for the instance is locked.
+		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
+	}
 	return l.belongings(ctx, c, needs)
 }
 
@@ -298,9 +302,22 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 
 // machineOfInstance names the Machine of the provider's machine for whose instance an object is kept.
 func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *policies.Object) []Ref {
+	if _, ok := platformKeeping(l.Platforms, c.Resource.Resource); !ok {
+		return nil
+	}
+	machine, name := l.keeper(ctx, c, o)
+	c.Name = name
+	if machine != nil {
+		name = ownerNamed(machine, name)
+	}
+	return l.machineOf(ctx, c, name)
+}
+
+// keeper is the provider's machine for whose instance an object is kept, nil where the cache does not have it, and its name.
+func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Object) (machine *policies.Object, name string) {
 	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
 	if !ok {
-		return nil
+		return nil, c.Name
 	}
 	infra := Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: c.Namespace, Name: c.Name}
 	for _, ref := range o.Metadata.OwnerReferences {
@@ -308,11 +325,11 @@ func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *po
 			infra.Name = ref.Name
 		}
 	}
-	c.Name = infra.Name
-	if machine, err := l.Cached.Get(ctx, infra); err == nil && machine != nil {
-		return l.machineOf(ctx, c, ownerNamed(machine, infra.Name))
+	machine, err := l.Cached.Get(ctx, infra)
+	if err != nil {
+		return nil, infra.Name
 	}
-	return l.machineOf(ctx, c, infra.Name)
+	return machine, infra.Name
 }
 
 // platformKeeping is the platform whose provider keeps objects of a resource for its instances.
