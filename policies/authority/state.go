@@ -4,9 +4,11 @@
 package authority
 
 import (
+	"fmt"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -15,6 +17,15 @@ import (
 // provider's machine that the mirror was made from, as status.synchronizedGeneration is the core object's. Where the
 // mirror has not written it, the provider's machine is taken to be in step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
+
+// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object has a lower generation than status.synchronizedGeneration,
+// which may not decrease: the object was recreated. Its value is CoreGeneration of what the mirror was made from.
+const CoreGenerationAnnotation = Domain + "/synchronized-core"
+
+// CoreGeneration is an object in one of its generations.
+func CoreGeneration(uid types.UID, generation int64) string {
+	return fmt.Sprintf("%s/%d", uid, generation)
+}
 
 // State is everything that the handoff decides from. It is a small comparable value, so that a test can walk all of it.
 type State struct {
@@ -217,10 +228,18 @@ func (o Objects) caughtUp(source API, shape Shape) bool {
 	case source == MachineAPI && o.MachineAPI != nil:
 		return shape.SynchronizedGeneration == o.MachineAPI.Metadata.Generation
 	case source == ClusterAPI && o.ClusterAPI != nil:
-		// Not equal: a core object that was recreated starts from 1, and the field may not decrease meanwhile.
-		return shape.SynchronizedGeneration >= o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
+		return o.coreCaughtUp(shape) && o.infraCaughtUp()
 	}
 	return false
+}
+
+// coreCaughtUp: a core object that was recreated starts from the generation 1, and the field may not decrease meanwhile.
+func (o Objects) coreCaughtUp(shape Shape) bool {
+	core := o.ClusterAPI.Metadata
+	if shape.SynchronizedGeneration <= core.Generation {
+		return shape.SynchronizedGeneration == core.Generation
+	}
+	return o.MachineAPI.Metadata.Annotations[CoreGenerationAnnotation] == CoreGeneration(core.UID, core.Generation)
 }
 
 func (o Objects) infraCaughtUp() bool {

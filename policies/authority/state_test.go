@@ -1,0 +1,43 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"testing"
+
+	. "github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestCaughtUpWithWhatWasRecreated: an object of Cluster API's that was restored begins with the generation 1, and status.synchronizedGeneration may not decrease. A move back that
+// begins before the mirror has seen an edit of it would lose the edit, replicas say: the Machine API's set would delete Machines.
+func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
+	for name, c := range map[string]struct {
+		record, synchronized, generation string
+		want                             bool
+	}{
+		"the mirror was made from it":                                  {``, "7", "7", true},
+		"it was edited since":                                          {``, "7", "8", false},
+		"it was recreated, and the mirror was not made from it yet":    {``, "7", "1", false},
+		"it was recreated, and the mirror was made from it":            {`new/1`, "7", "1", true},
+		"it was recreated and edited":                                  {`new/1`, "7", "2", false},
+		"the mirror was made from the edit":                            {`new/2`, "7", "2", true},
+		"it was recreated once more":                                   {`former/2`, "7", "2", false},
+		"it has had as many edits as the former one: no record counts": {`new/6`, "7", "7", true},
+		"it has had more, and the mirror is made from the last":        {`new/6`, "8", "8", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind, _ := KindNamed("MachineSet")
+			annotation := ""
+			if c.record != "" {
+				annotation = `"` + CoreGenerationAnnotation + `":"` + c.record + `"`
+			}
+			o := Objects{Kind: kind, Enabled: true,
+				MachineAPI: parsed(t, `{"metadata":{"annotations":{`+annotation+`}},"status":{"authoritativeAPI":"ClusterAPI","synchronizedGeneration":`+c.synchronized+`}}`),
+				ClusterAPI: parsed(t, `{"metadata":{"uid":"new","generation":`+c.generation+`}}`)}
+			if got := o.State().CaughtUp; got != c.want {
+				t.Errorf("caught up: %t", got)
+			}
+		})
+	}
+}
