@@ -134,6 +134,7 @@ const (
 	ReasonPausedElsewhere = "PausedElsewhere"
 	ReasonUncounted       = "MachinesWithoutCounterpart"
 	ReasonJudged          = "MachinesMarkedByCheck"
+	ReasonRequestsOpen    = "RemediationInProgress"
 	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
@@ -285,6 +286,10 @@ func blocked(s State) (Step, bool) {
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "The move to Cluster API does not start: "+judgedText), true
 	}
+	if s.RequestsOpen {
+		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
+			"The move to %s does not start while a MachineHealthCheck has somebody else remediate an unhealthy Machine: only this check deletes its request when the Machine is healthy again, and not after the move.", to), true
+	}
 	return Step{}, false
 }
 
@@ -295,6 +300,14 @@ func (s State) uncounted(format string, args ...any) Step {
 
 // judgedText is what a move waits for because of Judged.
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the Machine any more. Poundlock removes the mark."
+
+// whoRequested is the object whose status shows an open request.
+func whoRequested(current API) Who {
+	if current == ClusterAPI {
+		return WhoClusterAPI
+	}
+	return WhoMachineAPI
+}
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
@@ -361,6 +374,9 @@ func forth(s State) Step {
 	}
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)
+	}
+	if s.RequestsOpen { // made until the source paused, and nobody else can take it back
+		return back(s)
 	}
 	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+

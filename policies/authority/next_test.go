@@ -252,7 +252,15 @@ func TestNext(t *testing.T) {
 			Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
 		"nor is the set released: a check may be deleted after the switch": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = held(toldStands), true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
-		"a set that acts is left to it": {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a check does not start for the other API while its request is open": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.RequestsOpen = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonRequestsOpen}},
+		"nor does a Machine leave Cluster API": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.RequestsOpen = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonRequestsOpen}},
+		"a request that was made until the source paused: back, where it can be taken back": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.RequestsOpen = held(toldStands), held(toldStands), true }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a request keeps nobody who is asked to stay": {inMachineAPI(func(s *State) { s.RequestsOpen = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a set that acts is left to it":               {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set that goes to Machine API is paused, and deletes nothing by a mark": {
 			inClusterAPI(toMachineAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"cancelling is not held up by a mark": {

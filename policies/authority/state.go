@@ -56,6 +56,8 @@ type State struct {
 	Uncounted Who
 	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
 	Judged bool
+	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
+	RequestsOpen bool
 }
 
 // Party is one object of the two or three that change hands together. The zero Party is absent.
@@ -111,6 +113,8 @@ type Objects struct {
 	Uncounted []policies.Uncounted
 	// Judged is what Roster.Judged lists, gathered together with Uncounted.
 	Judged []string
+	// Checks are Cluster API's checks, gathered for a Machine where RequestedElsewhere.
+	Checks []*policies.Object
 	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
 	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
@@ -160,6 +164,7 @@ func (o Objects) State() State {
 	case o.Infra.HasAnnotation(MirrorAnnotation):
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
+	s.RequestsOpen = o.requestsOpen(s.source())
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
 }

@@ -107,13 +107,22 @@ func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pa
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil
 	}
-	kind, _ := authority.KindNamed("MachineHealthCheck")
-	checks, err := list(ctx, from, kind.ClusterAPIGVK(), roster.Sets[authority.ClusterAPI].Metadata.Namespace)
+	checks, err := r.checks(ctx, from, roster.Sets[authority.ClusterAPI].Metadata.Namespace)
 	if err != nil {
-		return fmt.Errorf("listing the checks that act on the Machines of MachineSet %s: %w", p.machineAPI.GetName(), err)
+		return err
 	}
 	p.objects.Judged = roster.Judged(checks)
 	return nil
+}
+
+// checks lists Cluster API's checks.
+func (r *reconciler) checks(ctx context.Context, from client.Reader, namespace string) ([]*policies.Object, error) {
+	kind, _ := authority.KindNamed("MachineHealthCheck")
+	found, err := list(ctx, from, kind.ClusterAPIGVK(), namespace)
+	if err != nil {
+		return nil, fmt.Errorf("listing the MachineHealthChecks of Cluster API in %s: %w", namespace, err)
+	}
+	return found, nil
 }
 
 // explain finds out, for as many Machines as a message names, why one set does not count them. The cache will do for that.
