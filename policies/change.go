@@ -73,7 +73,8 @@ type Facts struct {
 	TwinLive bool
 	// Stored is the object whose subresource is reviewed, where the review does not carry it (/scale); otherwise nil.
 	Stored *Object
-	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
+	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none. Of what a provider keeps for an instance it is the
+	// provider's machine, from a cache.
 	Infra *Object
 	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
 	InfraInstance *Object

@@ -134,7 +134,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
-	if c.Kind == authority.InfraInstance && c.Facts.Twin != nil && c.Operation != admissionv1.Create {
+	if needs.Has(policies.NeedInfra) && c.Kind == authority.InfraInstance && c.Facts.Twin != nil {
 		// Not in the cache, or not read: then what is kept for the instance is locked.
 		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
 	}
@@ -144,6 +144,9 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 // advisory looks up what only warnings rest on, and the denials of a deletion, which is carried out without an answer.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
+	if c.Kind == authority.InfraInstance {
+		needs &^= policies.NeedInfra // it is the provider's machine, and looked up
+	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
 		if err != nil {

@@ -112,7 +112,7 @@ func Rules() policies.Set {
 			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. For the same reason anybody may write to a VSphereMachine that Poundlock did not make and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
-			Needs:       always(policies.NeedTwin), Check: InfraLocked,
+			Needs:       keeperMatters, Check: InfraLocked,
 		},
 		{
 			ID: "authority/infra-locked", Clause: authOf,
@@ -390,6 +390,14 @@ func ownershipMatters(c policies.Change) bool {
 func pauseMatters(c policies.Change) bool {
 	return c.Old.Metadata.Annotations[PausedAnnotation] != c.New.Metadata.Annotations[PausedAnnotation] ||
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
+}
+
+// keeperMatters: what is kept for an instance is whose its provider's machine is.
+func keeperMatters(c policies.Change) policies.Need {
+	if c.Kind == InfraInstance {
+		return policies.NeedTwin | policies.NeedInfra
+	}
+	return policies.NeedTwin
 }
 
 // besideTwin: what is to mirror fits beside any twin that is not being deleted, whatever its infrastructure machine.
