@@ -442,9 +442,13 @@ func last(s State) Step {
 
 // handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
-// target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
+// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs on paused objects too, so of a
+// Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
+	if s.Origin == MachineAPI && s.Ended {
+		return false
+	}
 	return (source.lost() || s.infraLost()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 

@@ -330,6 +330,11 @@ func TestNext(t *testing.T) {
 			}),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
 
+		"a source whose own controller ends its instance in mid-move, with its feature gate off, and never answers: back, although Cluster API's has put its finalizer on its paused object": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.Ended = silent(deleting(standing)), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Cancelled: true, Reason: ReasonCancelled}},
 		"a source whose provider's object went when its finalizer was handed over has no way back: forth": {
 			inMachineAPI(migrating, func(s *State) {
 				s.Origin, s.MachineAPI, s.ClusterAPI, s.Infra = ClusterAPI, held(standing), deleting(held(toldStands)), Party{}
