@@ -390,6 +390,37 @@ func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 	}
 }
 
+// A set of the Machine API that is not authoritative is deleted while one of its Machines moves to the Machine API: the collector, which may be late, must not find that Machine among what the
+// set owned, or it would end an instance that the Machine API runs by then.
+func TestAMachineThatMovesIsTakenOutOfTheCollectorsReach(t *testing.T) {
+	for _, c := range []struct {
+		status         string
+		marked, leaves bool // the Machine is marked already; its owner reference goes
+	}{
+		{"authoritativeAPI: ClusterAPI", false, false},
+		{"authoritativeAPI: MachineAPI", false, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI", false, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI", true, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: MachineAPI", false, true},
+	} {
+		kind, _ := authority.KindNamed("MachineSet")
+		mark := ""
+		if c.marked {
+			mark = `, annotations: {poundlock.openshift.io/detached: "true"}`
+		}
+		child := mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: x, ownerReferences: [{kind: MachineSet, name: m, uid: s, controller: true}]`+mark+`}, status: {`+c.status+`}}`)
+		s := &pairs.State{Kind: kind, Name: "m", Children: []*unstructured.Unstructured{child}}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, uid: s, deletionTimestamp: "2026-11-21T17:00:00Z"}, status: {authoritativeAPI: ClusterAPI}}`)
+		if pairs.Detached(child, s.MachineAPI, authority.MachineAPI) {
+			t.Errorf("%s, marked %t: it counts as detached", c.status, c.marked)
+		}
+		metadata := Of(s).detach(child, authority.MachineAPI).Patch["metadata"].(map[string]any)
+		if _, leaves := metadata["ownerReferences"]; leaves != c.leaves {
+			t.Errorf("%s: %v", c.status, metadata)
+		}
+	}
+}
+
 // The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with --cascade=orphan. When Machine API
 // is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
 func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {

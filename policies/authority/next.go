@@ -245,6 +245,10 @@ func blocked(s State) (Step, bool) {
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
+	if s.Detached && s.Current == ClusterAPI {
+		return s.wait(ReasonDeleting, WhoMachineAPI,
+			"The move to %s does not start while the garbage collector is about to delete this object, whose MachineSet was deleted: it would delete the instance, too.", to), true
+	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
 			"The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
@@ -345,7 +349,7 @@ func move(s State) Step {
 				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
 		return over(s)
-	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves:
+	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves || s.Detached && s.Origin == ClusterAPI:
 		return back(s)
 	}
 	return forth(s)

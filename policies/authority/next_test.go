@@ -259,6 +259,13 @@ func TestNext(t *testing.T) {
 		"a request that was made until the source paused: back, where it can be taken back": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.RequestsOpen = held(toldStands), held(toldStands), true }),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a mirror that the collector is about to delete with its set does not become authoritative": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.Detached = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"nor in mid-move": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.Detached = held(toldStands), held(toldStands), true }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"what Machine API runs is not the collector's by an old mark": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Detached = true }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"a request keeps nobody who is asked to stay": {inMachineAPI(func(s *State) { s.RequestsOpen = true }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set that acts is left to it":               {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set that goes to Machine API is paused, and deletes nothing by a mark": {

@@ -56,6 +56,8 @@ type State struct {
 	Uncounted Who
 	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
 	Judged bool
+	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector deletes it, however late.
+	Detached bool
 	// Ended reports that the Machine API's controller has seen the deletion of its object, and so ends the instance itself.
 	Ended bool
 	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
@@ -142,6 +144,7 @@ func (o Objects) State() State {
 		TargetLeaves: o.Leaving != "",
 		Judged:       len(o.Judged) > 0,
 		Ended:        shape.Phase == "Deleting",
+		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && owned(o.MachineAPI),
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)
