@@ -199,6 +199,9 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 		if w.m.has(there) {
 			return first(when(w.c&(syncFin|mark) != 0, unmarkC), when(w.m.has(syncFin), unmarkM))
 		}
+		if p.set && w.c.has(told) { // a paused mirror keeps its mark
+			return when(w.c.has(syncFin), finishC)
+		}
 		ends := w.c.has(leaving) && w.i.has(there|pid) && !p.set && !p.leavesInstance && (w.c|w.i)&told == 0
 		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))
 	}
