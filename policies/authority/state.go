@@ -144,7 +144,7 @@ func (o Objects) State() State {
 		TargetLeaves: o.Leaving != "",
 		Judged:       len(o.Judged) > 0,
 		Ended:        shape.Phase == "Deleting",
-		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && owned(o.MachineAPI),
+		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)

@@ -41,3 +41,27 @@ func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 		})
 	}
 }
+
+// TestDetachedFromASetThatOwnsIt: the collector deletes what a set owns that is gone, and nothing else.
+func TestDetachedFromASetThatOwnsIt(t *testing.T) {
+	const marked = `"annotations":{"poundlock.openshift.io/detached":"true"}`
+	for name, c := range map[string]struct {
+		metadata string
+		want     bool
+	}{
+		"a set owns it": {marked + `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"s","controller":true}]`, true},
+		"the collector has released it, as with --cascade=orphan": {marked, false},
+		"a control plane's set owns it":                           {marked + `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","name":"cluster","uid":"s","controller":true}]`, false},
+		"a set owns it, which stays":                              {`"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"s","controller":true}]`, false},
+	} {
+		kind, _ := KindNamed("Machine")
+		o := Objects{Kind: kind, Enabled: true, MachineAPI: parsed(t, `{"metadata":{`+c.metadata+`},"status":{"authoritativeAPI":"ClusterAPI"}}`)}
+		if got := o.State().Detached; got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	kind, _ := KindNamed("Machine")
+	if (Objects{Kind: kind, Enabled: true}).State().Detached {
+		t.Error("an object that is gone is detached")
+	}
+}

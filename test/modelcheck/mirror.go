@@ -34,7 +34,7 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 func (p *pairs) deletion(w *pair) authority.Deletion {
 	d := authority.Deletion{
 		Authority: w.m.inCharge(), InTransit: w.m.status() == authority.Migrating,
-		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached),
+		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.inCharge() == authority.ClusterAPI,
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told) || p.asks(w, aboutUnreleased) != noOp)
