@@ -217,8 +217,8 @@ func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines that have the same ID.
-func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Current == Migrating) }
+// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone, too.
+func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
 // stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
@@ -256,6 +256,11 @@ func blocked(s State) (Step, bool) {
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
 	}
+	if s.Instance == InstanceShared {
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
+				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
+	}
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
 	}
@@ -270,11 +275,6 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonInstanceUnknown, s.machine(),
 			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
-	}
-	if s.Instance == InstanceShared {
-		return s.wait(ReasonInstanceShared, WhoHolders,
-			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
 	}
 	if s.Instance == InstanceStarting {
 		if s.Requested == MachineAPI {

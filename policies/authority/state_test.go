@@ -65,3 +65,18 @@ func TestDetachedFromASetThatOwnsIt(t *testing.T) {
 		t.Error("an object that is gone is detached")
 	}
 }
+
+// TestHoldersMatterWithoutTheProvidersMachine: the Machine API takes such a Machine over by its ID alone. Another Machine may have the same one.
+func TestHoldersMatterWithoutTheProvidersMachine(t *testing.T) {
+	kind, _ := KindNamed("Machine")
+	o := Objects{Kind: kind, Enabled: true,
+		MachineAPI: parsed(t, `{"metadata":{"generation":1},"spec":{"authoritativeAPI":"MachineAPI","providerID":"aws:///a/i-1"},"status":{"authoritativeAPI":"ClusterAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"True"}]}}`),
+		ClusterAPI: parsed(t, `{"metadata":{"generation":1,"finalizers":["machine.cluster.x-k8s.io"]},"spec":{"providerID":"aws:///a/i-1"},"status":{"conditions":[{"type":"Paused","status":"False"}]}}`)}
+	if s := o.State(); !s.HoldersMatter() || Next(s).Action != Acknowledge {
+		t.Errorf("nobody asks for other Machines of the instance, or the move does not start: %+v", Next(s))
+	}
+	o.Holders = []string{"other"}
+	if step := Next(o.State()); step.Action != Wait || step.Reason != ReasonInstanceShared {
+		t.Errorf("the move starts although another Machine has the instance: %+v", step)
+	}
+}
