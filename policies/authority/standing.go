@@ -92,10 +92,12 @@ func (s standing) seenTo(c policies.Change) bool {
 // seenToWithoutAccount reports whether the object is one of vSphere's that belongs to somebody else's machine. Its controllers have no account of their own (OpenShiftIdentities), so anybody
 // may write to it. What runs Machine API's instance stays locked, and what is to name it.
 func seenToWithoutAccount(c policies.Change) bool {
-	switch c.Old.Kind {
-	case "VSphereMachine":
+	switch {
+	case c.Old == nil:
+		return false
+	case c.Old.Kind == "VSphereMachine":
 		return strange(c)
-	case "VSphereVM":
+	case c.Old.Kind == "VSphereVM":
 		id, machine := providerID(c.Facts.Twin), c.Facts.Infra
 		return machine != nil && !machine.HasAnnotation(PausedAnnotation) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, machine) != NotForeign &&
 			!keptFor(c.Old, id) && !keptFor(c.New, id)

@@ -6,6 +6,9 @@ package authority_test
 import (
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -78,5 +81,16 @@ func TestHoldersMatterWithoutTheProvidersMachine(t *testing.T) {
 	o.Holders = []string{"other"}
 	if step := Next(o.State()); step.Action != Wait || step.Reason != ReasonInstanceShared {
 		t.Errorf("the move starts although another Machine has the instance: %+v", step)
+	}
+}
+
+// TestTheStrictestTwinOfACreation: a creation has no stored object.
+func TestTheStrictestTwinOfACreation(t *testing.T) {
+	twin := parsed(t, `{"metadata":{"name":"one"},"status":{"authoritativeAPI":"MachineAPI"}}`)
+	for _, side := range []policies.Side{policies.SideClusterAPI, policies.SideInfrastructure} {
+		c := policies.Change{Subject: policies.Subject{Side: side, Kind: "Machine", Name: "one"}, Operation: admissionv1.Create, New: parsed(t, `{"metadata":{"name":"one"}}`)}
+		if got := Strictest(c, []*policies.Object{twin}); got != twin {
+			t.Errorf("%s: %v", side, got)
+		}
 	}
 }
