@@ -73,7 +73,8 @@ type Facts struct {
 	TwinLive bool
 	// Stored is the object whose subresource is reviewed, where the review does not carry it (/scale); otherwise nil.
 	Stored *Object
-	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
+	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none. Of what a provider keeps for an instance it is the
+	// provider's machine, from a cache.
 	Infra *Object
 	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
 	InfraInstance *Object
@@ -89,6 +90,8 @@ type Facts struct {
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
+	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not know yet.
+	UnknownInstances []string
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
@@ -176,6 +179,8 @@ const (
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving, from the API server.
 	NeedSurroundings
+	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache.
+	NeedUnknownInstances
 )
 
 // Has reports whether n includes all of other.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
@@ -133,6 +134,45 @@ func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 		}
 		if doubts := l.advisory(t.Context(), &c, policies.NeedOwners); read != want || (len(doubts) > 0) != (want != "") {
 			t.Errorf("%s: read %q, want %q; doubts %v", kind, read, want, doubts)
+		}
+	}
+}
+
+// TestTheMachineThatAnInstanceIsKeptFor: whose a VSphereVM is, its VSphereMachine shows. One that cannot be looked up leaves it locked.
+func TestTheMachineThatAnInstanceIsKeptFor(t *testing.T) {
+	object := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for found, want := range map[string]string{"infra": "infra", "nothing": ""} {
+		read := ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			switch {
+			case ref.Kind == "VSphereMachine" && ref.Name == "infra" && found == "infra":
+				return object(`{"metadata":{"name":"infra"}}`), nil
+			case ref.Kind == "VSphereMachine":
+				return nil, errors.New("no answer")
+			case ref.Group == "machine.openshift.io":
+				return object(`{"metadata":{"name":"` + ref.Name + `"}}`), nil
+			}
+			return nil, nil
+		})
+		l := Lookups{Cached: read, Live: read, Platforms: platforms.List()}
+		c := policies.Change{Subject: policies.Subject{Side: policies.SideInfrastructure, Kind: authority.InfraInstance, Namespace: "capi", Name: "vm", TwinNamespace: "mapi",
+			Resource: schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io", Resource: "vspherevms"}}, Operation: admissionv1.Update,
+			Old: object(`{"metadata":{"name":"vm","ownerReferences":[{"kind":"VSphereMachine","name":"infra"}]}}`)}
+		c, doubts, err := l.gather(t.Context(), c, policies.NeedTwin|policies.NeedInfra)
+		if err != nil || len(doubts) > 0 {
+			t.Fatal(err, doubts)
+		}
+		got := ""
+		if c.Facts.Infra != nil {
+			got = c.Facts.Infra.Metadata.Name
+		}
+		if got != want || c.Facts.Twin == nil || c.Facts.Twin.Metadata.Name != "infra" {
+			t.Errorf("%s: its machine is %q, of %v", found, got, c.Facts.Twin)
 		}
 	}
 }

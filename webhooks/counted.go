@@ -6,6 +6,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -78,6 +79,34 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 		}
 		out[i].Why = roster.Why(out[i], machine) + l.whyNotMirrored(ctx, c, child, machine)
 	}
+	return out, nil
+}
+
+// unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not know yet.
+func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
+	kind, _ := authority.KindNamed(c.Kind)
+	child, ok := kind.Children()
+	if !ok || l.Owned == nil || c.Old == nil {
+		return nil, nil
+	}
+	machines, err := l.Owned.Of(ctx, child.ClusterAPIGVK(), c.Namespace, c.Old.Metadata.UID)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range machines {
+		if !authority.UnknownInstance(m, nil) {
+			continue // most, and that needs no twin
+		}
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: child.MachineAPIGVK(), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
+		if err != nil {
+			return nil, err
+		}
+		if authority.UnknownInstance(m, twin) {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
 	return out, nil
 }
 

@@ -66,3 +66,38 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 		t.Errorf("a Machine owns none: %v, %v", got, err)
 	}
 }
+
+// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: those are none that a deletion of the set would leave behind.
+func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
+	object := func(name, annotations, status string) *policies.Object {
+		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"c","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const hook = `"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"`
+	twins := map[string]string{"ours": "MachineAPI", "theirs": "ClusterAPI", "moving": "Migrating", "known": "ClusterAPI"}
+	l := Lookups{
+		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if status, has := twins[ref.Name]; has && ref.Group == "machine.openshift.io" && ref.Kind == "Machine" && ref.Namespace == "there" {
+				return object(ref.Name, "", status), nil
+			}
+			return nil, nil
+		}),
+		Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+			if gvk.Group != "cluster.x-k8s.io" || gvk.Kind != "Machine" || namespace != "here" || owner != "c" {
+				t.Errorf("asked for %s in %s of %s", gvk, namespace, owner)
+			}
+			return []*policies.Object{object("theirs", hook, ""), object("ours", hook, ""), object("moving", hook, ""), object("known", "", ""), object("alone", hook, "")}, nil
+		}),
+	}
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
+		Operation: admissionv1.Delete, Old: object("a", "", "")}
+	if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 {
+		t.Error(doubts)
+	}
+	if diff := cmp.Diff([]string{"alone", "moving", "theirs"}, c.Facts.UnknownInstances); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -134,12 +134,19 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
+	if needs.Has(policies.NeedInfra) && c.Kind == authority.InfraInstance && c.Facts.Twin != nil {
+		// Not in the cache, or not read: then what is kept for the instance is locked.
+		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
+	}
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up what only warnings rest on.
+// advisory looks up what only warnings rest on, and the denials of a deletion, which is carried out without an answer.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
+	if c.Kind == authority.InfraInstance {
+		needs &^= policies.NeedInfra // it is the provider's machine, and looked up
+	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
 		if err != nil {
@@ -174,6 +181,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("whether both MachineSets count the same Machines could not be checked: %v", err))
 		}
 		c.Facts.Uncounted = uncounted
+	}
+	if needs.Has(policies.NeedUnknownInstances) {
+		unknown, err := l.unknownInstances(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of the set's Machines could not be looked at: %v", err))
+		}
+		c.Facts.UnknownInstances = unknown
 	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, err := l.leaving(ctx, *c)
@@ -291,9 +305,22 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 
 // machineOfInstance names the Machine of the provider's machine for whose instance an object is kept.
 func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *policies.Object) []Ref {
+	if _, ok := platformKeeping(l.Platforms, c.Resource.Resource); !ok {
+		return nil
+	}
+	machine, name := l.keeper(ctx, c, o)
+	c.Name = name
+	if machine != nil {
+		name = ownerNamed(machine, name)
+	}
+	return l.machineOf(ctx, c, name)
+}
+
+// keeper is the provider's machine for whose instance an object is kept, nil where the cache does not have it, and its name.
+func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Object) (machine *policies.Object, name string) {
 	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
 	if !ok {
-		return nil
+		return nil, c.Name
 	}
 	infra := Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: c.Namespace, Name: c.Name}
 	for _, ref := range o.Metadata.OwnerReferences {
@@ -301,11 +328,11 @@ func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *po
 			infra.Name = ref.Name
 		}
 	}
-	c.Name = infra.Name
-	if machine, err := l.Cached.Get(ctx, infra); err == nil && machine != nil {
-		return l.machineOf(ctx, c, ownerNamed(machine, infra.Name))
+	machine, err := l.Cached.Get(ctx, infra)
+	if err != nil {
+		return nil, infra.Name
 	}
-	return l.machineOf(ctx, c, infra.Name)
+	return machine, infra.Name
 }
 
 // platformKeeping is the platform whose provider keeps objects of a resource for its instances.

@@ -23,7 +23,7 @@ func Of(s *pairs.State) Deletion { return Deletion{s} }
 func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
 
 func (s Deletion) asked() authority.Deletion {
-	mirror, _ := s.Mirror()
+	mirror, side := s.Mirror()
 	d := authority.Deletion{
 		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
 		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
@@ -32,7 +32,7 @@ func (s Deletion) asked() authority.Deletion {
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI &&
 		(pairs.IsPaused(s.Core) || s.Kind.InfraActs() && (pairs.IsPaused(s.Infra) || pairs.IsPaused(s.InfraInstance)))
-	if s.MachineAPI != nil {
+	if s.MachineAPI != nil && side == authority.MachineAPI {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
 	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {
@@ -272,10 +272,18 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
-// Forget takes finalizer and marks off what acts on its own from now on.
+// Forget takes finalizer and marks off what acts on its own from now on, and the finalizer alone off a set or a check that is paused.
 func (s Deletion) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
+	}
+	if s.Kind.Infra != authority.InfraMachine && pairs.IsPaused(s.Core) {
+		// By its mark it may become the mirror again, where a backup is restored: of a set or a check nothing else shows that nobody acts on it of its own.
+		w := release(s.Core, authority.SyncFinalizer)
+		if w != nil {
+			w.Reason, w.Note = "MirrorEnded", pairs.Describe(s.Core)+" has no twin any more, and is paused"
+		}
+		return w
 	}
 	if s.Kind.Infra == authority.InfraMachineTemplate {
 		return s.unmark(s.Core) // by its mark the template goes when nothing refers to it any more

@@ -353,6 +353,95 @@ func server(w *pairs.Write) *unstructured.Unstructured {
 }
 
 // A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
+// A backup is restored while Poundlock runs, Cluster API's objects first: the mirror is paused, and its Machine API object is yet to come. By its mark admission lets that be created
+// beside it (authority/create-machineapi), and nothing else would tell a set or a check from one that somebody paused.
+func TestAPausedMirrorKeepsItsMark(t *testing.T) {
+	const paused = `, cluster.x-k8s.io/paused: "true"`
+	for _, c := range []struct {
+		about, kind, annotations, more string
+		keeps                          bool
+	}{
+		{"a restored set", "MachineSet", paused, ``, true},
+		{"a restored check", "MachineHealthCheck", paused, ``, true},
+		{"a set that acts on its own", "MachineSet", ``, ``, false},
+		{"a check that acts on its own", "MachineHealthCheck", ``, ``, false},
+		{"a Machine, which its instance tells", "Machine", paused, ``, false},
+		{"a set that is being deleted", "MachineSet", paused, `deletionTimestamp: "2026-11-21T17:00:00Z", `, true},
+	} {
+		kind, _ := authority.KindNamed(c.kind)
+		s := &pairs.State{Kind: kind, Name: "m"}
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: `+c.kind+`, metadata: {name: m, `+c.more+`finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: `+
+			c.kind+`/m`+c.annotations+`}}}`)
+		w := Of(s).Forget()
+		if w == nil {
+			t.Fatalf("%s: the finalizer stays", c.about)
+		}
+		metadata := w.Patch["metadata"].(map[string]any)
+		if _, finalizers := metadata["finalizers"]; !finalizers {
+			t.Errorf("%s: the finalizer stays", c.about)
+		}
+		if _, goes := metadata["annotations"]; goes == c.keeps {
+			t.Errorf("%s: the mark is removed: %t", c.about, goes)
+		}
+		s.Core.SetFinalizers(nil)
+		if again := Of(s).Forget(); (again == nil) != c.keeps {
+			t.Errorf("%s: the next pass writes %+v", c.about, again)
+		}
+	}
+}
+
+// A set of the Machine API that is not authoritative is deleted while one of its Machines moves to the Machine API: the collector, which may be late, must not find that Machine among what the
+// set owned, or it would end an instance that the Machine API runs by then.
+func TestAMachineThatMovesIsTakenOutOfTheCollectorsReach(t *testing.T) {
+	for _, c := range []struct {
+		status         string
+		marked, leaves bool // the Machine is marked already; its owner reference goes
+	}{
+		{"authoritativeAPI: ClusterAPI", false, false},
+		{"authoritativeAPI: MachineAPI", false, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI", false, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI", true, true},
+		{"authoritativeAPI: Migrating, synchronizedAPI: MachineAPI", false, true},
+	} {
+		kind, _ := authority.KindNamed("MachineSet")
+		mark := ""
+		if c.marked {
+			mark = `, annotations: {poundlock.openshift.io/detached: "true"}`
+		}
+		child := mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: x, ownerReferences: [{kind: MachineSet, name: m, uid: s, controller: true}]`+mark+`}, status: {`+c.status+`}}`)
+		s := &pairs.State{Kind: kind, Name: "m", Children: []*unstructured.Unstructured{child}}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, uid: s, deletionTimestamp: "2026-11-21T17:00:00Z"}, status: {authoritativeAPI: ClusterAPI}}`)
+		if pairs.Detached(child, s.MachineAPI, authority.MachineAPI) {
+			t.Errorf("%s, marked %t: it counts as detached", c.status, c.marked)
+		}
+		metadata := Of(s).detach(child, authority.MachineAPI).Patch["metadata"].(map[string]any)
+		if _, leaves := metadata["ownerReferences"]; leaves != c.leaves {
+			t.Errorf("%s: %v", c.status, metadata)
+		}
+	}
+}
+
+// The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with --cascade=orphan. When Machine API
+// is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
+func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {
+	const owned = `ownerReferences: [{kind: MachineSet, name: s, uid: s, controller: true}]`
+	for _, c := range []struct {
+		about, authority, machineAPI, core string
+		want                               authority.DeletionStep
+	}{
+		{"the mirror that is marked is deleted", "ClusterAPI", `deletionTimestamp: "2026-11-21T17:00:00Z", ` + owned, `uid: core`, authority.ReleaseMirror},
+		{"Machine API is authoritative, and its mirror is deleted", "MachineAPI", `uid: m`, `deletionTimestamp: "2026-11-21T17:00:00Z", ` + owned, authority.DeleteAuthority},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		s := &pairs.State{Kind: kind, Name: "m", Parent: authority.Parent{MachineAPI: authority.Present, ClusterAPI: authority.Present}}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m, `+c.machineAPI+`, annotations: {poundlock.openshift.io/detached: "true"}}, status: {authoritativeAPI: `+c.authority+`}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+c.core+`, annotations: {poundlock.openshift.io/mirror-of: Machine/m}}}`)
+		if got := Asked(s).Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.about, got, c.want)
+		}
+	}
+}
+
 func TestATemplateAndItsMachineSets(t *testing.T) {
 	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
 	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {

@@ -175,9 +175,10 @@ func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	return !ownedBy || side == authority.MachineAPI && marked && !Runs(o)
 }
 
-// Runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
+// Runs reports whether the Machine API is authoritative for a Machine API object, or may be in a moment: the collector must not get it, marked or not.
 func Runs(o *unstructured.Unstructured) bool {
-	return authority.InCharge(ShapeOf(o)) != authority.ClusterAPI
+	shape := ShapeOf(o)
+	return shape.Current == authority.Migrating || authority.InCharge(shape) != authority.ClusterAPI
 }
 
 // Shape returns the Machine API object's fields of authority.

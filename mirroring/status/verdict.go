@@ -8,8 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
@@ -56,18 +54,9 @@ func Marked(machine *unstructured.Unstructured) bool {
 	return is(clusterv1.MachineHealthCheckSucceededCondition) && is(clusterv1.MachineOwnerRemediatedCondition)
 }
 
-// Checks reports whether a check of Cluster API's acts, and looks at a Machine there: it passes over one that somebody has spared. One that cannot be read may.
+// Checks is authority.Checks of objects as they are written.
 func Checks(check, machine *unstructured.Unstructured) bool {
-	_, spared := machine.GetAnnotations()[clusterv1.MachineSkipRemediationAnnotation]
-	if spared || pairs.IsPaused(check) || check.GetDeletionTimestamp() != nil {
-		return false
-	}
-	var spec clusterv1.MachineHealthCheckSpec
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pairs.Below(check.Object, "spec"), &spec); err != nil {
-		return true
-	}
-	selector, err := metav1.LabelSelectorAsSelector(metav1.CloneSelectorAndAddLabel(&spec.Selector, clusterv1.ClusterNameLabel, spec.ClusterName))
-	return err != nil || selector.Matches(labels.Set(machine.GetLabels()))
+	return authority.Checks(pairs.ObjectOf(check), pairs.ObjectOf(machine))
 }
 
 func withoutVerdicts(list []any) []any {

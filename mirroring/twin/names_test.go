@@ -66,3 +66,17 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMirrorRecordsWhatWasRecreated: status.synchronizedGeneration may not decrease, so it does not show that the mirror was made from a restored object.
+func TestTheMirrorRecordsWhatWasRecreated(t *testing.T) {
+	for generation, want := range map[int64]string{1: "new/1", 6: "new/6", 7: "", 8: ""} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 7}}`)
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m, uid: new}}`)
+		s.Core.SetGeneration(generation)
+		got := Of(s).WantMachineAPI(mirroringtest.Object(t, `{spec: {}}`)).GetAnnotations()[authority.CoreGenerationAnnotation]
+		if got != want {
+			t.Errorf("generation %d: %q, want %q", generation, got, want)
+		}
+	}
+}

@@ -122,6 +122,9 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	if s.Infra != nil && s.Kind.InfraActs() {
 		pairs.Put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
 	}
+	if s.Core != nil && s.Core.GetGeneration() < s.Shape().SynchronizedGeneration {
+		pairs.Put(want, authority.CoreGeneration(s.Core.GetUID(), s.Core.GetGeneration()), "metadata", "annotations", authority.CoreGenerationAnnotation)
+	}
 	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
 		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}

@@ -28,11 +28,14 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 	switch {
 	case c.Actor == policies.Poundlock || c.Facts.Twin == nil:
 		return policies.Verdict{}
+	case c.Facts.Twin.Deleting():
+		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+			"%s is being deleted, and this %s could be deleted with it: create it again when that one is gone, or under another name", there(c), c.Kind)))
 	case asked == ClusterAPI:
 		return otherSelector(c)
 	case besideMirror(c) && stopped(c.Facts.Infra):
 		return sameInstance(c)
-	case stopped(c.Facts.Twin) && !c.Facts.Twin.Deleting() && stopped(c.Facts.Infra):
+	case stopped(c.Facts.Twin) && stopped(c.Facts.Infra):
 		if v := sameInstance(c); len(v.Denials) > 0 {
 			return v
 		}
@@ -42,11 +45,11 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Where the object was lost, Poundlock
-// has taken its mark off the mirror, and a Machine's is known by its instance.
+// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Of a Machine whose object was lost, Poundlock
+// has taken its mark off the mirror, which is known by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
-	if twin == nil || twin.Deleting() || !stopped(twin) {
+	if twin == nil || !stopped(twin) {
 		return false
 	}
 	id := providerID(twin)
@@ -75,7 +78,7 @@ func sameInstance(c policies.Change) policies.Verdict {
 
 // otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.
 func otherSelector(c policies.Change) policies.Verdict {
-	if c.Kind != "MachineSet" || c.Facts.Twin.Deleting() {
+	if c.Kind != "MachineSet" {
 		return policies.Verdict{}
 	}
 	have, want := selects(c.New), selects(c.Facts.Twin)

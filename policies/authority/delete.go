@@ -159,10 +159,54 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 		c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
 }
 
-// unknownInForeground reports whether somebody deletes a Machine with Poundlock's hook in the foreground. Nobody waits for an answer to the cleaners' requests.
+// unknownInForeground reports whether somebody deletes a Machine with Poundlock's hook in the foreground.
 func unknownInForeground(c policies.Change) bool {
+	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
+}
+
+// inForeground reports whether somebody asks for a deletion in the foreground. Nobody waits for an answer to the cleaners' requests.
+func inForeground(c policies.Change) bool {
 	cleans := slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
-	return !cleans && c.Old.HasAnnotation(InstanceHookAnnotation) && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
+	return !cleans && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
+}
+
+// DeleteSetOfUnknownInstance does the same for a MachineSet: the collector deletes its Machines in the foreground, too.
+func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
+	unknown := c.Facts.UnknownInstances
+	if !inForeground(c) || len(unknown) == 0 {
+		return policies.Verdict{}
+	}
+	more := ""
+	if len(unknown) > 1 {
+		more = fmt.Sprintf(" (and of %d more Machines of this set)", len(unknown)-1)
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
+		unknown[0], more, c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
+}
+
+// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine until it
+// does. twin is its Machine API object.
+func UnknownInstance(machine, twin *policies.Object) bool {
+	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI
+}
+
+// DeleteInfraOfUnknownInstance keeps people from the provider's machine itself. Deleted before the provider knows the instance, it is gone at once, and with it all that leads there.
+func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
+	if !endsUnknown(c) {
+		return policies.Verdict{}
+	}
+	machine := c.Facts.Twin
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"the provider does not know the instance %s of Machine %s yet, which would keep running, and nobody would terminate it. Delete the Machine, which waits until the provider knows it: kubectl -n %s delete machines.cluster.x-k8s.io %s",
+		cmp.Or(providerID(c.Old), providerID(machine)), machine.Metadata.Name, c.Namespace, machine.Metadata.Name)))
+}
+
+// endsUnknown reports whether a person deletes a provider's machine whose instance the provider does not know.
+func endsUnknown(c policies.Change) bool {
+	machine := c.Facts.Twin
+	return c.Kind == InfraMachine && c.Actor == policies.Anyone && !c.Old.Deleting() && machine != nil && Read(machine).Current == ClusterAPI &&
+		providerID(c.Old)+providerID(machine) != "" && unknownToProvider(c)
 }
 
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
@@ -208,8 +252,12 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s",
 			name, kindOf(c), instead))
 	}
+	if endsUnknown(c) {
+		return policies.Verdict{}
+	}
 	if unknownToProvider(c) {
-		return policies.Warn(unheld(c, id, name), instead)
+		return policies.Warn(fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another",
+			id, name, kindOf(c)), instead)
 	}
 	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s",
 		id, name, kindOf(c), instead))
@@ -222,14 +270,4 @@ func unknownToProvider(c policies.Change) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.HasAnnotation(InstanceHookAnnotation) })
-}
-
-// unheld returns what becomes of an instance that the provider does not know.
-func unheld(c policies.Change, id, machine string) string {
-	if c.Kind == InfraInstance {
-		return fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another",
-			id, machine, kindOf(c))
-	}
-	return fmt.Sprintf("the instance %s of Machine %s keeps running, and nobody will terminate it: the provider does not know it yet, and Poundlock does not recreate this %s",
-		id, machine, kindOf(c))
 }

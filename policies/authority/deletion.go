@@ -30,7 +30,7 @@ type Deletion struct {
 	MachineAPI, ClusterAPI Presence
 	// Owned: the mirror has a controller of Machines as its owner (a MachineSet; not merely the Cluster).
 	Owned bool
-	// Detached: the Machine API object carries DetachedAnnotation.
+	// Detached: the mirror is the Machine API object, and carries DetachedAnnotation.
 	Detached bool
 	// Parent is what is known of the pair that owns the mirror; zero where it has none.
 	Parent Parent

@@ -161,14 +161,19 @@ func (o Objects) instanceOrphaned() bool {
 // keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's
 // says it in its spec, where a person or a backup may have it from.
 func (o Objects) keptForOtherInstance(id string) bool {
+	bios := biosUUID(o.InfraInstance)
+	return bios != "" && InstanceKey("vsphere://"+bios) != InstanceKey(id)
+}
+
+// biosUUID is that of the virtual machine which a VSphereVM is kept for; "" where it says none, or cannot be read.
+func biosUUID(kept *policies.Object) string {
 	var spec struct {
 		BiosUUID string `json:"biosUUID"`
 	}
-	if o.InfraInstance == nil {
-		return false
+	if kept != nil {
+		_ = json.Unmarshal(orNull(kept.Spec), &spec)
 	}
-	_ = json.Unmarshal(orNull(o.InfraInstance.Spec), &spec) // what cannot be read names none
-	return spec.BiosUUID != "" && InstanceKey("vsphere://"+spec.BiosUUID) != InstanceKey(id)
+	return spec.BiosUUID
 }
 
 // keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine cannot move.

@@ -133,6 +133,8 @@ const (
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
 	ReasonUncounted       = "MachinesWithoutCounterpart"
+	ReasonJudged          = "MachinesMarkedByCheck"
+	ReasonRequestsOpen    = "RemediationInProgress"
 	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
@@ -188,7 +190,7 @@ func order(s State) (Step, bool) {
 		ready |= WhoInfra
 	}
 	return Step{Action: Release, On: ready, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
-		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld()
+		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate()
 }
 
 // answered reports that nothing more comes of the last pause: it was acknowledged, or the object is being deleted.
@@ -200,13 +202,23 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// CountMatters reports whether the next step depends on Uncounted: a move is asked for or under way, or Cluster API is to be released.
+// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The mirror takes the mark
+// back. A set that is being deleted deletes all of them.
+func (s State) wouldRemediate() bool {
+	to := s.Requested
+	if s.Current == ClusterAPI {
+		to = ClusterAPI
+	}
+	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
+}
+
+// CountMatters reports whether the next step depends on Uncounted and Judged: a move is asked for or under way, or Cluster API is to be released.
 func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines that have the same ID.
-func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Current == Migrating) }
+// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone, too.
+func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
 // stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
@@ -233,12 +245,21 @@ func blocked(s State) (Step, bool) {
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
+	if s.Detached && s.Current == ClusterAPI {
+		return s.wait(ReasonDeleting, WhoMachineAPI,
+			"The move to %s does not start while the garbage collector is about to delete this object, whose MachineSet was deleted: it would delete the instance, too.", to), true
+	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
 			"The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
+	}
+	if s.Instance == InstanceShared {
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
+				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
 	}
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
@@ -255,11 +276,6 @@ func blocked(s State) (Step, bool) {
 			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
 	}
-	if s.Instance == InstanceShared {
-		return s.wait(ReasonInstanceShared, WhoHolders,
-			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
-	}
 	if s.Instance == InstanceStarting {
 		if s.Requested == MachineAPI {
 			return s.wait(ReasonNotProvisioned, WhoInfra,
@@ -271,12 +287,30 @@ func blocked(s State) (Step, bool) {
 	if s.Uncounted != 0 {
 		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise it would create or delete one.", to), true
 	}
+	if s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "The move to Cluster API does not start: "+judgedText), true
+	}
+	if s.RequestsOpen {
+		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
+			"The move to %s does not start while a MachineHealthCheck has somebody else remediate an unhealthy Machine: only this check deletes its request when the Machine is healthy again, and not after the move.", to), true
+	}
 	return Step{}, false
 }
 
 // uncounted waits until both sets count the same Machines, and names what a person can do where one never converts.
 func (s State) uncounted(format string, args ...any) Step {
 	return s.wait(ReasonUncounted, WhoMachines, format+" If a Machine does not convert, edit or delete it.", args...)
+}
+
+// judgedText is what a move waits for because of Judged.
+const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the Machine any more. Poundlock removes the mark."
+
+// whoRequested is the object whose status shows an open request.
+func whoRequested(current API) Who {
+	if current == ClusterAPI {
+		return WhoClusterAPI
+	}
+	return WhoMachineAPI
 }
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
@@ -297,6 +331,9 @@ func unsettled(s State) (Step, bool) {
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
 	}
+	if in == ClusterAPI && s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true
+	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
 		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
@@ -312,7 +349,7 @@ func move(s State) Step {
 				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
 		return over(s)
-	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves:
+	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves || s.Detached && s.Origin == ClusterAPI:
 		return back(s)
 	}
 	return forth(s)
@@ -338,6 +375,12 @@ func forth(s State) Step {
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
+	}
+	if s.wouldRemediate() {
+		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)
+	}
+	if s.RequestsOpen { // made until the source paused, and nobody else can take it back
+		return back(s)
 	}
 	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
@@ -403,9 +446,13 @@ func last(s State) Step {
 
 // handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
-// target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
+// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs on paused objects too, so of a
+// Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
+	if s.Origin == MachineAPI && s.Ended {
+		return false
+	}
 	return (source.lost() || s.infraLost()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 

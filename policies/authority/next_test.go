@@ -243,6 +243,41 @@ func TestNext(t *testing.T) {
 		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }),
 			Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"a set does not start for Cluster API while it would delete a Machine there by a mark of long ago": {
+			inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"nor is the move completed: a check may be deleted meanwhile": {
+			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) {
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Judged = AcknowledgedPaused, held(toldStands), true
+			}),
+			Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"nor is the set released: a check may be deleted after the switch": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = held(toldStands), true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
+		"a check does not start for the other API while its request is open": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.RequestsOpen = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonRequestsOpen}},
+		"nor does a Machine leave Cluster API": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.RequestsOpen = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonRequestsOpen}},
+		"a request that was made until the source paused: back, where it can be taken back": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.RequestsOpen = held(toldStands), held(toldStands), true }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a mirror that the collector is about to delete with its set does not become authoritative": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.Detached = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"nor in mid-move": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.Detached = held(toldStands), held(toldStands), true }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"what Machine API runs is not the collector's by an old mark": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Detached = true }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"a request keeps nobody who is asked to stay": {inMachineAPI(func(s *State) { s.RequestsOpen = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a set that acts is left to it":               {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a set that goes to Machine API is paused, and deletes nothing by a mark": {
+			inClusterAPI(toMachineAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"cancelling is not held up by a mark": {
+			inMachineAPI(migrating, aSet, func(s *State) {
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Judged = AcknowledgedPaused, held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a set that is being deleted is released whatever is marked": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = deleting(held(toldStands)), true }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a set that counts more is released, as after a move that was cancelled": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
 			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
@@ -302,6 +337,11 @@ func TestNext(t *testing.T) {
 			}),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
 
+		"a source whose own controller ends its instance in mid-move, with its feature gate off, and never answers: back, although Cluster API's has put its finalizer on its paused object": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.Ended = silent(deleting(standing)), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Cancelled: true, Reason: ReasonCancelled}},
 		"a source whose provider's object went when its finalizer was handed over has no way back: forth": {
 			inMachineAPI(migrating, func(s *State) {
 				s.Origin, s.MachineAPI, s.ClusterAPI, s.Infra = ClusterAPI, held(standing), deleting(held(toldStands)), Party{}

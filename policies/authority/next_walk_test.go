@@ -70,6 +70,11 @@ func everyState(visit func(State)) {
 										for _, s.Uncounted = range []Who{WhoMachineAPI, WhoClusterAPI, 0} {
 											visit(s)
 										}
+										s.Judged, s.RequestsOpen = true, !s.RequestsOpen
+										visit(s)
+										s.Judged = false
+										visit(s)
+										s.RequestsOpen = false
 									}
 								}
 							}
@@ -118,6 +123,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Acknowledged == AcknowledgedUnpaused && !p.PauseRequested && !p.Deleting }),
 			"the source has acknowledged that it acts")
 		claim(s.Uncounted == 0, "both sets count the same Machines")
+		claim(!s.RequestsOpen, "no request to remediate outlives a move")
 		claim(s.Instance == InstanceKnown, "a machine in the making stays")
 	case Switch:
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
@@ -128,6 +134,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown && s.Instance != InstanceShared, "the instance is known, and nobody else's")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
+		claim(step.To == s.Origin || gone || !s.RequestsOpen, "no request to remediate outlives a move")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
 		if step.To == s.Origin {
 			target = source
@@ -146,6 +153,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer,
 			"nobody is released while the Machine API acts")
 		claim(!s.ClusterAPI.Deleting || s.ClusterAPI.Finalizer == FinalizerPresent || s.InfraNamesInstance, "nobody is released for a Machine that goes at once")
+		claim(!s.Judged || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested, "no set is released that would delete a Machine by an old mark")
 		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested,
 			"no set is released that would create a Machine in the place of another")
 	case Pause:

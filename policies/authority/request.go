@@ -336,26 +336,19 @@ func pausedWarning(c policies.Change, to API) []string {
 		"the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
 }
 
-// openRequestsWarning: a check that has somebody else remediate deletes its request when the Machine is healthy again. After the move it is paused, and the other
-// check knows its own requests alone.
+// openRequestsWarning names the requests to remediate for which a check's move waits.
 func openRequestsWarning(c policies.Change, s standing) []string {
-	var spec struct {
-		RemediationTemplate struct {
-			Kind string `json:"kind"`
-		} `json:"remediationTemplate"`
+	kind, _ := KindNamed(c.Kind)
+	check, namespace := c.New, c.Namespace
+	if s.inCharge() == ClusterAPI {
+		check, namespace = c.Facts.Twin, c.TwinNamespace
 	}
-	_ = json.Unmarshal(orNull(c.New.Spec), &spec)
-	kind, named := strings.CutSuffix(spec.RemediationTemplate.Kind, "Template")
-	if !named {
+	if !(Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin}).requestsOpen(s.inCharge()) {
 		return nil
 	}
-	namespace := c.Namespace
-	if s.inCharge() == ClusterAPI {
-		namespace = c.TwinNamespace
-	}
 	return []string{fmt.Sprintf(
-		"spec.remediationTemplate: each %s in %s stays when its Machine is healthy again, as this check is paused then, and what remediates goes on with it: move the check when there is none, or delete it yourself",
-		kind, namespace)}
+		"the move will wait while not all Machines of this check are healthy: it deletes the %s in %s of a Machine that is healthy again, and after the move nobody would",
+		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move

@@ -109,10 +109,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is none.",
+			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. For the same reason anybody may write to a VSphereMachine that Poundlock did not make and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is none.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
-			Needs:       always(policies.NeedTwin), Check: InfraLocked,
+			Needs:       keeperMatters, Check: InfraLocked,
 		},
 		{
 			ID: "authority/infra-locked", Clause: authOf,
@@ -266,10 +266,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-machineapi", Clause: admission,
-			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
+			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, while that is not being deleted, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
 				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
-			On:     on(mapi(kinds, onCreate)), Needs: when(besideTwin, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreateMachineAPI,
+			On:     on(mapi(kinds, onCreate)), Needs: besideTwin, Check: CreateMachineAPI,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,
@@ -337,6 +337,18 @@ func Rules() policies.Set {
 			On:     on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
 		},
 		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may a Cluster API MachineSet be deleted in the foreground while a provider does not know the instance of one of its Machines.",
+			Remedy:      "Delete it in the background, or try again when Poundlock has removed the hook from the Machine that is named.",
+			On:          on(capi(machineSet, onDelete)), Needs: when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfUnknownInstance,
+		},
+		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may anybody but controllers delete the provider's machine of such a Machine while Cluster API is authoritative.",
+			Remedy:      "Delete the Cluster API Machine, which waits for the hook, or try again when Poundlock has removed it.",
+			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",
@@ -344,7 +356,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
-			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not know the instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
+			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
 			Remedy:      "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
 			On:          on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
 		},
@@ -380,9 +392,20 @@ func pauseMatters(c policies.Change) bool {
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
 }
 
-// besideTwin: a Machine or a check that is to mirror fits beside any twin.
-func besideTwin(c policies.Change) bool {
-	return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI
+// keeperMatters: what is kept for an instance is whose its provider's machine is.
+func keeperMatters(c policies.Change) policies.Need {
+	if c.Kind == InfraInstance {
+		return policies.NeedTwin | policies.NeedInfra
+	}
+	return policies.NeedTwin
+}
+
+// besideTwin: what is to mirror fits beside any twin that is not being deleted, whatever its infrastructure machine.
+func besideTwin(c policies.Change) policies.Need {
+	if Read(c.New).Requested == ClusterAPI {
+		return policies.NeedLiveTwin
+	}
+	return policies.NeedLiveTwin | policies.NeedLiveInfra
 }
 
 // contentMatters is changesAuthority as far as it can be decided before the twin is read.

@@ -85,8 +85,30 @@ func (s standing) locked() bool { return s.mirror() || s.moving() }
 // seenTo reports whether one of Cluster API's controllers sees to what Poundlock did not make and what is not paused (ForeignTo): it acts on its own
 // instance, and could not even end that if it were locked.
 func (s standing) seenTo(c policies.Change) bool {
-	return s.mirror() && c.Side != policies.SideMachineAPI && (c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController) &&
-		!c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
+	return s.mirror() && c.Side != policies.SideMachineAPI && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation) &&
+		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
+}
+
+// seenToWithoutAccount reports whether the object is one of vSphere's that belongs to somebody else's machine. Its controllers have no account of their own (OpenShiftIdentities), so anybody
+// may write to it. What runs Machine API's instance stays locked, and what is to name it.
+func seenToWithoutAccount(c policies.Change) bool {
+	switch {
+	case c.Old == nil:
+		return false
+	case c.Old.Kind == "VSphereMachine":
+		return strange(c)
+	case c.Old.Kind == "VSphereVM":
+		id, machine := providerID(c.Facts.Twin), c.Facts.Infra
+		return machine != nil && !machine.HasAnnotation(PausedAnnotation) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, machine) != NotForeign &&
+			!keptFor(c.Old, id) && !keptFor(c.New, id)
+	}
+	return false
+}
+
+// keptFor reports whether what vSphere keeps for an instance is of the instance with this ID.
+func keptFor(kept *policies.Object, id string) bool {
+	bios := biosUUID(kept)
+	return bios != "" && InstanceKey("vsphere://"+bios) == InstanceKey(id)
 }
 
 // leaving reports whether a move from the side of the object under review has begun: its names are still the ones that

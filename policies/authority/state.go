@@ -4,9 +4,11 @@
 package authority
 
 import (
+	"fmt"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -15,6 +17,15 @@ import (
 // provider's machine that the mirror was made from, as status.synchronizedGeneration is the core object's. Where the
 // mirror has not written it, the provider's machine is taken to be in step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
+
+// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object has a lower generation than status.synchronizedGeneration,
+// which may not decrease: the object was recreated. Its value is CoreGeneration of what the mirror was made from.
+const CoreGenerationAnnotation = Domain + "/synchronized-core"
+
+// CoreGeneration is an object in one of its generations.
+func CoreGeneration(uid types.UID, generation int64) string {
+	return fmt.Sprintf("%s/%d", uid, generation)
+}
 
 // State is everything that the handoff decides from. It is a small comparable value, so that a test can walk all of it.
 type State struct {
@@ -43,6 +54,14 @@ type State struct {
 	TargetLeaves bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
+	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
+	Judged bool
+	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector deletes it, however late.
+	Detached bool
+	// Ended reports that the Machine API's controller has seen the deletion of its object, and so ends the instance itself.
+	Ended bool
+	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
+	RequestsOpen bool
 }
 
 // Party is one object of the two or three that change hands together. The zero Party is absent.
@@ -96,6 +115,10 @@ type Objects struct {
 	Uncompared bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
+	// Judged is what Roster.Judged lists, gathered together with Uncounted.
+	Judged []string
+	// Checks are Cluster API's checks, gathered for a Machine where RequestedElsewhere.
+	Checks []*policies.Object
 	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
 	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
@@ -119,6 +142,9 @@ func (o Objects) State() State {
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
 		TargetLeaves: o.Leaving != "",
+		Judged:       len(o.Judged) > 0,
+		Ended:        shape.Phase == "Deleting",
+		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)
@@ -144,6 +170,7 @@ func (o Objects) State() State {
 	case o.Infra.HasAnnotation(MirrorAnnotation):
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
+	s.RequestsOpen = o.requestsOpen(s.source())
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
 }
@@ -212,10 +239,18 @@ func (o Objects) caughtUp(source API, shape Shape) bool {
 	case source == MachineAPI && o.MachineAPI != nil:
 		return shape.SynchronizedGeneration == o.MachineAPI.Metadata.Generation
 	case source == ClusterAPI && o.ClusterAPI != nil:
-		// Not equal: a core object that was recreated starts from 1, and the field may not decrease meanwhile.
-		return shape.SynchronizedGeneration >= o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
+		return o.coreCaughtUp(shape) && o.infraCaughtUp()
 	}
 	return false
+}
+
+// coreCaughtUp: a core object that was recreated starts from the generation 1, and the field may not decrease meanwhile.
+func (o Objects) coreCaughtUp(shape Shape) bool {
+	core := o.ClusterAPI.Metadata
+	if shape.SynchronizedGeneration <= core.Generation {
+		return shape.SynchronizedGeneration == core.Generation
+	}
+	return o.MachineAPI.Metadata.Annotations[CoreGenerationAnnotation] == CoreGeneration(core.UID, core.Generation)
 }
 
 func (o Objects) infraCaughtUp() bool {

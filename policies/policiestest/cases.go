@@ -73,6 +73,8 @@ type setting struct {
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
 	// Uncounted are Machines that one set counts and the other does not.
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
+	// Unknown are a set's Machines whose instances their provider does not know yet.
+	Unknown []string `json:"unknown,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
@@ -204,6 +206,9 @@ func (s setting) merge(over setting) (setting, error) {
 	}
 	if over.Uncounted != nil {
 		s.Uncounted = over.Uncounted
+	}
+	if over.Unknown != nil {
+		s.Unknown = over.Unknown
 	}
 	if over.Owners != nil {
 		s.Owners = over.Owners
@@ -351,7 +356,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.Unconvertible = append(f.Unconvertible, &field.Error{Type: field.ErrorTypeInvalid, Field: u.Field, Detail: u.Reason})
 		f.ConversionRun = true
 	}
-	f.Uncounted, f.Holders, f.Leaving = s.Uncounted, s.Holders, s.Leaving
+	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
 		if err != nil {

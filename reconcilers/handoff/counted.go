@@ -21,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -95,7 +96,33 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 		}
 	}
 	p.objects.Uncounted = roster.Uncounted()
+	if err := r.gatherJudged(ctx, from, p, roster); err != nil {
+		return err
+	}
 	return r.explain(ctx, p, child, roster)
+}
+
+// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is marked.
+func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
+	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
+		return nil
+	}
+	checks, err := r.checks(ctx, from, roster.Sets[authority.ClusterAPI].Metadata.Namespace)
+	if err != nil {
+		return err
+	}
+	p.objects.Judged = roster.Judged(checks)
+	return nil
+}
+
+// checks lists Cluster API's checks.
+func (r *reconciler) checks(ctx context.Context, from client.Reader, namespace string) ([]*policies.Object, error) {
+	kind, _ := authority.KindNamed("MachineHealthCheck")
+	found, err := list(ctx, from, kind.ClusterAPIGVK(), namespace)
+	if err != nil {
+		return nil, fmt.Errorf("listing the MachineHealthChecks of Cluster API in %s: %w", namespace, err)
+	}
+	return found, nil
 }
 
 // explain finds out, for as many Machines as a message names, why one set does not count them. The cache will do for that.
@@ -123,13 +150,25 @@ func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
 }
 
-// countChanges lets through the news of a Machine by which a set begins or ceases to count it.
+// countChanges lets through the news of a Machine by which a set begins or ceases to count it, or to delete it by the mark of a check.
 func countChanges() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
+			return marked(e.ObjectOld) != marked(e.ObjectNew) || paused(e.ObjectOld) != paused(e.ObjectNew) ||
+				!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 				(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
 				!slices.Equal(facts.OwnerOf(e.ObjectOld), facts.OwnerOf(e.ObjectNew))
 		},
 	}
+}
+
+func marked(o client.Object) bool {
+	u, ok := o.(*unstructured.Unstructured)
+	return ok && status.Marked(u)
+}
+
+// paused matters of a Machine that is marked: a check skips one that is paused.
+func paused(o client.Object) bool {
+	_, has := o.GetAnnotations()[authority.PausedAnnotation]
+	return has
 }

@@ -61,6 +61,11 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	if err := r.gatherHolders(ctx, p); err != nil {
 		return nil, err
 	}
+	if p.kind.InfraActs() && p.core != nil && authority.RequestedElsewhere(p.objects.ClusterAPI) {
+		if p.objects.Checks, err = r.checks(ctx, from, namespaces.ClusterAPI); err != nil {
+			return nil, err
+		}
+	}
 	return p, r.gatherUncounted(ctx, from, p)
 }
 

@@ -80,7 +80,7 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared,
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
 		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
@@ -112,6 +112,9 @@ func (p *pair) details(step authority.Step) []string {
 	if step.On.Has(authority.WhoMachines) {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
 			out = append(out, u+".")
+		}
+		if says := authority.NameJudged(p.objects.Judged); says != "" {
+			out = append(out, says)
 		}
 	}
 	if step.On.Has(authority.WhoSurroundings) {
@@ -170,6 +173,10 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	switch {
 	case o.GetDeletionTimestamp() != nil:
 		return describe(o) + " is being deleted."
+	case step.Reason == authority.ReasonRequestsOpen && p.kind.InfraActs():
+		return describe(o) + " has the conditions HealthCheckSucceeded=False and ExternallyRemediated=False."
+	case step.Reason == authority.ReasonRequestsOpen:
+		return describe(o) + " has fewer healthy Machines (status.currentHealthy) than it selects (status.expectedMachines)."
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:

@@ -184,6 +184,10 @@ func (w *world) mirrorRuns() {
 	if authority.Source(shape) == authority.ClusterAPI {
 		generation = w.of(w.core()).GetGeneration()
 	}
+	if core := w.of(w.core()); authority.Source(shape) == authority.ClusterAPI && generation < shape.SynchronizedGeneration {
+		w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			authority.CoreGenerationAnnotation: authority.CoreGeneration(core.GetUID(), generation)}}})
+	}
 	if authority.Source(shape) == authority.ClusterAPI && w.kind.InfraActs() {
 		w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 			authority.InfraGenerationAnnotation: fmt.Sprint(w.of(w.provider()).GetGeneration())}}})

@@ -34,7 +34,7 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 func (p *pairs) deletion(w *pair) authority.Deletion {
 	d := authority.Deletion{
 		Authority: w.m.inCharge(), InTransit: w.m.status() == authority.Migrating,
-		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached),
+		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.inCharge() == authority.ClusterAPI,
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told) || p.asks(w, aboutUnreleased) != noOp)
@@ -198,6 +198,9 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	case authority.Forget:
 		if w.m.has(there) {
 			return first(when(w.c&(syncFin|mark) != 0, unmarkC), when(w.m.has(syncFin), unmarkM))
+		}
+		if p.set && w.c.has(told) { // a paused mirror keeps its mark
+			return when(w.c.has(syncFin), finishC)
 		}
 		ends := w.c.has(leaving) && w.i.has(there|pid) && !p.set && !p.leavesInstance && (w.c|w.i)&told == 0
 		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))

@@ -63,7 +63,7 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	for _, reason := range []string{
 		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
 		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused,
-		authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted,
+		authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen,
 		check.ReasonFields, check.ReasonNoObject, check.ReasonNotManaged, check.ReasonRefused,
 	} {
 		if len(all.Find(reason)) == 0 {

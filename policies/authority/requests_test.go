@@ -1,0 +1,55 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"testing"
+
+	"github.com/poundlock/poundlock/policies"
+	. "github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestRequestsThatWouldOutliveAMove: who makes a request to remediate deletes it, too. A check that is paused does neither, and one passes over a Machine that is paused.
+func TestRequestsThatWouldOutliveAMove(t *testing.T) {
+	const (
+		mapi    = `{"spec":{"authoritativeAPI":"ClusterAPI","remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI","expectedMachines":3,"currentHealthy":2}}`
+		sound   = `{"spec":{"remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI","expectedMachines":3,"currentHealthy":3}}`
+		deletes = `{"spec":{},"status":{"authoritativeAPI":"MachineAPI","expectedMachines":3,"currentHealthy":2}}`
+		moved   = `{"spec":{"remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"ClusterAPI","expectedMachines":3,"currentHealthy":3}}`
+		capi    = `{"spec":{"clusterName":"k","remediation":{"templateRef":{"kind":"XTemplate","name":"t"}}},"status":{"expectedMachines":3,"currentHealthy":2}}`
+		plain   = `{"spec":{"clusterName":"k"},"status":{"expectedMachines":3,"currentHealthy":2}}`
+		machine = `{"metadata":{"labels":{"cluster.x-k8s.io/cluster-name":"k"}},"status":{"conditions":[{"type":"HealthCheckSucceeded","status":"False"},{"type":"ExternallyRemediated","status":"False"}]}}`
+		again   = `{"metadata":{"labels":{"cluster.x-k8s.io/cluster-name":"k"}},"status":{"conditions":[{"type":"HealthCheckSucceeded","status":"True"},{"type":"ExternallyRemediated","status":"False"}]}}`
+		spared  = `{"metadata":{"labels":{"cluster.x-k8s.io/cluster-name":"k"},"annotations":{"cluster.x-k8s.io/skip-remediation":""}},"status":{"conditions":[{"type":"HealthCheckSucceeded","status":"False"},{"type":"ExternallyRemediated","status":"False"}]}}`
+		ofCAPI  = `{"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`
+		ofMAPI  = `{"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`
+	)
+	for name, c := range map[string]struct {
+		kind, machineAPI, clusterAPI, check string
+		want                                bool
+	}{
+		"a check of Machine API's whose Machines are not all healthy": {"MachineHealthCheck", mapi, capi, "", true},
+		"one whose Machines are":                                              {"MachineHealthCheck", sound, capi, "", false},
+		"one that deletes Machines itself":                                    {"MachineHealthCheck", deletes, plain, "", false},
+		"a check of Cluster API's whose Machines are not all healthy":         {"MachineHealthCheck", moved, capi, "", true},
+		"one of Cluster API's that has the set delete Machines":               {"MachineHealthCheck", ofCAPI, plain, "", false},
+		"a Machine of Cluster API's that a check had somebody else remediate": {"Machine", ofCAPI, machine, capi, true},
+		"it is healthy again, and the request is deleted":                     {"Machine", ofCAPI, again, capi, false},
+		"its check was deleted":                                               {"Machine", ofCAPI, machine, "", false},
+		"its check has the set delete it":                                     {"Machine", ofCAPI, machine, plain, false},
+		"somebody has spared it: its check looks at it no longer":             {"Machine", ofCAPI, spared, capi, false},
+		"a Machine of the Machine API's, at which its check goes on looking":  {"Machine", ofMAPI, machine, capi, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind, _ := KindNamed(c.kind)
+			o := Objects{Kind: kind, Enabled: true, MachineAPI: parsed(t, c.machineAPI), ClusterAPI: parsed(t, c.clusterAPI)}
+			if c.check != "" {
+				o.Checks = []*policies.Object{parsed(t, c.check)}
+			}
+			if got := o.State().RequestsOpen; got != c.want {
+				t.Errorf("requests are open: %t", got)
+			}
+		})
+	}
+}
