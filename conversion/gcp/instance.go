@@ -151,9 +151,12 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 		return
 	}
 	checkSpot(p, schedulingFrom(c))
+	if *c.ProvisioningModel == gcpv1.ProvisioningModelStandard && !c.Preemptible {
+		return // what Google takes without a word
+	}
 	model := machinev1beta1.GCPProvisioningModelType(*c.ProvisioningModel)
 	if model != machinev1beta1.GCPSpotInstance {
-		p.Unsupported("provisioningModel", string(model), "supported value: \"Spot\"; Standard is what Cluster API takes without a word: leave it out")
+		p.Unsupported("provisioningModel", string(model), "supported values: \"Spot\" and, for an instance that is not preemptible, \"Standard\"")
 	}
 	m.ProvisioningModel = &model
 }
@@ -271,11 +274,8 @@ func shieldedTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func shieldedFrom(p *pass, c *infraSpec, m *providerSpec) {
 	s := c.ShieldedInstanceConfig
-	switch {
-	case s == nil:
+	if s == nil {
 		return
-	case *s == (gcpv1.GCPShieldedInstanceConfig{}):
-		p.Unsupported("shieldedInstanceConfig", nil, "Machine API cannot tell an empty one from none, which means the same: leave it out")
 	}
 	checkShielded(p.At("shieldedInstanceConfig"), *s)
 	m.ShieldedInstanceConfig = machinev1beta1.GCPShieldedInstanceConfig{

@@ -136,10 +136,8 @@ func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
-	if c.PublicIP != nil && !*c.PublicIP {
-		p.Unsupported("publicIP", false, "Machine API cannot tell it from no value, which means the same: leave it out")
-	}
+// publicIPFrom takes false for none, as the provider does: nobody could take it away from a GCPMachine.
+func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
 }
 
