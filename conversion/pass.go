@@ -98,6 +98,8 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 const (
 	longest      = 256
 	longestWords = 4096
+	// longestCommand is how long a command may be that changes an infrastructure cluster object, and longestWhy the words before it.
+	longestCommand, longestWhy = 8192, 1024
 )
 
 // readable is a value as a message has it. It leaves out what would fill the screen.
