@@ -19,7 +19,7 @@ type Editable struct{ Machine, Template []string }
 const Everything = "*"
 
 // WarnOfReplacement adds to each error of an infrastructure object, which lies below p's root, what to do about a field that the provider lets nobody
-// change any more: a person who is told to leave it out could not.
+// change any more: a message that asks to leave it out asks for what the provider refuses.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
 	todo := "replace the Machine with one that has a corrected " + kind + ", or leave authority with Cluster API"

@@ -29,6 +29,8 @@ type Pass struct {
 // API in the providerSpec. On the way to Cluster API a platform's rows fill in FailureDomain and BootstrapSecret; on
 // the way back they read them. The other fields are given in both directions.
 type Core struct {
+	// Name is the Machine's; empty for a template.
+	Name            string
 	FailureDomain   string
 	BootstrapSecret *string
 	ProviderID      string

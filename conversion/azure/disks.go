@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
@@ -19,34 +20,41 @@ type (
 
 const (
 	linux    = "Linux"
+	windows  = "Windows"
 	local    = "Local"
 	readOnly = "ReadOnly"
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a Windows machine cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
+	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
 	cachings  = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
 func isCaching(word string) bool { return word == noCache || word == readOnly || word == "ReadWrite" }
 
 func osTypeTo(p *pass, m *providerSpec, c *infraSpec) {
-	c.OSDisk.OSType = linux
-	checkOS(p, first(m.OSDisk.OSType, linux))
+	c.OSDisk.OSType = first(m.OSDisk.OSType, linux)
+	checkOS(p, c.OSDisk.OSType)
 }
 
 func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
-	m.OSDisk.OSType = linux
-	checkOS(p, first(c.OSDisk.OSType, linux))
+	m.OSDisk.OSType = first(c.OSDisk.OSType, linux)
+	checkOS(p, m.OSDisk.OSType)
+	if id := p.Core.ProviderID; m.OSDisk.OSType == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] != p.Core.Name {
+		p.Unsupported("osDisk.osType", windows, "Cluster API shortens the names of Windows machines, and Machine API looks for the virtual machine by the Machine's name")
+	}
 }
 
+// exists reports whether there is an instance: no user data is run any more, and the provider finds it by its ID.
+func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
+
 func checkOS(p *pass, word string) {
-	switch word {
-	case linux:
-	case "Windows":
+	switch {
+	case word == linux, word == windows && exists(p):
+	case word == windows:
 		p.Unsupported("osDisk.osType", word, noWindows)
 	default:
-		p.Invalid("osDisk.osType", word, "must be Linux")
+		p.Invalid("osDisk.osType", word, "must be Linux, or Windows of an instance that exists")
 	}
 }
 

@@ -163,6 +163,7 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
+	p.Core.Name = m.Metadata.Name
 	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
 	provider := p.At(providerPath)
 	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
@@ -176,6 +177,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	if !refers(p, c) {
 		return
 	}
+	p.Core.Name = c.Metadata.Name
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {

@@ -137,7 +137,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 }
 
 // TestACommandIsWhole: a message is cut where it is long, but not the command at its end. A failure domain may have 32 subnets, and their names are as long as
-// Prism Central takes them. Whoever runs the commands of several messages keeps what each of them lists: the list is one by name.
+// Prism Central takes them. A person who runs the commands of several messages keeps what each of them lists: the list is one by name.
 func TestACommandIsWhole(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	var domains, subnets []any

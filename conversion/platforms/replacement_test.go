@@ -69,8 +69,8 @@ func odd(t reflect.Type, use func(patch any)) {
 	}
 }
 
-// Most fields of a provider's machine or template cannot be changed once it is stored. Who reads that such a field keeps the object with Cluster API is
-// told what to do instead, on each platform and of each field; and of the others, that they can be changed is not denied.
+// Most fields of a provider's machine or template cannot be changed once it is stored. Each message about such a field says what to do
+// instead, on each platform; and no message says so of a field that can be changed.
 func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		for _, kind := range []string{"Machine", "MachineSet"} {
