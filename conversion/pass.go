@@ -135,7 +135,11 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 		return
 	}
 	if v.Kind() == reflect.Pointer {
-		if v = v.Elem(); v.IsZero() && t.leaf.Kind() != reflect.Pointer {
+		switch v = v.Elem(); {
+		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
+		case v.Kind() == reflect.String:
+			return // empty text says nothing
+		default:
 			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
 			return
 		}

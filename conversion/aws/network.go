@@ -16,7 +16,7 @@ import (
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, g := range m.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
-		if g.ID == nil && g.ARN == nil && len(g.Filters) == 0 {
+		if text(g.ID) == "" && g.ARN == nil && len(g.Filters) == 0 {
 			at.Required("id", "a reference needs an id or filters")
 		}
 		c.AdditionalSecurityGroups = append(c.AdditionalSecurityGroups, reference(at, g))
@@ -34,7 +34,7 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
-	if m.Subnet.ID != nil || len(m.Subnet.Filters) > 0 {
+	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
 	}
@@ -50,7 +50,10 @@ const oneOf = "give an id or filters, not both"
 
 func reference(p *pass, m machinev1beta1.AWSResourceReference) awsv1.AWSResourceReference {
 	out := awsv1.AWSResourceReference{ID: m.ID}
-	checkReference(p, m.ID, len(m.Filters))
+	if text(m.ID) == "" { // says nothing
+		out.ID = nil
+	}
+	checkReference(p, out.ID, len(m.Filters))
 	for _, f := range m.Filters {
 		// The list is required there: none is an empty one.
 		out.Filters = append(out.Filters, awsv1.Filter{Name: f.Name, Values: append([]string{}, f.Values...)})
@@ -108,7 +111,7 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: remove it, or keep the machine with Machine API")
 		}
 		return
 	}

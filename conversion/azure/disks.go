@@ -77,7 +77,7 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:
-		p.Required("osDisk.diskSizeGB", "Machine API does not take the size from the image")
+		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: give it, in GB")
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "a disk has a positive size")
 	case size > maxOSDisk:
@@ -100,7 +100,7 @@ func checkOSCaching(p *pass, word string, ephemeral bool) {
 	case !isCaching(word):
 		p.Invalid("osDisk.cachingType", word, cachings)
 	case ephemeral && word != readOnly:
-		p.Invalid("osDisk.cachingType", word, "an ephemeral OS disk is ReadOnly")
+		p.Invalid("osDisk.cachingType", word, "an ephemeral OS disk must be ReadOnly")
 	}
 }
 
@@ -257,7 +257,7 @@ type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {
 	if o.seen[value] {
-		p.Invalid(path, value, "another data disk has it")
+		p.Invalid(path, value, "another data disk has it: give each its own")
 	}
 	if o.seen == nil {
 		o.seen = map[T]bool{}

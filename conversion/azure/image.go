@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version, not by both"
+	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version: remove the one or the other"
 	inAccount = "must be /resourceGroups/… and what follows: Machine API puts the cluster's subscription before it"
 )
 
@@ -38,6 +38,9 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
+	case own == "" && p.Env.InfraCluster != nil:
+		unknownSubscription(p)
+		return nil
 	case own == "":
 		p.Unsupported("resourceID", id,
 			"Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")

@@ -25,7 +25,7 @@ func text(s *string) string {
 
 func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.MachineType; c.InstanceType == "" {
-		p.Required("machineType", "Cluster API chooses none by itself")
+		p.Required("machineType", "Cluster API chooses none by itself: name it")
 	}
 }
 
@@ -66,7 +66,7 @@ const oneAccount = "Cluster API gives an instance exactly one service account"
 
 func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.ServiceAccounts) == 0 {
-		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said")
+		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said: name one, or keep the machine with Machine API")
 	}
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
@@ -306,7 +306,7 @@ func onOff(p *pass, path, word string) {
 var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
 
 const (
-	oneGPU  = "Machine API attaches GPUs of one type"
+	oneGPU  = "Machine API takes GPUs of one type alone"
 	someGPU = "must be at least 1"
 )
 

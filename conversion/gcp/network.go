@@ -33,7 +33,7 @@ func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 // networkTo also reports for the whole list that there must be one.
 func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if len(m.NetworkInterfaces) == 0 {
-		p.Required("networkInterfaces", oneInterface)
+		p.Required("networkInterfaces", oneInterface+": give it")
 	}
 	for i, n := range m.NetworkInterfaces {
 		path := fmt.Sprintf("networkInterfaces[%d]", i)

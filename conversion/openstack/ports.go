@@ -46,7 +46,7 @@ func profileTo(p *pass, m *nic, c *port) {
 		case key == trusted:
 			p.Unsupported(path, value, `supported values: "false", "true"`)
 		default:
-			p.Unsupported(path, value, "Cluster API knows the keys capabilities and trusted only")
+			p.Unsupported(path, value, "Cluster API knows the keys capabilities and trusted only: remove it, or keep the machine with Machine API")
 		}
 	}
 	if out != (openstackv1.BindingProfile{}) {

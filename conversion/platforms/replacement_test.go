@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,50 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 					t.Error("that is no test")
 				}
 			})
+		}
+	}
+}
+
+// A refusal on the way to Cluster API says what to do, or what the value must be: whatever stands in whichever field of a providerSpec, of a worker or of a
+// control plane Machine.
+func TestARefusalOfAProviderSpecSaysWhatToDo(t *testing.T) {
+	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:remove|give|set|keep|leave|associate|name|replace|find|correct|say|make|list) |` + // what to do
+		`must |supported value|takes |may contain|needs |only with|at least one|has (1 to|no negative|data disks of)|begins with|has a (name, a key ring|positive)|` + // or what it must be
+		`given twice|is known by its email|is no zone of|has no spaces|is not the JSON`)
+	for _, kit := range platformstest.Kits() {
+		seen := map[string]bool{}
+		for kind, role := range map[string]string{"Machine": "master", "MachineSet": "worker"} {
+			o, machine := machineAPIObject(kind, kit), []string{}
+			if kind == "MachineSet" {
+				machine = []string{"spec", "template"}
+			}
+			for _, label := range []string{"role", "type"} {
+				if err := unstructured.SetNestedField(o.Object, role, append(slices.Clone(machine), "metadata", "labels", "machine.openshift.io/cluster-api-machine-"+label)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			odd(reflect.TypeOf(kit.Platform.Spec.NewProviderSpec()), func(patch any) {
+				if patch == nil {
+					return
+				}
+				spec := map[string]any{}
+				if err := json.Unmarshal(conversiontest.Patched(t, rawOf(t, kit.ProviderSpec), string(rawOf(t, patch))), &spec); err != nil {
+					t.Fatal(err)
+				}
+				if err := unstructured.SetNestedMap(o.Object, spec, append(slices.Clone(machine), "spec", "providerSpec", "value")...); err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range core.Check(kind, rawOf(t, o.Object), kit.Env()) {
+					detail, _, _ := strings.Cut(e.Detail, "; this is a control plane")
+					if _, again := seen[e.Field+detail]; !again && !todo.MatchString(": "+detail) {
+						t.Errorf("%s: %s: %s", kit.Platform.Name, e.Field, detail)
+					}
+					seen[e.Field+detail] = true
+				}
+			})
+		}
+		if t.Logf("%s: %d messages", kit.Platform.Name, len(seen)); len(seen) < 30 {
+			t.Error("that is no test")
 		}
 	}
 }
