@@ -129,7 +129,7 @@ const leastSize = 8
 
 func sizeTo(p *pass, m *device, c *volume) {
 	switch {
-	case m.NoDevice != nil || m.VirtualName != nil: // no volume at all, and refused as such
+	case m.NoDevice != nil || text(m.VirtualName) != "": // no volume at all, and refused as such
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
 		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give it, in GiB")
 	case *m.EBS.VolumeSize < leastSize:
