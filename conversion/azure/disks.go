@@ -40,17 +40,18 @@ func osTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.OSDisk.OSType = first(c.OSDisk.OSType, linux)
 	checkOS(p, m.OSDisk.OSType)
-	if id := p.Core.ProviderID; m.OSDisk.OSType == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] != p.Core.Name {
-		p.Unsupported("osDisk.osType", windows, "Cluster API shortens the names of Windows machines, and Machine API looks for the virtual machine by the Machine's name")
-	}
 }
 
 // exists reports whether there is an instance: no user data is run any more, and the provider finds it by its ID.
 func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
 func checkOS(p *pass, word string) {
+	id := p.Core.ProviderID
 	switch {
-	case word == linux, word == windows && exists(p):
+	case word == linux, word == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] == p.Core.Name:
+	case word == windows && exists(p):
+		p.Unsupported("osDisk.osType", windows,
+			"Machine API looks for the virtual machine by the Machine's name, which is another: Cluster API shortens those of Windows machines. Keep it where it is")
 	case word == windows:
 		p.Unsupported("osDisk.osType", word, noWindows)
 	default:

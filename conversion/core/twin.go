@@ -194,7 +194,11 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 // changed.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
-	if !ok || k.infra == nil {
+	if !ok {
+		return
+	}
+	if k.infra == nil {
+		keepSpec(kindName, has, want, env)
 		return
 	}
 	keepEmpty(has.Object["spec"], want.Object["spec"])
@@ -205,6 +209,19 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	}
 	kept := want.DeepCopy()
 	if unstructured.SetNestedMap(kept.Object, written, path...) == nil && alike(kindName, kept, want, env) {
+		want.Object = kept.Object
+	}
+}
+
+// keepSpec leaves the whole spec as it is written: a health check's durations may be written in many ways (300s, 5m), and its number in quotes.
+func keepSpec(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
+	spec, _, _ := unstructured.NestedMap(has.Object, "spec")
+	if spec == nil {
+		return
+	}
+	delete(spec, "authoritativeAPI") // whose it is
+	kept := want.DeepCopy()
+	if kept.Object["spec"] = spec; alike(kindName, kept, want, env) {
 		want.Object = kept.Object
 	}
 }
