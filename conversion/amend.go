@@ -20,20 +20,20 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
 		if patch.content != "" {
-			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.InfraCluster(), patch.flags, quoted(patch.content)))
+			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.InfraCluster(), patch.flags, Quoted(patch.content)))
 		}
 	}
 	p.amend(path, value, why, strings.Join(commands, " && "))
 }
 
-// quoted is a text as a shell reads it.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// Quoted is a text as a shell reads it.
+func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	object := p.InfraCluster()
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
-		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", object, quoted(patch)))
+		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", object, Quoted(patch)))
 }
 
 // Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list; and each of several, under a
@@ -46,7 +46,7 @@ func (p *Pass) Apply(path string, value any, manager, why string, spec map[strin
 		p.Add(field.InternalError(field.NewPath(path), err))
 		return
 	}
-	p.amend(path, value, why, fmt.Sprintf("echo %s | kubectl apply --server-side --field-manager=%s -f -", quoted(string(manifest)), quoted(manager)))
+	p.amend(path, value, why, fmt.Sprintf("echo %s | kubectl apply --server-side --field-manager=%s -f -", Quoted(string(manifest)), Quoted(manager)))
 }
 
 // amend never cuts the command: half of one is none. One that no message holds is left out.

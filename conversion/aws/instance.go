@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 func nothing(*pass, *providerSpec, *infraSpec)     {}
@@ -50,7 +52,7 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		command += " --query 'Images[].ImageId' --filters"
 		for _, f := range m.AMI.Filters {
-			command += fmt.Sprintf(" 'Name=%s,Values=%s'", f.Name, strings.Join(f.Values, ","))
+			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
 		p.Unsupported("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id: "+command)
 	}
