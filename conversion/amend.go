@@ -31,9 +31,12 @@ func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	object := p.InfraCluster()
-	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
-		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", object, Quoted(patch)))
+	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
+}
+
+// Replacement is the command that replaces the infrastructure cluster object by one with a patch.
+func (p *Pass) Replacement(patch string) string {
+	return fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", p.InfraCluster(), Quoted(patch))
 }
 
 // Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list; and each of several, under a

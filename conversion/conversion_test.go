@@ -78,7 +78,7 @@ func TestARowConvertsOrNamesItsPath(t *testing.T) {
 	}{
 		"values":               {left{Name: "x", Count: new(int32(2))}, right{Title: new("x"), Count: 2}, nil},
 		"nothing":              {left{}, right{}, nil},
-		"an explicit zero":     {left{Count: new(int32(0))}, right{}, nil},
+		"an explicit zero":     {left{Count: new(int32(0))}, right{}, []string{"spec.count"}},
 		"an empty list":        {left{Words: []string{}, Disks: []disk{}}, right{}, nil},
 		"the second of a list": {left{Disks: []disk{{}, {Size: 1, Only: "x"}}}, right{}, []string{"spec.disks[1].size", "spec.disks[1].only"}},
 	} {

@@ -137,8 +137,8 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		switch v = v.Elem(); {
 		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
-		case v.Kind() != reflect.Bool:
-			return // empty text says nothing, nor does the number 0
+		case v.Kind() == reflect.String:
+			return // empty text says nothing
 		default:
 			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
 			return

@@ -75,7 +75,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a master with one of another type": {control: true, patch: `{"loadBalancers": [{"name": "ocean-ext", "type": "network"}, {"name": "ocean-int", "type": "network"}]}`, want: []string{"loadBalancers: FieldValueNotSupported"}},
 		"EFA":                               {patch: `{"networkInterfaceType": "EFA"}`},
 		"an interface of no known type":     {patch: `{"networkInterfaceType": "efa"}`, want: []string{"networkInterfaceType: FieldValueNotSupported"}},
-		"a partition of 0":                  {patch: `{"placementGroupPartition": 0}`},
+		"a partition of 0":                  {patch: `{"placementGroupPartition": 0}`, want: []string{"placementGroupPartition: FieldValueNotSupported"}},
 		"a partition of 1":                  {patch: `{"placementGroupPartition": 1}`},
 		"no authentication of a kind":       {patch: `{"metadataServiceOptions": {"authentication": "required"}}`, want: []string{"metadataServiceOptions.authentication: FieldValueInvalid"}},
 

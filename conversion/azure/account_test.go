@@ -22,10 +22,10 @@ func TestASubscriptionThatTheAzureClusterDoesNotName(t *testing.T) {
 		account, instance string
 		errors            int
 	}{
-		"nobody knows it":                       {"", "", 1},
+		"nobody knows it":                       {"", "", 2},
 		"the cloud provider's configuration":    {own, "", 0},
 		"the Machine's instance":                {"", "azure://" + subscription + "/resourceGroups/lock-7x2k9-rg/providers/Microsoft.Compute/virtualMachines/a", 0},
-		"an instance's ID that is another form": {"", "azure:///x", 1},
+		"an instance's ID that is another form": {"", "azure:///x", 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := envOf(cluster(nil, "subscriptionID"))

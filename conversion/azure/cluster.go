@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -22,14 +21,10 @@ func subscription(p *pass) string {
 	return first(id, account(p.Core.ProviderID), p.Env.Account)
 }
 
-// unknownSubscription says once, for all that is named within the subscription, how it is given.
-func unknownSubscription(p *pass) {
-	const path = "spec.subscriptionID"
-	said := func(e *field.Error) bool { return strings.HasSuffix(e.Field, "."+path) }
-	if !slices.ContainsFunc(p.Errors(), said) {
-		p.Replace(path, nil, "Cluster API names images and identities by their whole ids, and nothing in the cluster has the subscription: neither the AzureCluster, nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config. "+
-			"SUBSCRIPTION is the id that az account show prints", `{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
-	}
+// unknownSubscription says how the subscription is given where nothing names it. It is the same with an AzureCluster as without: who shows one learns no more.
+func unknownSubscription(p *pass) string {
+	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it. " +
+		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
 // account reads the subscription out of an instance's ID, or out of the configuration of Azure's cloud provider.

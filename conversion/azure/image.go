@@ -38,12 +38,8 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
-	case own == "" && p.Env.InfraCluster != nil:
-		unknownSubscription(p)
-		return nil
 	case own == "":
-		p.Unsupported("resourceID", id,
-			"Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it"+unknownSubscription(p))
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]
