@@ -4,8 +4,13 @@
 package conversion
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one
@@ -15,24 +20,46 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
 		if patch.content != "" {
-			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.InfraCluster(), patch.flags, quoted(patch.content)))
+			commands = append(commands, fmt.Sprintf("kubectl patch %s %s--type=merge -p %s", p.InfraCluster(), patch.flags, Quoted(patch.content)))
 		}
 	}
 	p.amend(path, value, why, strings.Join(commands, " && "))
 }
 
-// quoted is a text as a shell reads it.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// Quoted is a text as a shell reads it.
+func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	object := p.InfraCluster()
-	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
-		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", object, quoted(patch)))
+	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
 }
 
+// Replacement is the command that replaces the infrastructure cluster object by one with a patch.
+func (p *Pass) Replacement(patch string) string {
+	return fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", p.InfraCluster(), Quoted(patch))
+}
+
+// Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list; and each of several, under a
+// field manager of its own, leaves the items of the others.
+func (p *Pass) Apply(path string, value any, manager, why string, spec map[string]any) {
+	kind := p.Env.Platform.InfraCluster
+	manifest, err := json.Marshal(map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind,
+		"metadata": map[string]any{"name": p.Env.ClusterName, "namespace": p.Env.ClusterAPINamespace}, "spec": spec})
+	if err != nil {
+		p.Add(field.InternalError(field.NewPath(path), err))
+		return
+	}
+	p.amend(path, value, why, fmt.Sprintf("echo %s | kubectl apply --server-side --field-manager=%s -f -", Quoted(string(manifest)), Quoted(manager)))
+}
+
+// amend never cuts the command: half of one is none. One that no message holds is left out.
 func (p *Pass) amend(path string, value any, why, command string) {
-	p.Under(p.Env.Platform.InfraCluster.Kind).Unsupported(path, value, why+": "+command)
+	infra := p.Under(p.Env.Platform.InfraCluster.Kind)
+	if infra.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
+		command = "the command is too long for a message. Edit the object: kubectl edit " + p.InfraCluster()
+	}
+	last := (*p.errs)[len(*p.errs)-1]
+	last.Detail += ": " + command
 }
 
 // InfraCluster is the infrastructure cluster object's name as an argument of kubectl.

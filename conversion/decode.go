@@ -177,7 +177,12 @@ func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 		if !ok || name == "" || err != nil {
 			continue
 		}
-		if at.Kind() != reflect.Interface || at.IsNil() {
+		switch {
+		case at.Kind() == reflect.Struct: // as it is: the type of a providerSpec is only known from the value
+			into := reflect.New(f.Type)
+			into.Elem().Set(at)
+			at = into
+		case at.Kind() != reflect.Interface || at.IsNil():
 			at = reflect.New(f.Type)
 		}
 		if path, cause = faulty(name, value, at); cause != nil {

@@ -129,6 +129,8 @@ type Platform struct {
 
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
+	// Editable is what a person can still change of the provider's machines and templates. The zero value: nothing.
+	Editable Editable
 	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
 	Account func(text string) string
 	// MakeInfraCluster makes the spec of the infrastructure cluster object from what the Infrastructure says, and says who makes it otherwise.

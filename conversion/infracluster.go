@@ -36,7 +36,7 @@ func (e *Env) Unmade(cluster bool) string {
 		if err != nil {
 			return ""
 		}
-		commands = append(commands, fmt.Sprintf("echo %s | kubectl create -f -", quoted(string(manifest))))
+		commands = append(commands, fmt.Sprintf("echo %s | kubectl create -f -", Quoted(string(manifest))))
 	}
 	return who + ": " + strings.Join(commands, "; ")
 }

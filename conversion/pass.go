@@ -29,6 +29,8 @@ type Pass struct {
 // API in the providerSpec. On the way to Cluster API a platform's rows fill in FailureDomain and BootstrapSecret; on
 // the way back they read them. The other fields are given in both directions.
 type Core struct {
+	// Name is the Machine's; empty for a template.
+	Name            string
 	FailureDomain   string
 	BootstrapSecret *string
 	ProviderID      string
@@ -98,6 +100,8 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 const (
 	longest      = 256
 	longestWords = 4096
+	// longestCommand is how long a command may be that changes an infrastructure cluster object, and longestWhy the words before it.
+	longestCommand, longestWhy = 8192, 1024
 )
 
 // readable is a value as a message has it. It leaves out what would fill the screen.
@@ -131,7 +135,11 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 		return
 	}
 	if v.Kind() == reflect.Pointer {
-		if v = v.Elem(); v.IsZero() && t.leaf.Kind() != reflect.Pointer {
+		switch v = v.Elem(); {
+		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
+		case v.Kind() == reflect.String:
+			return // empty text says nothing
+		default:
 			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
 			return
 		}

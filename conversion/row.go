@@ -57,8 +57,8 @@ type Rows[M, C any] struct{}
 func At(paths ...string) []string { return paths }
 
 // Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer
-// on one side alone may differ: nil is then the other side's zero, and a pointer to zero is refused, because it would
-// come back as nil.
+// on one side alone may differ: nil is then the other side's zero, and so is a pointer to empty text. A pointer to false or 0 is
+// refused, because it would come back as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)

@@ -83,7 +83,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a second root disk":          {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8}}, {"ebs": {"volumeSize": 8}}]}`, want: []string{"blockDevices[1].deviceName: FieldValueInvalid"}},
 		"a disk of no size":           {patch: `{"blockDevices": [{"ebs": {"encrypted": true}}]}`, want: []string{"blockDevices[0].ebs.volumeSize: FieldValueRequired"}},
 		"a disk of 7 GiB":             {patch: `{"blockDevices": [{"ebs": {"volumeSize": 7}}]}`, want: []string{"blockDevices[0].ebs.volumeSize: FieldValueNotSupported"}},
-		"a device with an empty name": {patch: `{"blockDevices": [{"deviceName": "", "ebs": {"volumeSize": 8}}]}`, want: []string{"blockDevices[0].deviceName: FieldValueNotSupported"}},
+		"a device with an empty name": {patch: `{"blockDevices": [{"deviceName": "", "ebs": {"volumeSize": 8}}]}`},
 		"a suppressed device":         {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "noDevice": ""}]}`, want: []string{"blockDevices[0].noDevice: FieldValueNotSupported"}},
 		"an instance store":           {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "virtualName": "ephemeral0"}]}`, want: []string{"blockDevices[0].virtualName: FieldValueNotSupported"}},
 		"a disk that outlives":        {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "ebs": {"volumeSize": 8, "deleteOnTermination": false}}]}`, want: []string{"blockDevices[0].ebs.deleteOnTermination: FieldValueNotSupported"}},

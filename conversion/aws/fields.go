@@ -23,7 +23,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	noARN     = "Cluster API has no place for an ARN here: give the id, which is what stands behind the last / of the ARN"
+	noARN     = "Cluster API has no place for an ARN here: give the id in its place, which is what stands behind the last / of the ARN"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
 	noLookup  = "Machine API does not look images up: set ami.id"
 	noMetaOpt = "Machine API cannot set this instance metadata option."
@@ -70,7 +70,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must be AWSClusterControllerIdentity default, or absent.",
 		credentialsTo, credentialsFrom),
 	of.Iso(nil, at("ignition.storageType", "ignition.version"),
-		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.",
+		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else. Another version comes back as "+ignitionVersion+": with this storageType the provider reads none.",
 		ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
 	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),

@@ -25,7 +25,7 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	at := p.At("placement.host")
 	if m.Placement.Tenancy != machinev1beta1.HostTenancy {
-		at.Invalid("", nil, "a host may only be given with tenancy host")
+		at.Invalid("", nil, "a host may only be given with tenancy host: remove it, or set tenancy")
 	}
 	affinity, ok := affinityTo(at, host.Affinity)
 	if !ok {

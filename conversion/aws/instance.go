@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 func nothing(*pass, *providerSpec, *infraSpec)     {}
@@ -33,7 +35,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	case text(m.AMI.ID) != "":
 		c.AMI.ID = m.AMI.ID
 	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
-		p.Required("ami.id", "without it Cluster API would look an image up by itself")
+		p.Required("ami.id", "without it Cluster API would look an image up by itself: give it")
 	}
 }
 
@@ -50,7 +52,7 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		command += " --query 'Images[].ImageId' --filters"
 		for _, f := range m.AMI.Filters {
-			command += fmt.Sprintf(" 'Name=%s,Values=%s'", f.Name, strings.Join(f.Values, ","))
+			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
 		p.Unsupported("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id: "+command)
 	}
@@ -275,7 +277,8 @@ func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// ignitionVersion is written for the reader's sake: with this storage type the user data says its version itself.
+// ignitionVersion is written for the reader's sake: with this storage type the user data says its version itself, and the provider reads none. So any
+// goes back: the API server fills in 2.3 where an installer or a person gives none.
 const ignitionVersion = "3.4"
 
 func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
@@ -285,14 +288,10 @@ func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func ignitionFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch {
 	case c.Ignition == nil:
-		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData and version "+
-			ignitionVersion+" only")
+		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData only")
 	case c.Ignition.StorageType != awsv1.IgnitionStorageTypeOptionUnencryptedUserData:
 		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType),
 			"Machine API hands the user data to the instance as it is: supported is UnencryptedUserData")
-	}
-	if c.Ignition != nil && c.Ignition.Version != ignitionVersion {
-		p.Unsupported("ignition.version", c.Ignition.Version, "Machine API has no field for the version: supported is "+ignitionVersion)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, g := range m.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
-		if g.ID == nil && g.ARN == nil && len(g.Filters) == 0 {
+		if text(g.ID) == "" && g.ARN == nil && len(g.Filters) == 0 {
 			at.Required("id", "a reference needs an id or filters")
 		}
 		c.AdditionalSecurityGroups = append(c.AdditionalSecurityGroups, reference(at, g))
@@ -34,7 +34,7 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
-	if m.Subnet.ID != nil || len(m.Subnet.Filters) > 0 {
+	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
 	}
@@ -50,7 +50,10 @@ const oneOf = "give an id or filters, not both"
 
 func reference(p *pass, m machinev1beta1.AWSResourceReference) awsv1.AWSResourceReference {
 	out := awsv1.AWSResourceReference{ID: m.ID}
-	checkReference(p, m.ID, len(m.Filters))
+	if text(m.ID) == "" { // says nothing
+		out.ID = nil
+	}
+	checkReference(p, out.ID, len(m.Filters))
 	for _, f := range m.Filters {
 		// The list is required there: none is an empty one.
 		out.Filters = append(out.Filters, awsv1.Filter{Name: f.Name, Values: append([]string{}, f.Values...)})
@@ -108,7 +111,7 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: remove it, or keep the machine with Machine API")
 		}
 		return
 	}
@@ -117,33 +120,47 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	others := slices.ContainsFunc(theirs, func(lb machinev1beta1.LoadBalancerReference) bool { return !slices.Contains(m.LoadBalancers, lb) })
-	if patch := balancersPatch(m.LoadBalancers); !others && patch != "" && p.Env.InfraCluster != nil {
-		p.Replace("spec.controlPlaneLoadBalancer", nil,
-			"The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them", patch)
+	if patch, asks := balancersPatch(m.LoadBalancers, len(theirs) == 0); !others && patch != "" && p.Env.InfraCluster != nil {
+		why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them"
+		if asks {
+			why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): internal goes into controlPlaneLoadBalancer, internet-facing beside it"
+		}
+		p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 }
 
-// balancersPatch is what an AWSCluster has to say of a Machine's load balancers; empty where their names do not tell which is which.
-func balancersPatch(lbs []machinev1beta1.LoadBalancerReference) string {
-	spec := map[string]any{}
-	for _, lb := range lbs {
+// balancersPatch is what an AWSCluster has to say of a Machine's load balancers; empty where it cannot say it. An installer's names tell which is which; of a
+// person's, where the AWSCluster has none, somebody has to look it up (asks).
+func balancersPatch(lbs []machinev1beta1.LoadBalancerReference, none bool) (patch string, asks bool) {
+	const internal, external = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
+	spec, guess := map[string]any{}, map[string]any{}
+	for i, lb := range lbs {
 		kind, known := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
 			machinev1beta1.NetworkLoadBalancerType: awsv1.LoadBalancerTypeNLB, machinev1beta1.ClassicLoadBalancerType: awsv1.LoadBalancerTypeClassic,
 		}[lb.Type]
+		if !known || i > 1 {
+			return "", false
+		}
+		entry := func(scheme string) map[string]any {
+			return map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": scheme}
+		}
+		guess[[]string{internal, external}[i]] = entry("SCHEME")
 		switch {
-		case known && strings.HasSuffix(lb.Name, "-int"):
-			spec["controlPlaneLoadBalancer"] = map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": awsv1.ELBSchemeInternal}
-		case known && strings.HasSuffix(lb.Name, "-ext"):
-			spec["secondaryControlPlaneLoadBalancer"] = map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": awsv1.ELBSchemeInternetFacing}
+		case strings.HasSuffix(lb.Name, "-int"):
+			spec[internal] = entry(string(awsv1.ELBSchemeInternal))
+		case strings.HasSuffix(lb.Name, "-ext"):
+			spec[external] = entry(string(awsv1.ELBSchemeInternetFacing))
 		}
 	}
-	if len(spec) == 0 || len(spec) != len(lbs) || spec["controlPlaneLoadBalancer"] == nil {
-		return ""
+	if len(spec) != len(lbs) || spec[internal] == nil {
+		if spec, asks = guess, true; !none || len(lbs) == 0 {
+			return "", false
+		}
 	}
-	patch, _ := json.Marshal(map[string]any{"spec": spec}) // texts alone
-	return string(patch)
+	raw, _ := json.Marshal(map[string]any{"spec": spec}) // texts alone
+	return string(raw), asks
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {

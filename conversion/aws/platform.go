@@ -23,8 +23,12 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "aws-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
-		Interruptible:        interruptible,
-		Status:               status{},
+		Editable: conversion.Editable{Machine: []string{
+			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups", "cloudInit.secretPrefix", "cloudInit.secretCount", "cloudInit.secureSecretsBackend",
+			"privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
+		}},
+		Interruptible: interruptible,
+		Status:        status{},
 	}
 }
 

@@ -21,10 +21,10 @@ func volumesTo(p *pass, m *providerSpec, c *infraSpec) {
 		at, from, to := p.At(fmt.Sprintf("blockDevices[%d]", i)), &m.BlockDevices[i], volume{}
 		Volumes.ToClusterAPI(at, from, &to)
 		switch {
-		case from.DeviceName != nil:
+		case text(from.DeviceName) != "":
 			c.NonRootVolumes = append(c.NonRootVolumes, to)
 		case c.RootVolume != nil:
-			at.Invalid("deviceName", nil, "a second device without a name: only the root device has none")
+			at.Invalid("deviceName", nil, "a second device without a name, which only the root device has not: name it, such as /dev/sdb")
 		default:
 			c.RootVolume = &to
 		}
@@ -129,9 +129,9 @@ const leastSize = 8
 
 func sizeTo(p *pass, m *device, c *volume) {
 	switch {
-	case m.NoDevice != nil || m.VirtualName != nil: // no volume at all, and refused as such
+	case m.NoDevice != nil || text(m.VirtualName) != "": // no volume at all, and refused as such
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
-		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image")
+		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give it, in GiB")
 	case *m.EBS.VolumeSize < leastSize:
 		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d", leastSize))
 	default:

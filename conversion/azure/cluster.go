@@ -21,6 +21,12 @@ func subscription(p *pass) string {
 	return first(id, account(p.Core.ProviderID), p.Env.Account)
 }
 
+// unknownSubscription says how the subscription is given where nothing names it. It is the same with an AzureCluster as without: who shows one learns no more.
+func unknownSubscription(p *pass) string {
+	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it. " +
+		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
+}
+
 // account reads the subscription out of an instance's ID, or out of the configuration of Azure's cloud provider.
 func account(text string) string {
 	if rest, ok := strings.CutPrefix(text, scheme+"/"); ok {

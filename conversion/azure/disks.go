@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
@@ -19,34 +20,42 @@ type (
 
 const (
 	linux    = "Linux"
+	windows  = "Windows"
 	local    = "Local"
 	readOnly = "ReadOnly"
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a Windows machine cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
+	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
 	cachings  = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
 func isCaching(word string) bool { return word == noCache || word == readOnly || word == "ReadWrite" }
 
 func osTypeTo(p *pass, m *providerSpec, c *infraSpec) {
-	c.OSDisk.OSType = linux
-	checkOS(p, first(m.OSDisk.OSType, linux))
+	c.OSDisk.OSType = first(m.OSDisk.OSType, linux)
+	checkOS(p, c.OSDisk.OSType)
 }
 
 func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
-	m.OSDisk.OSType = linux
-	checkOS(p, first(c.OSDisk.OSType, linux))
+	m.OSDisk.OSType = first(c.OSDisk.OSType, linux)
+	checkOS(p, m.OSDisk.OSType)
 }
 
+// exists reports whether there is an instance: no user data is run any more, and the provider finds it by its ID.
+func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
+
 func checkOS(p *pass, word string) {
-	switch word {
-	case linux:
-	case "Windows":
+	id := p.Core.ProviderID
+	switch {
+	case word == linux, word == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] == p.Core.Name:
+	case word == windows && exists(p):
+		p.Unsupported("osDisk.osType", windows,
+			"Machine API looks for the virtual machine by the Machine's name, which is another: Cluster API shortens those of Windows machines. Keep it where it is")
+	case word == windows:
 		p.Unsupported("osDisk.osType", word, noWindows)
 	default:
-		p.Invalid("osDisk.osType", word, "must be Linux")
+		p.Invalid("osDisk.osType", word, "must be Linux, or Windows of an instance that exists")
 	}
 }
 
@@ -69,7 +78,7 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:
-		p.Required("osDisk.diskSizeGB", "Machine API does not take the size from the image")
+		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: give it, in GB")
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "a disk has a positive size")
 	case size > maxOSDisk:
@@ -92,7 +101,7 @@ func checkOSCaching(p *pass, word string, ephemeral bool) {
 	case !isCaching(word):
 		p.Invalid("osDisk.cachingType", word, cachings)
 	case ephemeral && word != readOnly:
-		p.Invalid("osDisk.cachingType", word, "an ephemeral OS disk is ReadOnly")
+		p.Invalid("osDisk.cachingType", word, "an ephemeral OS disk must be ReadOnly")
 	}
 }
 
@@ -249,7 +258,7 @@ type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {
 	if o.seen[value] {
-		p.Invalid(path, value, "another data disk has it")
+		p.Invalid(path, value, "another data disk has it: give each its own")
 	}
 	if o.seen == nil {
 		o.seen = map[T]bool{}

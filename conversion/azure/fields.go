@@ -138,7 +138,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The OS disk.
 	of.Iso(at("osDisk.osType"), at("osDisk.osType"),
-		"Linux, and absent is Linux. Windows cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image.",
+		"Linux, and absent is Linux. Windows of a machine that is yet to be created cannot go: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image. An instance that exists can, but to Machine API under its Machine's name alone.",
 		osTypeTo, osTypeFrom),
 	of.Iso(at("osDisk.diskSizeGB"), at("osDisk.diskSizeGB"), "Required: Cluster API would take the image's size. 1 to 2048.", osSizeTo, osSizeFrom),
 	of.Iso(at("osDisk.cachingType"), at("osDisk.cachingType"), "Absent is None on both sides, and becomes that. An ephemeral disk is ReadOnly.",

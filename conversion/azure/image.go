@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version, not by both"
+	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version: remove the one or the other"
 	inAccount = "must be /resourceGroups/… and what follows: Machine API puts the cluster's subscription before it"
 )
 
@@ -39,8 +39,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
 	case own == "":
-		p.Unsupported("resourceID", id,
-			"Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it"+unknownSubscription(p))
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]

@@ -114,6 +114,8 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: scheme + id}}
 	case strings.Contains(id, "/"):
 		p.Invalid("managedIdentity", id, noIdentity)
+	case subscription(p) == "":
+		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's, or the subscription"+unknownSubscription(p))
 	case subscription(p) == "" || resourceGroup(p) == "":
 		p.Unsupported("managedIdentity", id,
 			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")

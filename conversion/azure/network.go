@@ -88,7 +88,7 @@ const workersOnly = "Cluster API attaches no public address to a control plane M
 
 func publicIPTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.AllocatePublicIP = m.PublicIP; m.PublicIP && p.Core.ControlPlane {
-		p.Unsupported("publicIP", true, workersOnly)
+		p.Unsupported("publicIP", true, workersOnly+": set it to false, or keep the machine with Machine API")
 	}
 }
 

@@ -35,7 +35,7 @@ func (s profile) check(p *pass) {
 	case s.kind != confidentialVM && s.encryption != "":
 		p.Invalid(s.kindAt, s.kind, "must be ConfidentialVM where the OS disk has a securityEncryptionType")
 	case s.kind == trustedLaunch && !isTrue(s.boot) && !isTrue(s.tpm):
-		p.Unsupported(s.kindAt, s.kind, "Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled")
+		p.Unsupported(s.kindAt, s.kind, "Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled: set one of them to Enabled, or keep the machine with Machine API")
 	case s.kind == confidentialVM:
 		s.checkConfidential(p)
 	}
@@ -52,7 +52,7 @@ func (s profile) checkConfidential(p *pass) {
 		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot enabled")
 	}
 	if isTrue(s.host) {
-		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine")
+		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine: set it to false, or keep the machine with Machine API")
 	}
 }
 

@@ -70,7 +70,7 @@ var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.OnlyMAPI("spec.remediationTemplate.fieldPath", "Cluster API refers to a template by its name: remove it"),
 	check.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
 		func(p *pass, _ *mapiCheck, c *capiCheck) { c.Spec.ClusterName = p.Env.ClusterName },
-		func(p *pass, c *capiCheck, _ *mapiCheck) { sameCluster(p, "spec.clusterName", c.Spec.ClusterName) }),
+		func(p *pass, c *capiCheck, _ *mapiCheck) { ownCluster(p, c.Spec.ClusterName) }),
 	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*", "Machine API's check looks at conditions of Nodes alone"),
 	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "Machine API's check has maxUnhealthy alone: give unhealthyLessThanOrEqualTo"),
 }

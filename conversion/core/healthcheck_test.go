@@ -188,3 +188,29 @@ func FuzzChecks(f *testing.F) {
 		core.CheckTwin("MachineHealthCheck", raw, nil, checkEnv())
 	})
 }
+
+// What means the same stays as it is written: a manifest's owner would find it changed, and may not change it back.
+func TestACheckKeepsItsSpelling(t *testing.T) {
+	const written = `{metadata: {name: workers}, spec: {maxUnhealthy: "5", nodeStartupTimeout: 10m, selector: {matchLabels: {a: b}, matchExpressions: []},
+		unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}], authoritativeAPI: ClusterAPI}}`
+	has := object(t, written)
+	twin, errs := core.ToClusterAPI("MachineHealthCheck", has, env())
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	back, errs := core.ToMachineAPI("MachineHealthCheck", twin, env())
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	core.KeepSpelling("MachineHealthCheck", has, back, env())
+	want := object(t, written)
+	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
+	diff(t, want.Object["spec"], back.Object["spec"])
+	other := object(t, strings.Replace(written, "300s", "301s", 1))
+	twin, _ = core.ToClusterAPI("MachineHealthCheck", other, env())
+	back, _ = core.ToMachineAPI("MachineHealthCheck", twin, env())
+	core.KeepSpelling("MachineHealthCheck", has, back, env())
+	if !strings.Contains(jsonOf(back), "5m1s") {
+		t.Errorf("another timeout is not written: %s", jsonOf(back))
+	}
+}

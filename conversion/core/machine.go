@@ -100,7 +100,14 @@ func ignoreBack(*pass, *capiMachine, *mapiMachine) {}
 func clusterTo(p *pass, _ *mapiMachine, c *capiMachine) { c.Spec.ClusterName = p.Env.ClusterName }
 
 func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
-	sameCluster(p, "spec.clusterName", c.Spec.ClusterName)
+	ownCluster(p, c.Spec.ClusterName)
+}
+
+// ownCluster: Cluster API's webhooks let nobody change the field.
+func ownCluster(p *pass, name string) {
+	if name != p.Env.ClusterName {
+		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q, and cannot be changed: create the object again with that name", p.Env.ClusterName))
+	}
 }
 
 func sameCluster(p *pass, path, name string) {
@@ -156,6 +163,7 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
+	p.Core.Name = m.Metadata.Name
 	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
 	provider := p.At(providerPath)
 	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
@@ -169,6 +177,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	if !refers(p, c) {
 		return
 	}
+	p.Core.Name = c.Metadata.Name
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
@@ -220,5 +229,6 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")
 	}
 	Machines.ToMachineAPI(p, &c, &m)
+	p.Under(p.Env.Platform.InfraMachine.Kind + ".spec").WarnOfReplacement()
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }

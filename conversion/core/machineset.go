@@ -54,7 +54,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
 		func(p *pass, _ *mapiSet, c *capiSet) { c.Spec.ClusterName = p.Env.ClusterName },
-		func(p *pass, c *capiSet, _ *mapiSet) { sameCluster(p, "spec.clusterName", c.Spec.ClusterName) }),
+		func(p *pass, c *capiSet, _ *mapiSet) { ownCluster(p, c.Spec.ClusterName) }),
 	set.OnlyCAPI("spec.machineNaming.*", "Machine API names the Machines of a set itself"),
 	set.OnlyMAPI("spec.template.metadata.name", nameless),
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
@@ -117,15 +117,18 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 	}
 }
 
+// newSelector is the only way to another selector in Machine API.
+const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, and create it with another selector"
+
 func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
 		if k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(path, k, clusterAPIOwn)
+			p.Unsupported(path, k, "on a Cluster API Machine this label has a meaning that it has not in Machine API"+newSelector)
 		}
 		return k
 	})
 	if len(m.Spec.Selector.MatchLabels)+len(m.Spec.Selector.MatchExpressions) == 0 {
-		p.Required("spec.selector", "Cluster API refuses a selector that is empty")
+		p.Required("spec.selector", "Cluster API refuses a selector that is empty"+newSelector)
 	}
 }
 
@@ -211,5 +214,6 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	}
 	c.infra = readTemplate(p, infraRaw)
 	MachineSets.ToMachineAPI(p, &c, &m)
+	p.Under(p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec").WarnOfReplacement()
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }

@@ -139,5 +139,9 @@ func TestKeepSpelling(t *testing.T) {
 	core.KeepSpelling("Machine", has, want, env())
 	diff(t, jsonOf(object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"annotations": {"a": "b"}, "labels": {}}, "providerID": "", "taints": null}}`)),
 		jsonOf(want))
+	has = object(t, `{"spec": {"selector": {"matchLabels": {"a": "", "b": ""}}, "template": {"metadata": {"labels": {"a": ""}, "annotations": {}}, "spec": {"metadata": {"labels": {"node-role.kubernetes.io/infra": "", "x": "y"}}}}}}`)
+	want = object(t, `{"spec": {"selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)
+	core.KeepSpelling("MachineSet", has, want, env())
+	diff(t, jsonOf(object(t, `{"spec": {"selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)), jsonOf(want))
 	core.KeepSpelling("MachineHealthCheck", &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}, env())
 }

@@ -194,7 +194,11 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 // changed.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
-	if !ok || k.infra == nil {
+	if !ok {
+		return
+	}
+	if k.infra == nil {
+		keepSpec(kindName, has, want, env)
 		return
 	}
 	keepEmpty(has.Object["spec"], want.Object["spec"])
@@ -209,6 +213,19 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	}
 }
 
+// keepSpec leaves the whole spec as it is written: a health check's durations may be written in many ways (300s, 5m), and its number in quotes.
+func keepSpec(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
+	spec, _, _ := unstructured.NestedMap(has.Object, "spec")
+	if spec == nil {
+		return
+	}
+	delete(spec, "authoritativeAPI") // whose it is
+	kept := want.DeepCopy()
+	if kept.Object["spec"] = spec; alike(kindName, kept, want, env) {
+		want.Object = kept.Object
+	}
+}
+
 // alike reports whether two Machine API objects become the same in Cluster API.
 func alike(kindName string, a, b *unstructured.Unstructured, env conversion.Env) bool {
 	one, errs := ToClusterAPI(kindName, a, env)
@@ -219,7 +236,8 @@ func alike(kindName string, a, b *unstructured.Unstructured, env conversion.Env)
 	return len(errs) == 0 && equality.Semantic.DeepEqual(one, other)
 }
 
-// keepEmpty adds to want what has has and is empty. A providerSpec's members are not looked at: some mean something when they are empty.
+// keepEmpty adds to want what has has and is empty, or a zero that means none; that of replicas does not. A providerSpec's members are not looked at: some mean
+// something when they are empty. Nor are labels and annotations: one without a value is one.
 func keepEmpty(has, want any) {
 	written, ok := has.(map[string]any)
 	wanted, there := want.(map[string]any)
@@ -227,12 +245,36 @@ func keepEmpty(has, want any) {
 		return
 	}
 	for name, value := range written {
-		if _, there := wanted[name]; there && name != "providerSpec" {
+		_, there := wanted[name]
+		switch {
+		case name == "providerSpec":
+		case there && !named(name):
 			keepEmpty(value, wanted[name])
-		} else if m, isMap := value.(map[string]any); !there && (value == nil || value == "" || isMap && len(m) == 0) {
+		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
 			wanted[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
+}
+
+// named reports whether the members of a field have names of a person's own.
+func named(field string) bool {
+	return field == "labels" || field == "annotations" || field == "matchLabels"
+}
+
+// isEmpty reports whether the value of a core kind's field says as much as none.
+func isEmpty(field string, value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if named(field) || !isEmpty(name, member) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return value == nil || value == ""
 }
 
 func (t Twin) raw() (core, infra []byte, err error) {

@@ -79,7 +79,7 @@ func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
 		case d == nil:
 			at.Invalid("", nil, isNull)
 		case d.Boot && i != root:
-			at.Invalid("boot", true, "a second root disk: an instance boots from one")
+			at.Invalid("boot", true, "a second root disk, and an instance boots from one: set it to false")
 		}
 	}
 }
@@ -194,7 +194,7 @@ func imageTo(p *pass, d *disk, v volume) {
 			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
-		p.Required("image", "without one Cluster API would choose it by itself")
+		p.Required("image", "without one Cluster API would choose it by itself: name it")
 	case strings.Contains(d.Image, "/"):
 		v.root.Image = &d.Image
 	default:
@@ -221,7 +221,7 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 		for _, k := range sortedKeys(d.Labels) {
 			switch value, same := has[k]; {
 			case v.root == nil:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: remove it, or keep the machine with Machine API")
 			case !same || value != d.Labels[k]:
 				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API labels the root disk as it labels the instance: say the same in labels")
 			}

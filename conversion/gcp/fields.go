@@ -77,7 +77,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Must be the project of the GCPCluster's network; absent is the machine's own project, on both sides.", hostProjectTo, hostProjectFrom),
 	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name; required: Machine API's webhook takes no interface without one.",
 		subnetTo, subnetFrom),
-	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False is an absent publicIP.", publicIPTo, publicIPFrom),
+	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False means the same as none, and comes back as none.", publicIPTo, publicIPFrom),
 	of.OnlyCAPI("aliasIPRanges.*", "Machine API gives an instance no alias addresses"),
 	of.Iso(at("tags"), at("additionalNetworkTags"),
 		"As they are. Cluster API's instances have CLUSTER and CLUSTER-node or CLUSTER-control-plane besides; Google keeps tags as a set, so naming these too changes nothing there. Where firewall rules go by them, name them: Machine API adds none.",
@@ -93,7 +93,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// How it is scheduled and paid for.
 	of.Same("preemptible", "preemptible"),
 	of.Iso(at("provisioningModel"), at("provisioningModel"),
-		"Spot, and not on a preemptible instance. Standard is what Cluster API takes without a word.", spotTo, spotFrom),
+		"Spot, and not on a preemptible instance. Standard means the same as none, and comes back as none.", spotTo, spotFrom),
 	of.Iso(at("onHostMaintenance"), at("onHostMaintenance"),
 		"Migrate or Terminate. Must be Terminate on an instance with GPUs or a confidential one; Cluster API does that for GPUs unasked, Machine API only where it is said.",
 		maintenanceTo, maintenanceFrom),
@@ -103,7 +103,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// How it is protected.
 	of.Iso(at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
 		at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
-		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig is none. Without the module, integrityMonitoring must be Disabled too, as it is Enabled where it is absent.",
+		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig means the same as none, and comes back as none. Without the module, integrityMonitoring must be Disabled too, as it is Enabled where it is absent.",
 		shieldedTo, shieldedFrom),
 	of.Iso(at("confidentialCompute"), at("confidentialCompute"),
 		"Absent is absent. Any policy but Disabled takes onHostMaintenance Terminate and a machine type of its series: n2d, c2d or c3d for Enabled and AMDEncryptedVirtualization, n2d for AMDEncryptedVirtualizationNestedPaging, c3 for IntelTrustedDomainExtensions.",

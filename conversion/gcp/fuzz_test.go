@@ -76,6 +76,15 @@ func FuzzInfraSpec(f *testing.F) {
 		if err := json.Unmarshal(raw, &born.Spec); err != nil {
 			t.Fatal(err)
 		}
+		if born.Spec.PublicIP != nil && !*born.Spec.PublicIP { // means the same as none, and so do the next two
+			born.Spec.PublicIP = nil
+		}
+		if s := born.Spec.ShieldedInstanceConfig; s != nil && *s == (gcpv1.GCPShieldedInstanceConfig{}) {
+			born.Spec.ShieldedInstanceConfig = nil
+		}
+		if model := born.Spec.ProvisioningModel; model != nil && *model == gcpv1.ProvisioningModelStandard {
+			born.Spec.ProvisioningModel = nil
+		}
 		if born.Spec.IPForwarding == nil { // the CRD's default
 			born.Spec.IPForwarding = new(gcpv1.IPForwardingEnabled)
 		}

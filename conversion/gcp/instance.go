@@ -25,7 +25,7 @@ func text(s *string) string {
 
 func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.MachineType; c.InstanceType == "" {
-		p.Required("machineType", "Cluster API chooses none by itself")
+		p.Required("machineType", "Cluster API chooses none by itself: name it")
 	}
 }
 
@@ -66,7 +66,7 @@ const oneAccount = "Cluster API gives an instance exactly one service account"
 
 func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.ServiceAccounts) == 0 {
-		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said")
+		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said: name one, or keep the machine with Machine API")
 	}
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
@@ -151,9 +151,12 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 		return
 	}
 	checkSpot(p, schedulingFrom(c))
+	if *c.ProvisioningModel == gcpv1.ProvisioningModelStandard && !c.Preemptible {
+		return // what Google takes without a word
+	}
 	model := machinev1beta1.GCPProvisioningModelType(*c.ProvisioningModel)
 	if model != machinev1beta1.GCPSpotInstance {
-		p.Unsupported("provisioningModel", string(model), "supported value: \"Spot\"; Standard is what Cluster API takes without a word: leave it out")
+		p.Unsupported("provisioningModel", string(model), "supported values: \"Spot\" and, for an instance that is not preemptible, \"Standard\"")
 	}
 	m.ProvisioningModel = &model
 }
@@ -271,11 +274,8 @@ func shieldedTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func shieldedFrom(p *pass, c *infraSpec, m *providerSpec) {
 	s := c.ShieldedInstanceConfig
-	switch {
-	case s == nil:
+	if s == nil {
 		return
-	case *s == (gcpv1.GCPShieldedInstanceConfig{}):
-		p.Unsupported("shieldedInstanceConfig", nil, "Machine API cannot tell an empty one from none, which means the same: leave it out")
 	}
 	checkShielded(p.At("shieldedInstanceConfig"), *s)
 	m.ShieldedInstanceConfig = machinev1beta1.GCPShieldedInstanceConfig{
@@ -306,7 +306,7 @@ func onOff(p *pass, path, word string) {
 var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
 
 const (
-	oneGPU  = "Machine API attaches GPUs of one type"
+	oneGPU  = "Machine API takes GPUs of one type alone"
 	someGPU = "must be at least 1"
 )
 

@@ -181,7 +181,7 @@ func metadataKeys(p *pass, list string) func(i int, key string) {
 		path := fmt.Sprintf("%s[%d].key", list, i)
 		switch {
 		case key == "":
-			p.Required(path, "metadata has a key")
+			p.Required(path, "metadata must have a key")
 		case key == userDataKey:
 			p.Unsupported(path, key, "the instance gets the machine's user data under this key, and Google takes it once: remove it")
 		case seen[key]:

@@ -33,7 +33,7 @@ func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 // networkTo also reports for the whole list that there must be one.
 func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if len(m.NetworkInterfaces) == 0 {
-		p.Required("networkInterfaces", oneInterface)
+		p.Required("networkInterfaces", oneInterface+": give it")
 	}
 	for i, n := range m.NetworkInterfaces {
 		path := fmt.Sprintf("networkInterfaces[%d]", i)
@@ -136,10 +136,8 @@ func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
-	if c.PublicIP != nil && !*c.PublicIP {
-		p.Unsupported("publicIP", false, "Machine API cannot tell it from no value, which means the same: leave it out")
-	}
+// publicIPFrom takes false for none, as the provider does: nobody could take it away from a GCPMachine.
+func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
 }
 

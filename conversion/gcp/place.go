@@ -76,7 +76,7 @@ func regionFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Zone == "" {
-		p.Required("zone", "without one Cluster API would choose it by itself")
+		p.Required("zone", "without one Cluster API would choose it by itself: name it")
 	}
 	checkZone(p, p, "zone", m.Zone)
 	p.Core.FailureDomain = m.Zone
@@ -143,10 +143,10 @@ func checkInstance(p *pass, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. Keep the machine with Machine API", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one", zone))
+			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's", zone))
 	}
 }
 

@@ -23,10 +23,14 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "gcp-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
+		Editable:             conversion.Editable{Machine: editable, Template: editable},
 		Interruptible:        interruptible,
 		Status:               status{},
 	}
 }
+
+// editable are the fields that the provider's webhooks let anybody change later, in machines and templates alike.
+var editable = []string{"providerID", "additionalLabels", "additionalNetworkTags"}
 
 // interruptible reports whether either spec asks for a preemptible or Spot instance.
 func interruptible(spec any) bool {

@@ -136,14 +136,16 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
-// TestACommandIsWhole: a message is cut where it is long, and the command at its end with it. A cluster may have 32 failure domains.
+// TestACommandIsWhole: a message is cut where it is long, but not the command at its end. A failure domain may have 32 subnets, and their names are as long as
+// Prism Central takes them. A person who runs the commands of several messages keeps what each of them lists: the list is one by name.
 func TestACommandIsWhole(t *testing.T) {
 	env := nutanixtest.Kit().Env()
-	var domains []any
+	var domains, subnets []any
+	for _, name := range indexed(strings.Repeat("n", 120)+"-%d", 32) {
+		subnets = append(subnets, map[string]any{"type": "Name", "name": name})
+	}
 	for _, name := range indexed("domain-%d", 32) {
-		domains = append(domains, map[string]any{
-			"name": name, "cluster": map[string]any{"type": "UUID", "uuid": nutanixtest.Element}, "subnets": []any{map[string]any{"type": "UUID", "uuid": nutanixtest.Subnet}},
-		})
+		domains = append(domains, map[string]any{"name": name, "cluster": map[string]any{"type": "UUID", "uuid": nutanixtest.Element}, "subnets": subnets})
 	}
 	if err := unstructured.SetNestedSlice(env.Infrastructure, domains, "spec", "platformSpec", "nutanix", "failureDomains"); err != nil {
 		t.Fatal(err)
@@ -151,8 +153,28 @@ func TestACommandIsWhole(t *testing.T) {
 	p := conversion.NewPass(&env, &conversion.Core{Template: true}, "")
 	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"failureDomain": {"name": "domain-7"}}`))
 	conversiontest.Same(t, []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}, p.Errors())
-	if detail := p.Errors()[0].Detail; !strings.HasSuffix(detail, `}}'`) {
-		t.Errorf("the command is cut: %s", detail[len(detail)-100:])
+	_, command, _ := strings.Cut(p.Errors()[0].Detail, "echo '")
+	manifest, rest, _ := strings.Cut(command, "'")
+	var applied struct {
+		Spec struct {
+			FailureDomains []struct {
+				Name    string `json:"name"`
+				Subnets []any  `json:"subnets"`
+			} `json:"failureDomains"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(manifest), &applied); err != nil {
+		t.Fatalf("%v: %s", err, p.Errors()[0].Detail)
+	}
+	if d := applied.Spec.FailureDomains; len(d) != 1 || d[0].Name != "domain-7" || len(d[0].Subnets) != 32 {
+		t.Errorf("it lists %v", d)
+	}
+	if rest != ` | kubectl apply --server-side --field-manager='failure-domain-domain-7' -f -` {
+		t.Errorf("the command is %s", rest)
+	}
+	list := schema(t, nutanix.Platform().InfraCluster, "spec", "failureDomains")
+	if *list.XListType != "map" || !slices.Equal(list.XListMapKeys, []string{"name"}) {
+		t.Error("the list is no list by name, and an apply would replace it")
 	}
 }
 

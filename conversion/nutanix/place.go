@@ -4,7 +4,6 @@
 package nutanix
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,9 +48,6 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	unlisted(p, c)
 }
 
-// longestPatch, in bytes, leaves room in a message for the words before it.
-const longestPatch = 3072
-
 // unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's
 // controller would fail the machine for good. Where the cluster's failure domains lie in objects of their own, this one may be one of them.
 func unlisted(p *pass, c *infraSpec) {
@@ -60,31 +56,9 @@ func unlisted(p *pass, c *infraSpec) {
 	if known || objects || p.Env.InfraCluster == nil || c.Cluster == nil || len(c.Subnets) == 0 || !p.Core.Template && p.Core.ProviderID != "" {
 		return
 	}
-	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
-	all = append(all, unlistedDomains(p, c)...)
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": all}})
-	if err != nil || len(patch) > longestPatch {
-		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
-	}
-	p.Amend("spec.failureDomains", p.Core.FailureDomain,
-		"Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch), "")
-}
-
-// unlistedDomains are what the NutanixCluster does not list: all that the Infrastructure has, and the Machine's. A merge patch replaces the list, so
-// that the messages of several failure domains must say the same one: the last patch applied would undo the others.
-func unlistedDomains(p *pass, c *infraSpec) []any {
-	var out []any
-	for _, d := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
-		name, _ := d["name"].(string)
-		_, has := named(p.Env.InfraCluster, name)
-		if there, known := installed(p, name); known && !has {
-			out = append(out, legacy(there))
-		}
-	}
-	if _, known := installed(p, p.Core.FailureDomain); !known {
-		out = append(out, map[string]any{"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true})
-	}
-	return out
+	p.Apply("spec.failureDomains", p.Core.FailureDomain, "failure-domain-"+p.Core.FailureDomain,
+		"Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it",
+		map[string]any{"failureDomains": []any{map[string]any{"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true}}})
 }
 
 func placeFrom(p *pass, c *infraSpec, m *providerSpec) {

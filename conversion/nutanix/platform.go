@@ -29,6 +29,7 @@ func Platform() conversion.Platform {
 		CredentialsSecret:    "nutanix-credentials",
 		MakeInfraCluster:     makeCluster,
 		Spec:                 conversion.Untyped(Fields, spec),
+		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},
 		Status:               status{},
 	}
 }

@@ -122,7 +122,7 @@ var Interfaces = conversion.Table[nic, port]{
 		"Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
 	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
-		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others.", profileTo, profileFrom),
+		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others. An ovsHWOffload of false means the same as none, and comes back as none.", profileTo, profileFrom),
 	face.Iso(at("networks[].portSecurity", "ports[].portSecurity"), at("disablePortSecurity"), "The opposite.", securityTo, securityFrom),
 	face.Iso(at("ports[].securityGroups"), at("securityGroups"), "By id.", ownGroupsTo, ownGroupsFrom),
 	word(at("ports[].nameSuffix"), "nameSuffix", nameSuffix),

@@ -57,7 +57,7 @@ func (n *nic) byIDOnly(what string) string {
 	}
 	if n.bar == pairsField {
 		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
-			"), or none. Make a new object with these, or with the id: an OpenStackMachine and its template cannot be changed"
+			"), or none: give it these, or the id"
 	}
 	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
 }

@@ -30,6 +30,7 @@ func Platform() conversion.Platform {
 		CredentialsSecret: "openstack-cloud-credentials",
 		MakeInfraCluster:  makeCluster,
 		Spec:              conversion.Untyped(Fields, spec),
+		Editable:          conversion.Editable{Machine: []string{"identityRef.type", "identityRef.name", "identityRef.cloudName"}},
 		Status:            status{},
 	}
 }

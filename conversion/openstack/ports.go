@@ -46,7 +46,7 @@ func profileTo(p *pass, m *nic, c *port) {
 		case key == trusted:
 			p.Unsupported(path, value, `supported values: "false", "true"`)
 		default:
-			p.Unsupported(path, value, "Cluster API knows the keys capabilities and trusted only")
+			p.Unsupported(path, value, "Cluster API knows the keys capabilities and trusted only: remove it, or keep the machine with Machine API")
 		}
 	}
 	if out != (openstackv1.BindingProfile{}) {
@@ -59,11 +59,8 @@ func profileFrom(p *pass, c *port, m *nic) {
 		return
 	}
 	out := map[string]string{}
-	switch hw := c.Profile.OVSHWOffload; {
-	case yes(hw):
+	if yes(c.Profile.OVSHWOffload) { // the provider takes false for none
 		out[capabilities] = offload
-	case hw != nil:
-		p.Unsupported("profile.ovsHWOffload", false, "Machine API cannot tell this value from no value: leave the field out")
 	}
 	if c.Profile.TrustedVF != nil {
 		out[trusted] = fmt.Sprint(*c.Profile.TrustedVF)

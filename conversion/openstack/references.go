@@ -165,7 +165,7 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 		case strings.Contains(string(tag), ","):
 			p.Invalid(path, string(tag), "a tag has no comma")
 		case seen.Has(tag):
-			p.Invalid(path, string(tag), "the tag is given twice")
+			p.Invalid(path, string(tag), "the tag is given twice: remove one")
 		}
 		seen.Insert(tag)
 	}

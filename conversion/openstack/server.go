@@ -166,7 +166,7 @@ func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []stri
 	var out []string
 	for i, tag := range tags {
 		if seen.Has(tag) {
-			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is given twice")
+			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is given twice: remove one")
 		}
 		seen.Insert(tag)
 		out = append(out, tag)

@@ -124,7 +124,7 @@ func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) 
 	case name == "root":
 		p.Invalid("name", name, "root is the name of the root volume")
 	case seen[name]:
-		p.Invalid("name", name, "the name is given twice")
+		p.Invalid("name", name, "the name is given twice: give each volume its own")
 	}
 	seen[name] = true
 	switch {

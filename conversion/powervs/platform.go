@@ -28,6 +28,7 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "powervs-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
+		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},
 		Status:               status{},
 	}
 }

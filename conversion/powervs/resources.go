@@ -37,7 +37,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 		case t != m.Type && text(f.value) != "":
 			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
 		case t == m.Type && text(f.value) == "":
-			at.Required(f.path, fmt.Sprintf("the type says %s", t))
+			at.Required(f.path, fmt.Sprintf("the type is %s: give it", t))
 		case t == m.Type:
 			*f.to, ok = f.value, true
 		}
@@ -162,7 +162,7 @@ func keyFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-const noKey = "Machine API takes no machine without the name of an SSH key of its workspace"
+const noKey = "Machine API takes no machine without the name of an SSH key of its workspace: give it"
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(ptr.Deref(m.UserDataSecret, machinev1.PowerVSSecretReference{}).Name)

@@ -58,7 +58,7 @@ type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {
 	if name != "" && d[name] {
-		p.Invalid("name", name, "the name is given twice")
+		p.Invalid("name", name, "the name is given twice: give each disk its own")
 	}
 	d[name] = true
 }
@@ -72,7 +72,7 @@ func diskNameFrom(p *pass, c *capiDisk, m *mapiDisk) { m.Name = checkDiskName(p,
 func checkDiskName(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("name", "a data disk has a name")
+		p.Required("name", "a data disk must have a name")
 	case len(name) > maxDiskName || !diskName.MatchString(name):
 		p.Invalid("name", name, "must be 1 to 80 letters, digits, hyphens and underscores, and begin and end with a letter or digit")
 	}

@@ -36,7 +36,7 @@ var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){
 func template(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("template", "without a template there is nothing to clone")
+		p.Required("template", "without a template there is nothing to clone: name it")
 	case uuid.MatchString(name):
 		p.Unsupported("template", name,
 			"Machine API's controllers find a template by its name or inventory path, Cluster API's would take this for a UUID: give the inventory path")
@@ -79,7 +79,7 @@ func diskFrom(p *pass, c *infraSpec, m *providerSpec) {
 func diskSize(p *pass, size int32, linked bool) int32 {
 	switch {
 	case size < 0:
-		p.Invalid("diskGiB", size, "a size is not negative")
+		p.Invalid("diskGiB", size, "must not be negative")
 	case size == 0 && !linked:
 		p.Required("diskGiB", "Machine API's controllers make no fullClone without it: give the size of the template's disk, or more")
 	}
@@ -95,7 +95,7 @@ const (
 func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.NumCPUs == 0:
-		p.Required("numCPUs", "Machine API takes it from the template, Cluster API does not: it would be 2")
+		p.Required("numCPUs", "Machine API takes it from the template, Cluster API does not, which would make it 2: give the template's number")
 	case m.NumCPUs < leastCPUs:
 		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API makes no machine with fewer than %d: set it to that, or to more", leastCPUs))
 	}
@@ -107,16 +107,16 @@ func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPU
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:
-		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not: it would be %d", defaultMemory))
+		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size", defaultMemory))
 	case m.MemoryMiB < 0:
-		p.Invalid("memoryMiB", m.MemoryMiB, "a size is not negative")
+		p.Invalid("memoryMiB", m.MemoryMiB, "must not be negative")
 	}
 	c.MemoryMiB = m.MemoryMiB
 }
 
 func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.MemoryMiB < 0 {
-		p.Invalid("memoryMiB", c.MemoryMiB, "a size is not negative")
+		p.Invalid("memoryMiB", c.MemoryMiB, "must not be negative")
 	}
 	m.MemoryMiB = c.MemoryMiB
 	if m.MemoryMiB == 0 {

@@ -46,7 +46,7 @@ const maxDevices = 10
 func countDevices(p *pass, n int) {
 	switch {
 	case n == 0:
-		p.Required("network.devices", "Machine API makes no machine without a network device")
+		p.Required("network.devices", "Machine API makes no machine without a network device: name its network")
 	case n > maxDevices:
 		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine has at most %d network devices", maxDevices))
 	}
@@ -186,7 +186,7 @@ func nameservers(p *pass, servers []string) []string {
 }
 
 // unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
-const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: a new machine would not join. Machines that have an instance can move"
+const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 

@@ -98,7 +98,7 @@ func vcenters(p *pass) []any {
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Workspace == nil || m.Workspace.Server == "" {
-		p.Required("workspace.server", "Machine API does not know the vCenter otherwise")
+		p.Required("workspace.server", "Machine API does not know the vCenter otherwise: name it")
 		return
 	}
 	c.Server = m.Workspace.Server
@@ -185,7 +185,7 @@ func checkFolder(p *pass, path string, w machinev1beta1.Workspace) {
 	case w.Datacenter == "" || w.Datacenter == anyDatacenter:
 		p.Unsupported(path, w.Folder, "Machine API takes a folder only together with its datacenter: name the datacenter")
 	case !strings.HasPrefix(w.Folder, prefix):
-		p.Unsupported(path, w.Folder, "Machine API takes a folder only by its absolute path, which begins with "+prefix)
+		p.Unsupported(path, w.Folder, "Machine API takes a folder only by its absolute path, which must begin with "+prefix)
 	}
 }
 

@@ -25,6 +25,7 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "vsphere-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
+		Editable:             conversion.Editable{Machine: []string{"providerID", "powerOffMode", "guestSoftPowerOffTimeout", "network.devices"}},
 		Status:               status{},
 	}
 }

@@ -16,13 +16,16 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
+// asked is what people ask for on a Machine API object: which API is to be authoritative for it, and for the new Machines of a set. It is no content.
+var asked = []string{"spec.authoritativeAPI", "spec.template.spec.authoritativeAPI"}
+
 // Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
 func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write {
 	if live == nil {
 		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
 	}
 	want, conceded := concede(s, want, live)
-	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
+	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, asked...)...); managed != nil {
 		return &pairs.Write{Verb: pairs.Patch, Object: live, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
 			Reason: "FieldsTakenOver"}
 	}

@@ -5,6 +5,7 @@ package fields
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,5 +74,24 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 		if conceding := len(keep) > 0; conceding != (c.inCharge == authority.ClusterAPI) {
 			t.Errorf("%s: keeps %v", c.sentence, keep)
 		}
+	}
+}
+
+// TestWhatPeopleAskForStaysTheirs: which API is to be authoritative, for a set and for its new Machines, is no content that the mirror takes over or removes.
+func TestWhatPeopleAskForStaysTheirs(t *testing.T) {
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+	live := mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [`+
+		strings.ReplaceAll(mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:authoritativeAPI": {}, "f:replicas": {}, "f:template": {"f:spec": {"f:authoritativeAPI": {}, "f:taints": {}}}}}`), "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1")+
+		`]}, spec: {authoritativeAPI: ClusterAPI, replicas: 1, template: {spec: {authoritativeAPI: ClusterAPI, taints: [{key: a}]}}}, status: {authoritativeAPI: ClusterAPI}}`)
+	s.MachineAPI = live
+	w := Become(s, mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 1, template: {spec: {}}}}`), live)
+	if w == nil || w.Reason != "FieldsTakenOver" {
+		t.Fatalf("the taints are not taken over: %v", w)
+	}
+	metadata, _ := w.Patch["metadata"].(map[string]any)
+	text := fmt.Sprintf("%s", metadata["managedFields"])
+	theirs, _, _ := strings.Cut(text, ownership.Manager)
+	if strings.Count(theirs, "f:authoritativeAPI") != 2 || strings.Contains(theirs, "f:taints") {
+		t.Errorf("of the person's fields this is left: %s", text)
 	}
 }

@@ -29,7 +29,7 @@ func InfraValues() conversiontest.Values {
 		"hostID":                               func(*rand.Rand) any { return (*string)(nil) },
 		"dynamicHostAllocation":                func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
 		"ignition.storageType":                 one("UnencryptedUserData"),
-		"ignition.version":                     one("3.4"),
+		"ignition.version":                     one("", "2.3", "3.2", "3.4"),
 		"instanceMetadataOptions.httpTokens":   one("", "optional", "required"),
 		"instanceMetadataOptions.httpEndpoint": one("", "enabled", "disabled"),
 		"instanceMetadataOptions.httpProtocolIpv6":        one("", "disabled"), // and the next two: of dual stack alone
@@ -99,6 +99,9 @@ func NormalInfra(c *awsv1.AWSMachineSpec) {
 	c.ProviderID, c.InstanceID = new("aws:///us-east-1a/i-0123456789abcdef0"), new("i-0123456789abcdef0")
 	if c.Subnet != nil && c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
 		c.Subnet = nil
+	}
+	if c.Ignition != nil {
+		c.Ignition.Version = "3.4" // the provider reads none with this storageType
 	}
 	if c.HostID == nil && c.DynamicHostAllocation == nil {
 		c.HostAffinity = nil

@@ -1,0 +1,45 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/internal/eventnote"
+)
+
+// Editable lists the fields of the spec of an infrastructure machine, and of a template of such, that the provider lets a person change after the
+// object's creation. A field stands for all below it, and Everything for each.
+type Editable struct{ Machine, Template []string }
+
+// Everything is each field: the provider's API server and webhooks accept any change.
+const Everything = "*"
+
+// WarnOfReplacement adds to each error of an infrastructure object, which lies below p's root, what to do about a field that the provider lets nobody
+// change any more: a message that asks to leave it out asks for what the provider refuses.
+func (p *Pass) WarnOfReplacement() {
+	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
+	todo := "replace the Machine with one that has a corrected " + kind + ", or leave authority with Cluster API"
+	if p.Core.Template {
+		kind, editable = p.Env.Platform.InfraMachineTemplate.Kind, p.Env.Platform.Editable.Template
+		todo = "refer to a corrected copy instead, or leave authority with Cluster API"
+	}
+	// A semicolon, as what goes before may end in a command that a person copies.
+	note := fmt.Sprintf("; nobody can change this in a stored %s: %s", kind, todo)
+	for _, e := range *p.errs {
+		if path, ok := strings.CutPrefix(e.Field, p.root); ok && !editableAt(editable, strings.TrimPrefix(path, ".")) {
+			e.Detail = eventnote.Cut(e.Detail, longestWords-len(note)) + note
+		}
+	}
+}
+
+// editableAt reports whether one of the fields is at a path, or above it.
+func editableAt(fields []string, path string) bool {
+	return slices.ContainsFunc(fields, func(field string) bool {
+		rest, under := strings.CutPrefix(path, field)
+		return field == Everything || under && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
