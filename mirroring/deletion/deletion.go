@@ -281,7 +281,7 @@ func (s Deletion) Forget() *pairs.Write {
 		// By its mark it may become the mirror again, where a backup is restored: of a set or a check nothing else shows that nobody acts on it of its own.
 		w := release(s.Core, authority.SyncFinalizer)
 		if w != nil {
-			w.Reason, w.Note = "MirrorEnded", pairs.Describe(s.Core)+" has no twin any more, and is paused"
+			w.Reason, w.Note = "MirrorEnded", ended(s.Core)
 		}
 		return w
 	}
@@ -308,7 +308,16 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded",
-		Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
+		Note: ended(o)}
+}
+
+// ended is what becomes of an object whose twin is gone.
+func ended(o *unstructured.Unstructured) string {
+	if pairs.IsPaused(o) {
+		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove the annotation " +
+			authority.PausedAnnotation + " to have Cluster API act on it"
+	}
+	return pairs.Describe(o) + " has no twin any more and acts on its own"
 }
 
 // ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a

@@ -352,7 +352,6 @@ func server(w *pairs.Write) *unstructured.Unstructured {
 	return o
 }
 
-// A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
 // A backup is restored while Poundlock runs, Cluster API's objects first: the mirror is paused, and its Machine API object is yet to come. By its mark admission lets that be created
 // beside it (authority/create-machineapi), and nothing else would tell a set or a check from one that somebody paused.
 func TestAPausedMirrorKeepsItsMark(t *testing.T) {
@@ -375,6 +374,9 @@ func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 		w := Of(s).Forget()
 		if w == nil {
 			t.Fatalf("%s: the finalizer stays", c.about)
+		}
+		if acts := strings.HasSuffix(w.Note, "acts on its own"); acts == pairs.IsPaused(s.Core) {
+			t.Errorf("%s: the event is %q", c.about, w.Note)
 		}
 		metadata := w.Patch["metadata"].(map[string]any)
 		if _, finalizers := metadata["finalizers"]; !finalizers {
@@ -442,6 +444,7 @@ func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {
 	}
 }
 
+// A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
 func TestATemplateAndItsMachineSets(t *testing.T) {
 	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
 	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {
