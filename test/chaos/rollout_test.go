@@ -190,7 +190,7 @@ func dies(n int, when func(func()) wire.Effect) func(*testing.T) func() {
 		lift := line.Lay(wire.Rule{When: wire.Every(n, ofThePlane), Do: func(next http.Handler) http.Handler { return when(m.dies)(next) }})
 		return func() {
 			lift()
-			close(m.again)
+			m.lives()
 			<-m.ended
 			t.Logf("it died %d times", m.deaths)
 		}
@@ -201,6 +201,7 @@ func dies(n int, when func(func()) wire.Effect) func(*testing.T) func() {
 type mortal struct {
 	mu     sync.Mutex
 	dead   bool
+	over   bool // it is killed no more
 	deaths int
 	// cancel ends the wait for a start.
 	cancel func()
@@ -208,11 +209,19 @@ type mortal struct {
 	ended  chan struct{}
 }
 
+// lives has it killed no more: what it had on the way may come after the rule is lifted, and nobody would start it again.
+func (m *mortal) lives() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over = true
+	close(m.again)
+}
+
 // dies kills it, unless it is dead. What it had on the way when it died may come here late.
 func (m *mortal) dies() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.dead || stage.StopManager() != nil {
+	if m.dead || m.over || stage.StopManager() != nil {
 		return
 	}
 	m.dead = true
