@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -31,6 +32,9 @@ func ControlPlane(ctx context.Context, r client.Reader, namespace string, select
 		return nil, err
 	}
 	if err := nodes(ctx, r, out); err != nil {
+		return nil, err
+	}
+	if err := unselected(ctx, r, namespace, machines, out); err != nil {
 		return nil, err
 	}
 	return out, infrastructure(ctx, r, out)
@@ -65,6 +69,35 @@ func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane
 		}
 		if err == nil {
 			out.OtherNodes = append(out.OtherNodes, n)
+		}
+	}
+	return nil
+}
+
+// nodeAnnotation on a Node names its Machine: namespace/name.
+const nodeAnnotation = "machine.openshift.io/machine"
+
+// unselected reads the Machines of Nodes to which no selected Machine refers: as a rule there are none, and nothing is read.
+func unselected(ctx context.Context, r client.Reader, namespace string, kind schema.GroupVersionKind, out *policies.ControlPlane) error {
+	for _, n := range out.Nodes {
+		name, own := strings.CutPrefix(n.Annotations[nodeAnnotation], namespace+"/")
+		refers := func(m machinev1beta1.Machine) bool { return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name }
+		if !own || slices.ContainsFunc(out.Machines, func(m machinev1beta1.Machine) bool { return refers(m) || m.Name == name }) {
+			continue
+		}
+		u, err := served.Get(ctx, r, kind, namespace, name)
+		if err != nil {
+			return err
+		}
+		if u == nil {
+			continue
+		}
+		m := machinev1beta1.Machine{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &m); err != nil {
+			return fmt.Errorf("reading Machine %s of Node %s: %w", name, n.Name, err)
+		}
+		if refers(m) {
+			out.Unselected = append(out.Unselected, m)
 		}
 	}
 	return nil

@@ -22,8 +22,10 @@ import (
 // shelf is a reader of some Machines and Nodes.
 type shelf struct {
 	machines []unstructured.Unstructured
-	nodes    []corev1.Node
-	gets     []string
+	// unselected are those that a list by the selector has not.
+	unselected []unstructured.Unstructured
+	nodes      []corev1.Node
+	gets       []string
 }
 
 func (s *shelf) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
@@ -43,6 +45,15 @@ func (s *shelf) List(_ context.Context, into client.ObjectList, opts ...client.L
 }
 
 func (s *shelf) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if u, is := into.(*unstructured.Unstructured); is && u.GetKind() == "Machine" {
+		for _, m := range s.unselected {
+			if m.GetName() == key.Name {
+				m.DeepCopyInto(u)
+				return nil
+			}
+		}
+		return apierrors.NewNotFound(corev1.Resource("machines"), key.Name)
+	}
 	n, ok := into.(*corev1.Node)
 	if !ok {
 		return apierrors.NewNotFound(corev1.Resource("infrastructures"), key.Name)
@@ -82,5 +93,33 @@ func TestOtherNodesOfAControlPlane(t *testing.T) {
 	}
 	if len(in.Nodes) != 2 || len(in.OtherNodes) != 1 || in.OtherNodes[0].Name != "w" || !slices.Equal(s.gets, []string{"w", "gone"}) {
 		t.Errorf("nodes %d, others %v, read by name: %v", len(in.Nodes), in.OtherNodes, s.gets)
+	}
+}
+
+// TestMachinesThatTheSelectorDoesNotMatch: the Machine that a Node names is read where no selected one refers to the Node.
+func TestMachinesThatTheSelectorDoesNotMatch(t *testing.T) {
+	named := func(name, machine string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"node-role.kubernetes.io/master": ""}, Annotations: map[string]string{"machine.openshift.io/machine": machine},
+		}}
+	}
+	machine := func(name, node string) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name}, "status": map[string]any{"nodeRef": map[string]any{"name": node}},
+		}}
+	}
+	s := &shelf{
+		nodes: []corev1.Node{
+			named("a", "ns/m-a"), named("b", "ns/m-b"), named("gone", "ns/m-gone"), named("foreign", "other/m-b"), named("none", ""), named("replaced", "ns/m-replaced"),
+		},
+		machines:   []unstructured.Unstructured{machine("m-a", "a")},
+		unselected: []unstructured.Unstructured{machine("m-b", "b"), machine("m-replaced", "another")},
+	}
+	in, err := facts.ControlPlane(t.Context(), s, "ns", labels.Everything(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Unselected) != 1 || in.Unselected[0].Name != "m-b" {
+		t.Errorf("Machines that only the selector does not match: %v, want m-b", in.Unselected)
 	}
 }

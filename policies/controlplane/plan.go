@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -398,11 +399,25 @@ func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
 		if !v.alone(&n).Add(Grace).After(v.Now) {
-			out = append(out, n.Name)
+			if m := unselected(v, &n); m != "" {
+				out = append(out, fmt.Sprintf("%s (its Machine %s lacks a label that the set selects by: restore the label)", n.Name, m))
+			} else {
+				out = append(out, n.Name)
+			}
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// unselected is the Machine of a Node, if it is there and only the selector does not match it; "" for none.
+func unselected(v View, n *corev1.Node) string {
+	for i := range v.Unselected {
+		if m := &v.Unselected[i]; refers(m, n) && m.DeletionTimestamp == nil {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // graceEnds is when the first of the Nodes that are without a Machine, or not ready, has been so for too long.
@@ -431,11 +446,16 @@ func strays(v View) []corev1.Node {
 	})
 }
 
-// left names a Node that had a Machine, has none, and is ready all the same: its instance runs. One whose instance has ended is ready for no more than a moment.
+// left is a sentence about a Node whose Machine may have lost a label alone, "" for none: the Machine is there, or the Node had one and is ready all the same, so
+// that its instance runs. One whose instance has ended is ready for no more than a moment.
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
+		if m := unselected(p.view, &n); m != "" {
+			return fmt.Sprintf("Machine %s of Node %s lacks a label that the set selects by: restore the label", m, n.Name)
+		}
 		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
-			return n.Name
+			return fmt.Sprintf("Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
+				"If its Machine has only lost a label that the set selects by, restore the label", n.Name)
 		}
 	}
 	return ""

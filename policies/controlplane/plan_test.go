@@ -525,6 +525,19 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 			if p := controlplane.Make(*v); len(p.Steps()) > 0 || len(p.Problems) > 0 {
 				t.Errorf("steps %v, problems %v: its providerSpec's kind tells which tags are equal", p.Steps(), p.Problems)
 			}
+			// The region that the Machines spell out and the template leaves to the Infrastructure is the same only for who knows it.
+			for i := range v.Machines {
+				edit(&v.Machines[i].Spec.ProviderSpec, "placement", map[string]any{"region": "r"})
+			}
+			p := controlplane.Make(*v)
+			if got := p.Steps(); len(got) > 0 || len(p.Problems) != 1 || p.Problems[0].Reason != controlplane.UnknownPlatform {
+				t.Errorf("steps %v, problems %v: the control plane would be replaced for what the Infrastructure no longer says", steps(p), p.Problems)
+			}
+			strategy(machinev1.OnDelete)(v)
+			on(1, going)(v)
+			if p := controlplane.Make(*v); len(p.Problems) > 0 || len(p.Steps()) != 1 {
+				t.Errorf("under OnDelete: steps %v, problems %v: who deletes a Machine is asking for another", steps(p), p.Problems)
+			}
 		})
 	}
 }

@@ -53,6 +53,8 @@ func (p *Plan) judge(v View) {
 		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
 	}
 	say(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
+	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so that Machines may differ from the template only in what it says of the cluster: %s. "+
+		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
 	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
@@ -86,6 +88,19 @@ func (p *Plan) judge(v View) {
 		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused +
 			". Correct the template, or what refuses it"})
 	}
+}
+
+// unsure are the Machines that would be replaced though nobody knows the platform: a region, a resource group or a tag that one of the two spells out is then
+// a difference. OnDelete replaces what a person deletes, and nothing else.
+func (p *Plan) unsure() []string {
+	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
+		return nil
+	}
+	var out []string
+	for _, i := range p.Outdated() {
+		out = append(out, fmt.Sprintf("%s (%s)", i.outdated().Name, ListDifferences(i.outdated().In(Rollout))))
+	}
+	return out
 }
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"

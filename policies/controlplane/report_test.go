@@ -232,6 +232,16 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 		t.Errorf("%q, waits for %q, looks again at %s", got, p.Waits, p.Next)
 	}
 	notReady(0)(v)
+	v.Unselected = world().Machines[:1]
+	p = controlplane.Make(*v)
+	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Machine c-master-0 of Node c-master-0 lacks a label") {
+		t.Errorf("not ready, and its Machine is there: %q, waits for %q", got, p.Waits)
+	}
+	v.Now = noon.Add(controlplane.Grace)
+	if p = controlplane.Make(*v); len(p.Problems) == 0 || !strings.Contains(p.Problems[0].Message, "c-master-0 (its Machine c-master-0 lacks a label") {
+		t.Errorf("ten minutes later: %v", p.Problems)
+	}
+	v.Now, v.Unselected[0].DeletionTimestamp = noon, &metav1.Time{Time: noon}
 	p = controlplane.Make(*v)
 	if got := steps(p); len(got) != 1 || !strings.HasPrefix(got[0], "Create 0") {
 		t.Errorf("its instance has ended: %q", got)

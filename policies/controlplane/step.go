@@ -217,7 +217,7 @@ func superseded(i Index) (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// vacant is an index without a Machine. A Node that serves, and has just lost its Machine, may be the index's: its Machine may only have lost a label.
+// vacant is an index without a Machine. A Node whose Machine may only have lost a label may be the index's.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		if len(i.Machines) == 0 && p.room() && p.left() == "" {
@@ -276,8 +276,7 @@ func (p *Plan) busy() string {
 			}
 		}
 		if left := p.left(); len(i.Machines) == 0 && left != "" {
-			return fmt.Sprintf("index %d has no Machine, but Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
-				"If its Machine has only lost a label that the set selects by, restore the label", i.Number, left)
+			return fmt.Sprintf("index %d has no Machine, but %s", i.Number, left)
 		}
 		if len(i.Machines) == 0 {
 			return fmt.Sprintf("index %d has no Machine", i.Number)

@@ -38,6 +38,8 @@ type View struct {
 	Nodes []corev1.Node
 	// OtherNodes are those without that role that a Machine refers to.
 	OtherNodes []corev1.Node
+	// Unselected are Machines of Nodes that the selector does not match.
+	Unselected []machinev1beta1.Machine
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
 	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
@@ -149,7 +151,7 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
+		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

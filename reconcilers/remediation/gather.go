@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -197,6 +198,9 @@ func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 		Name: name, Namespace: o.GetNamespace(), CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
 		OwnerReferences: o.GetOwnerReferences(), Annotations: o.GetAnnotations(),
 	}}
+	if id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID"); id != "" {
+		m.Spec.ProviderID = &id
+	}
 	if set := controlPlaneOf(s.machineAPI[name]); set != nil && metav1.GetControllerOf(m) == nil {
 		m.OwnerReferences = append(m.OwnerReferences, *set)
 	}
@@ -225,13 +229,32 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 	n := &corev1.Node{}
 	err := from.Get(ctx, client.ObjectKey{Name: m.Status.NodeRef.Name}, n)
 	if apierrors.IsNotFound(err) {
-		return t, nil
+		t.Node, err = renamed(ctx, from, m)
+		return t, err
 	}
 	if err != nil {
 		return t, fmt.Errorf("reading the Node of Machine %s: %w", m.Name, err)
 	}
 	t.Node = n
 	return t, nil
+}
+
+// renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
+// controller sees to the reference a moment later.
+func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
+	if m.Spec.ProviderID == nil || *m.Spec.ProviderID == "" {
+		return nil, nil
+	}
+	found := &corev1.NodeList{}
+	if err := from.List(ctx, found, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("looking for the Node of Machine %s under another name: %w", m.Name, err)
+	}
+	for i := range found.Items {
+		if machine.InstanceKey(found.Items[i].Spec.ProviderID) == machine.InstanceKey(*m.Spec.ProviderID) {
+			return &found.Items[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // typed reads an object, or a part of it, as a Go type.
