@@ -53,8 +53,8 @@ func All(mgr ctrl.Manager, o Options) error {
 	)
 }
 
-// compared are the pairs that the mirror has found or made equal since this process began. What an object's Synchronized says may be an older release's, whose mirror
-// left out what this one's would write before a move.
+// compared are the pairs that the mirror has found or made equal since this process began, and the edition of what it made the mirror from. What an object's Synchronized
+// says may be an older release's, whose mirror left out what this one's would write before a move; and it says nothing of labels and annotations.
 type compared struct{ pairs sync.Map }
 
 type pairKey struct {
@@ -62,17 +62,17 @@ type pairKey struct {
 	key  types.NamespacedName
 }
 
-func (c *compared) set(kind string, key types.NamespacedName, exists bool) {
+func (c *compared) set(kind string, key types.NamespacedName, edition uint64, exists bool) {
 	if exists {
-		c.pairs.Store(pairKey{kind, key}, true)
+		c.pairs.Store(pairKey{kind, key}, edition)
 	} else {
 		c.pairs.Delete(pairKey{kind, key})
 	}
 }
 
-func (c *compared) has(kind string, key types.NamespacedName) bool {
-	_, found := c.pairs.Load(pairKey{kind, key})
-	return found
+func (c *compared) has(kind string, key types.NamespacedName, edition uint64) bool {
+	last, found := c.pairs.Load(pairKey{kind, key})
+	return found && last == edition
 }
 
 // ControlPlane adds the reconcilers of ControlPlaneMachineSets that do not need the feature gate of the move to Cluster API.

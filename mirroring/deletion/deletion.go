@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -97,7 +98,12 @@ func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *
 		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
 	}
-	w.Patch = pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(child, s.On(side))})
+	metadata := map[string]any{"ownerReferences": pairs.OwnersWithout(child, s.On(side))}
+	if _, labelled := child.GetLabels()[clusterv1.MachineSetNameLabel]; labelled && side == authority.ClusterAPI && s.Surroundings == authority.Go {
+		// By the label Cluster API waits for the set to adopt it, which does not come back. Without it the Cluster does, and ends it when it goes itself.
+		metadata["labels"] = map[string]any{clusterv1.MachineSetNameLabel: nil}
+	}
+	w.Patch = pairs.MetadataPatch(metadata)
 	return w
 }
 

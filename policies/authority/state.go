@@ -244,13 +244,18 @@ func (o Objects) caughtUp(source API, shape Shape) bool {
 	return false
 }
 
-// coreCaughtUp: a core object that was recreated starts from the generation 1, and the field may not decrease meanwhile.
 func (o Objects) coreCaughtUp(shape Shape) bool {
 	core := o.ClusterAPI.Metadata
-	if shape.SynchronizedGeneration <= core.Generation {
-		return shape.SynchronizedGeneration == core.Generation
+	return shape.MadeFrom(o.MachineAPI.Metadata.Annotations, core.UID, core.Generation)
+}
+
+// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. An object that was recreated
+// starts from generation 1, and status.synchronizedGeneration may not decrease meanwhile.
+func (s Shape) MadeFrom(annotations map[string]string, uid types.UID, generation int64) bool {
+	if s.SynchronizedGeneration <= generation {
+		return s.SynchronizedGeneration == generation
 	}
-	return o.MachineAPI.Metadata.Annotations[CoreGenerationAnnotation] == CoreGeneration(core.UID, core.Generation)
+	return annotations[CoreGenerationAnnotation] == CoreGeneration(uid, generation)
 }
 
 func (o Objects) infraCaughtUp() bool {

@@ -38,7 +38,7 @@ func (p *pair) state() authority.State { return p.objects.State() }
 
 // gather is the only place that reads.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, error) {
-	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind), Uncompared: !r.compared(r.kind.Name, key)}}
+	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
 	namespaces, ok := r.pairs.Of(key.Namespace)
 	if !ok {
 		return p, nil
@@ -54,6 +54,8 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	if p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name); err != nil {
 		return nil, err
 	}
+	source := authority.Source(authority.Read(p.objects.MachineAPI))
+	p.objects.Uncompared = !r.compared(r.kind.Name, key, authority.Edition(source, p.machineAPI, p.core, p.infra))
 	if p.kind.ObeysAnnotation {
 		p.hears = r.pauses.left(p.machineAPI, r.now())
 		p.objects.MachineAPIPausedLately = p.hears > 0

@@ -37,8 +37,9 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object: without it no move begins or is completed. nil: yes.
-	Compared func(kind string, key types.NamespacedName) bool
+	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object, from this authority.Edition: without it no move begins or is
+	// completed. nil: yes.
+	Compared func(kind string, key types.NamespacedName, edition uint64) bool
 	// Concurrency is how many pairs of a kind are looked at at a time; 0: 4.
 	Concurrency int
 }
@@ -56,7 +57,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		o.Enabled = func(authority.Kind) bool { return true }
 	}
 	if o.Compared == nil {
-		o.Compared = func(string, types.NamespacedName) bool { return true }
+		o.Compared = func(string, types.NamespacedName, uint64) bool { return true }
 	}
 	m, err := newMeters()
 	if err != nil {
@@ -80,7 +81,7 @@ type reconciler struct {
 	pairs   authority.Pairs
 	enabled func(authority.Kind) bool
 	// compared is Options.Compared.
-	compared func(kind string, key types.NamespacedName) bool
+	compared func(kind string, key types.NamespacedName, edition uint64) bool
 	now      func() time.Time
 
 	cache, live client.Reader
@@ -139,7 +140,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if step.Action == authority.Wait && p.hears > 0 {
 		again = min(again, p.hears) // nobody will tell
 	}
-	if step.Action == authority.Wait && p.objects.Uncompared {
+	if step.Reason == authority.ReasonCatchingUp && p.objects.Uncompared {
 		again = min(again, afterStart) // nor that a pass of the mirror wrote nothing
 	}
 	return reconcile.Result{RequeueAfter: again}, nil

@@ -94,7 +94,7 @@ func newWorld(t *testing.T, kindName string) *world {
 	}
 	w.r = &reconciler{
 		kind: kind, pairs: authority.Pairs{w.pair}, enabled: func(authority.Kind) bool { return true },
-		compared: func(string, types.NamespacedName) bool { return !w.starting }, now: time.Now,
+		compared: func(string, types.NamespacedName, uint64) bool { return !w.starting }, now: time.Now,
 		cache: counted, live: counted, writer: counted, mapper: counted.RESTMapper(), recorder: w.events, meters: m,
 		follow: func(schema.GroupVersionKind) error { return nil },
 	}

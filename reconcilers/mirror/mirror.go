@@ -36,8 +36,9 @@ type Options struct {
 	Concurrency int
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and with one whose Machine API object does not exist; nil: nobody asks.
-	Compared func(kind string, key types.NamespacedName, exists bool)
+	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and with one whose
+	// Machine API object does not exist; nil: nobody asks.
+	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
 // SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
@@ -50,7 +51,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		o.Concurrency = 4
 	}
 	if o.Compared == nil {
-		o.Compared = func(string, types.NamespacedName, bool) {}
+		o.Compared = func(string, types.NamespacedName, uint64, bool) {}
 	}
 	counted, err := newMeters()
 	if err != nil {
@@ -87,7 +88,7 @@ type reconciler struct {
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time
-	compared func(kind string, key types.NamespacedName, exists bool)
+	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
 // Reconcile looks at one pair and makes it equal.
@@ -102,7 +103,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	w := mirroring.Next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		if w == nil {
-			r.compared(r.kind.Name, req.NamespacedName, s.MachineAPI != nil)
+			r.isEqual(req, s)
 		}
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -116,16 +117,21 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	defer func() { r.show(req, s) }()
 	if mirroring.Next(s, r.now()) == nil {
-		r.compared(r.kind.Name, req.NamespacedName, s.MachineAPI != nil)
+		r.isEqual(req, s)
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	p := &pass{State: s}
 	defer r.record(p)
 	err = r.converge(ctx, p)
 	if err == nil {
-		r.compared(r.kind.Name, req.NamespacedName, p.MachineAPI != nil)
+		r.isEqual(req, p.State)
 	}
 	return result(err)
+}
+
+// isEqual reports a pair to which there is nothing to do.
+func (r *reconciler) isEqual(req reconcile.Request, s *pairs.State) {
+	r.compared(r.kind.Name, req.NamespacedName, authority.Edition(s.Source(), s.MachineAPI, s.Core, s.Infra), s.MachineAPI != nil)
 }
 
 // show makes the metrics what the objects of the pair are.

@@ -111,7 +111,7 @@ func (w *world) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mirror.SetupWithManager(mgr, mirror.Options{Pairs: w.stage.Pairs, Compared: func(kind string, key types.NamespacedName, exists bool) {
+	if err := mirror.SetupWithManager(mgr, mirror.Options{Pairs: w.stage.Pairs, Compared: func(kind string, key types.NamespacedName, _ uint64, exists bool) {
 		w.compared.Store(fmt.Sprint(kind, " ", key), exists)
 	}}); err != nil {
 		t.Fatal(err)

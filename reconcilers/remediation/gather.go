@@ -62,7 +62,7 @@ func (s *state) carried() bool {
 	}
 	_, paused := s.core.GetAnnotations()[authority.PausedAnnotation]
 	return !paused && s.shape.Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
-		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
+		s.shape.MadeFrom(s.check.GetAnnotations(), s.core.GetUID(), s.core.GetGeneration())
 }
 
 // ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one for which Machine API is authoritative

@@ -184,7 +184,7 @@ spec:
 
 // standing is what the handoff and the mirror say of a check.
 func standing(current, synchronized string) string {
-	return fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 10, conditions: [{type: Synchronized, status: %q, lastTransitionTime: '2026-01-01T00:00:00Z'}]}",
+	return fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1, conditions: [{type: Synchronized, status: %q, lastTransitionTime: '2026-01-01T00:00:00Z'}]}",
 		current, synchronized)
 }
 

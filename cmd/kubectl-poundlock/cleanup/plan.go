@@ -34,10 +34,13 @@ type Manager struct {
 	Name, Namespace string
 }
 
-// Obstacles lists what is in the way: a manager that would put everything back, and moves that nobody would end.
+// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and MachineSets whose Machines the collector would delete.
 func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
+		if owns := going(p); owns != nil {
+			out = append(out, *owns)
+		}
 		if p.MachineAPI == nil || !p.Moving() {
 			continue
 		}
@@ -47,6 +50,25 @@ func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 		})
 	}
 	return out
+}
+
+// going reports a MachineSet that is not authoritative and is being deleted: Poundlock's finalizer keeps it until its Machines are detached. Without it the garbage collector would
+// delete them, and with those that this side is authoritative for their instances.
+func going(p inventory.Pair) *Obstacle {
+	mirror, side := p.ClusterAPI, authority.ClusterAPI
+	if p.MachineAPI == nil || mirror == nil || p.Kind.Name != "MachineSet" {
+		return nil
+	}
+	if p.InCharge() == authority.ClusterAPI {
+		mirror, side = p.MachineAPI, authority.MachineAPI
+	}
+	if !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
+		return nil
+	}
+	return &Obstacle{
+		What:   fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: the garbage collector would delete its Machines there", p.Ref(), side.Text()),
+		Remedy: "start Poundlock again, and let it detach them: the deletion of the MachineSet then ends",
+	}
 }
 
 // remedy ends a move. A request that has not begun can be taken back without Poundlock, which may be why it is removed.

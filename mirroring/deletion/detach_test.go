@@ -1,0 +1,42 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestAMachineDetachedFromASetThatGoesWithItsCluster: Cluster API has the Cluster own no Machine that names a set by its label, and the Cluster waits for it for ever. An owner
+// reference to the Cluster would not do: the collector deletes what belongs to a Cluster that is gone.
+func TestAMachineDetachedFromASetThatGoesWithItsCluster(t *testing.T) {
+	const label = "cluster.x-k8s.io/set-name"
+	for name, c := range map[string]struct {
+		surroundings authority.Surroundings
+		labels       string
+		want         map[string]any
+	}{
+		"the Cluster goes": {authority.Go, "{cluster.x-k8s.io/set-name: s, a: b}", map[string]any{label: nil}},
+		"the Cluster goes, and the Machine is no set's": {authority.Go, "{a: b}", nil},
+		"nothing but the set goes, which is recreated":  {authority.Stay, "{cluster.x-k8s.io/set-name: s}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Surroundings: c.surroundings,
+				Core: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: s, uid: set}}`)}
+			child := mirroringtest.Machine(t, `{metadata: {name: m, labels: `+c.labels+`, ownerReferences: [{kind: MachineSet, name: s, uid: set, controller: true}]}}`)
+			metadata := pairs.Under(Of(s).detach(child, authority.ClusterAPI).Patch, "metadata")
+			if got, _ := metadata["labels"].(map[string]any); !cmp.Equal(got, c.want) {
+				t.Errorf("labels: %v, want %v", got, c.want)
+			}
+			if owners := pairs.List(metadata["ownerReferences"]); len(owners) != 0 {
+				t.Errorf("owned by %v", owners)
+			}
+		})
+	}
+}
