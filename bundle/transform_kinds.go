@@ -145,13 +145,15 @@ type mover struct {
 
 const nameOfNamespace = "kubernetes.io/metadata.name"
 
-// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with.
+// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with and in names of hosts.
 func (m *mover) walk(value any, words bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		_, named := value["name"]
+		_, probed := value["port"]
 		for key, member := range value {
-			inWords := words || slices.Contains([]string{"args", "command", "data"}, key) || named && key == "value"
+			inWords := words || slices.Contains([]string{"args", "command", "data", "externalName", "hostnames", "searches"}, key) ||
+				named && key == "value" || probed && key == "host"
 			switch whole := strings.HasSuffix(strings.ToLower(key), "namespace") || key == nameOfNamespace; {
 			case whole || inWords:
 				value[key] = m.replaced(member, whole)

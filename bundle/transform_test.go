@@ -268,6 +268,12 @@ var tables = map[string]map[string]transformed{
 			want: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
 				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [openshift-cluster-api, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
 		},
+		"names of hosts": {
+			in: doc("Namespace", "name: own", "") + doc("Service", "name: s, namespace: own", "spec: {type: ExternalName, externalName: hook.own.svc.cluster.local}") +
+				doc("Deployment", "name: m, namespace: own", "spec: {template: {spec: {dnsConfig: {searches: [own.svc.cluster.local, other.svc]}, hostAliases: [{ip: 10.0.0.1, hostnames: [hook.own.svc, own-er]}], containers: [{name: manager, readinessProbe: {httpGet: {host: hook.own.svc, port: 80, path: /own}}}]}}}"),
+			want: doc("Namespace", "name: own", "") + doc("Service", "name: s, namespace: openshift-cluster-api", "spec: {type: ExternalName, externalName: hook.openshift-cluster-api.svc.cluster.local}") +
+				doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {dnsConfig: {searches: [openshift-cluster-api.svc.cluster.local, other.svc]}, hostAliases: [{ip: 10.0.0.1, hostnames: [hook.openshift-cluster-api.svc, own-er]}], containers: [{name: manager, readinessProbe: {httpGet: {host: hook.openshift-cluster-api.svc, port: 80, path: /own}}}]}}}"),
+		},
 		"two namespaces in one text": {
 			in: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
 			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api",
