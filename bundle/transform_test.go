@@ -274,6 +274,8 @@ var tables = map[string]map[string]transformed{
 			want: doc("Namespace", "name: own", "") + doc("Service", "name: s, namespace: openshift-cluster-api", "spec: {type: ExternalName, externalName: hook.openshift-cluster-api.svc.cluster.local}") +
 				doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {dnsConfig: {searches: [openshift-cluster-api.svc.cluster.local, other.svc]}, hostAliases: [{ip: 10.0.0.1, hostnames: [hook.openshift-cluster-api.svc, own-er]}], containers: [{name: manager, readinessProbe: {httpGet: {host: hook.openshift-cluster-api.svc, port: 80, path: /own}}}]}}}"),
 		},
+		"a kind that is defined elsewhere": {in: "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}\n", want: "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}\n",
+			note: "no definition in the manifests says whether Thing.example.com has a namespace: set it to openshift-cluster-api if it has one"},
 		"two namespaces in one text": {
 			in: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
 			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api",
