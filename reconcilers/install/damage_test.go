@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -38,7 +40,7 @@ func keeping(t *testing.T) (*reconciler, func() *inputs) {
 		stored[cm.Name] = cm
 		return err
 	}}
-	r := &reconciler{client: fake.NewClientBuilder().WithScheme(scheme()).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme())).WithInterceptorFuncs(writes).Build()}
+	r := &reconciler{Options: Options{Now: time.Now}, client: fake.NewClientBuilder().WithScheme(scheme()).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme())).WithInterceptorFuncs(writes).Build()}
 	read := func() *inputs {
 		in := &inputs{
 			platform: installation.Platform{Name: "AWS"}, lastGood: map[string][]corev1.ConfigMap{}, damaged: map[string]error{},
@@ -166,6 +168,33 @@ func TestAnInventoryThatCannotBeReadStopsItsProviderAlone(t *testing.T) {
 		}
 		if got := in.installed("infrastructure-aws"); got.Version != "v1.0.0" || got.Hash == "" {
 			t.Error(key, got)
+		}
+	}
+}
+
+// Others wait for a core provider that cannot be looked after only while it would be upgraded.
+func TestOthersWaitForACoreProviderWithoutInventoryOnlyInAnUpgrade(t *testing.T) {
+	for ready, waits := range map[string]bool{"h": false, "older": true} {
+		r, read := keeping(t)
+		var err error
+		if r.meters, err = newMeters(); err != nil {
+			t.Fatal(err)
+		}
+		r.recorder = events.NewFakeRecorder(10)
+		r.client = fake.NewClientBuilder().WithScheme(scheme()).WithIndex(&corev1.Secret{}, "type", func(client.Object) []string { return nil }).Build()
+		in := read()
+		in.records["cluster-api"] = &record{label: "cluster-api", err: errors.New("unreadable"), progress: installation.Progress{Ready: ready, ReadyVersion: "v1.0.0"}}
+		core := content{Provider: installation.Provider{Provider: bundle.Provider{Name: "cluster-api", Type: bundle.Core, Version: "v1.0.0"}, Hash: "h"}}
+		aws := content{Provider: installation.Provider{Provider: bundle.Provider{Name: "aws", Type: bundle.Infrastructure, Version: "v1.0.0"}, Hash: "h"}}
+		out := &done{Pass: installation.Pass{Waits: "the release"}} // what became ready last is applied, and nothing is kept anew
+		if err := r.walkAll(t.Context(), r.look(), in, []content{core, aws}, out); err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Outcomes) != 2 || out.Outcomes[0].Err == nil || out.Outcomes[1].Err != nil || (out.Outcomes[1].Waits != "") != waits {
+			t.Errorf("%s: %+v", ready, out.Outcomes)
+		}
+		if got := out.Outcomes[0].Installed; got.Hash != ready || !out.Outcomes[0].Unseen {
+			t.Errorf("%+v", got)
 		}
 	}
 }
