@@ -125,6 +125,11 @@ func (d *Draft) move(doc Document) {
 	metadata := at(doc.Object, "metadata")
 	scope := ScopeOf(doc, d.Documents)
 	switch namespace := doc.Namespace(); {
+	case namespace == "" && scope == UnknownScope:
+		if fate, _ := FateOf(doc.GroupKind()); fate == Kept {
+			d.note(doc, "metadata.namespace is missing, and no definition in the manifests says whether %s has a namespace: set it to %s if it has one, or the installer refuses the object",
+				doc.GroupKind(), Namespace)
+		}
 	case namespace == "" && scope != Namespaced, namespace == Namespace && scope != Cluster:
 	case scope == Cluster:
 		delete(metadata, "namespace")
@@ -145,13 +150,15 @@ type mover struct {
 
 const nameOfNamespace = "kubernetes.io/metadata.name"
 
-// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with.
+// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with and in names of hosts.
 func (m *mover) walk(value any, words bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		_, named := value["name"]
+		_, probed := value["port"]
 		for key, member := range value {
-			inWords := words || slices.Contains([]string{"args", "command", "data"}, key) || named && key == "value"
+			inWords := words || slices.Contains([]string{"args", "command", "data", "externalName", "hostnames", "searches"}, key) ||
+				named && key == "value" || probed && key == "host"
 			switch whole := strings.HasSuffix(strings.ToLower(key), "namespace") || key == nameOfNamespace; {
 			case whole || inWords:
 				value[key] = m.replaced(member, whole)

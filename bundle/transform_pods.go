@@ -145,18 +145,20 @@ const gatesFlag = "--feature-gates"
 // usualGates are set where a manager knows them: the nodes of OpenShift start with Ignition.
 var usualGates = map[string]bool{"BootstrapFormatIgnition": true, "KubeadmBootstrapFormatIgnition": true}
 
-// FeatureGates sets feature gates in the arguments of the managers: those that were asked for, which are added if they are missing, and Ignition's.
+// FeatureGates sets feature gates in the commands and arguments of the managers: those that were asked for, which are added if they are missing, and
+// Ignition's.
 func FeatureGates(d *Draft) {
 	all := d.containers()
-	known := slices.ContainsFunc(all, func(c container) bool { return c.gates() >= 0 })
+	known := slices.ContainsFunc(all, func(c container) bool { return len(c.gates()) > 0 })
 	for _, c := range all {
-		if i := c.gates(); i >= 0 {
-			d.setGates(c, i)
-		} else if !known && c.name() == managerContainer && len(d.FeatureGates) > 0 {
+		places := c.gates()
+		if !known && c.name() == managerContainer && len(d.FeatureGates) > 0 {
 			args, _ := c.object["args"].([]any)
 			c.object["args"] = append(args, gatesFlag+"=")
-			d.setGates(c, len(args))
-			known = true
+			places, known = []gatesPlace{{"args", len(args)}}, true
+		}
+		for i, place := range places {
+			d.setGates(c, place, i == len(places)-1)
 		}
 	}
 	if !known && len(d.FeatureGates) > 0 {
@@ -164,23 +166,33 @@ func FeatureGates(d *Draft) {
 	}
 }
 
-// gates is the index of the argument with the feature gates, or -1.
-func (c container) gates() int {
-	args, _ := c.object["args"].([]any)
-	for i, arg := range args {
-		s, _ := asText(arg)
-		if strings.HasPrefix(s, gatesFlag+"=") {
-			return i
-		}
-		if s == gatesFlag && i+1 < len(args) {
-			return i + 1
-		}
-	}
-	return -1
+// gatesPlace is where a list of feature gates is: an item of command or args.
+type gatesPlace struct {
+	field string
+	index int
 }
 
-func (d *Draft) setGates(c container, i int) {
-	args, _ := c.object["args"].([]any)
+// gates are the places of feature gates. A flag that is there twice counts twice, and of one gate the last.
+func (c container) gates() []gatesPlace {
+	var out []gatesPlace
+	for _, field := range []string{"command", "args"} {
+		words, _ := c.object[field].([]any)
+		for i, word := range words {
+			s, _ := asText(word)
+			if strings.HasPrefix(s, gatesFlag+"=") {
+				out = append(out, gatesPlace{field, i})
+			} else if s == gatesFlag && i+1 < len(words) {
+				out = append(out, gatesPlace{field, i + 1})
+			}
+		}
+	}
+	return out
+}
+
+// setGates sets feature gates in one place. Those that are missing are added in the last.
+func (d *Draft) setGates(c container, place gatesPlace, last bool) {
+	args, _ := c.object[place.field].([]any)
+	i := place.index
 	before, _ := asText(args[i])
 	flag, list := "", before
 	if rest, found := strings.CutPrefix(before, gatesFlag+"="); found {
@@ -193,14 +205,14 @@ func (d *Draft) setGates(c container, i int) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.FeatureGates)) {
-		gates = setGate(gates, name, d.FeatureGates[name], true)
+		gates = setGate(gates, name, d.FeatureGates[name], last)
 	}
 	if after := flag + strings.Join(gates, ","); after != before {
 		args[i] = retype(args[i], after)
 		if _, plain := args[i].(Plain); plain && !strings.Contains(after, "${") {
 			args[i] = after
 		}
-		d.changed(c.Document, "%s: %s", c.field("args"), difference(splitGates(list), gates))
+		d.changed(c.Document, "%s: %s", c.field(place.field), difference(splitGates(list), gates))
 	}
 }
 

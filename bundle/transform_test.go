@@ -268,6 +268,14 @@ var tables = map[string]map[string]transformed{
 			want: doc("Namespace", "name: own", "") + doc("ClusterRole", "name: r",
 				"rules: [{apiGroups: [''], resources: [namespaces], resourceNames: [openshift-cluster-api, other]}, {apiGroups: [''], resources: [secrets], resourceNames: [own]}]"),
 		},
+		"names of hosts": {
+			in: doc("Namespace", "name: own", "") + doc("Service", "name: s, namespace: own", "spec: {type: ExternalName, externalName: hook.own.svc.cluster.local}") +
+				doc("Deployment", "name: m, namespace: own", "spec: {template: {spec: {dnsConfig: {searches: [own.svc.cluster.local, other.svc]}, hostAliases: [{ip: 10.0.0.1, hostnames: [hook.own.svc, own-er]}], containers: [{name: manager, readinessProbe: {httpGet: {host: hook.own.svc, port: 80, path: /own}}}]}}}"),
+			want: doc("Namespace", "name: own", "") + doc("Service", "name: s, namespace: openshift-cluster-api", "spec: {type: ExternalName, externalName: hook.openshift-cluster-api.svc.cluster.local}") +
+				doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {dnsConfig: {searches: [openshift-cluster-api.svc.cluster.local, other.svc]}, hostAliases: [{ip: 10.0.0.1, hostnames: [hook.openshift-cluster-api.svc, own-er]}], containers: [{name: manager, readinessProbe: {httpGet: {host: hook.openshift-cluster-api.svc, port: 80, path: /own}}}]}}}"),
+		},
+		"a kind that is defined elsewhere": {in: "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}\n", want: "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}\n",
+			note: "no definition in the manifests says whether Thing.example.com has a namespace: set it to openshift-cluster-api if it has one"},
 		"two namespaces in one text": {
 			in: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
 			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api",
@@ -361,6 +369,8 @@ var tables = map[string]map[string]transformed{
 		"one that was asked for":     {in: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=${X:={a,b}},B=false"]}]`), want: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=${X:={a,b}},B=true"]}]`), options: Options{FeatureGates: map[string]bool{"B": true}}},
 		"a variable is replaced":     {in: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=${X:=false},B=false"]}]`), want: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=true,B=false"]}]`), options: Options{FeatureGates: map[string]bool{"A": true}}},
 		"one that is missing":        {in: pods("Deployment", "containers: [{name: a, args: [--feature-gates, A=true]}]"), want: pods("Deployment", `containers: [{name: a, args: [--feature-gates, "A=true,B=true"]}]`), options: Options{FeatureGates: map[string]bool{"B": true}}},
+		"in the command":             {in: pods("Deployment", `containers: [{name: manager, command: [/manager, "--feature-gates=A=false"], args: [--x]}]`), want: pods("Deployment", `containers: [{name: manager, command: [/manager, "--feature-gates=A=true,B=true"], args: [--x]}]`), options: Options{FeatureGates: map[string]bool{"A": true, "B": true}}},
+		"the flag is there twice":    {in: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=false", --feature-gates, A=false]}]`), want: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=A=true", --feature-gates, "A=true,B=true"]}]`), options: Options{FeatureGates: map[string]bool{"A": true, "B": true}}},
 		"without the argument":       {in: pods("Deployment", "containers: [{name: a}, {name: manager, args: [--x]}]"), want: pods("Deployment", "containers: [{name: a}, {name: manager, args: [--x, --feature-gates=B=true]}]"), options: Options{FeatureGates: map[string]bool{"B": true}}},
 		"without a manager":          {in: pods("Deployment", "containers: [{name: a}]"), err: "no container has", options: Options{FeatureGates: map[string]bool{"B": true}}},
 		"Ignition":                   {in: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=BootstrapFormatIgnition=${X:=false}"]}]`), want: pods("Deployment", `containers: [{name: a, args: ["--feature-gates=BootstrapFormatIgnition=true"]}]`)},

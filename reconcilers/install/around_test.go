@@ -406,7 +406,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 	c.edit("ConfigMap", inventory, types.MergePatchType, `{"data": {"inventory": "{"}}`)
 	c.passes(2)
 	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
-	if d := c.condition(degraded); d.Reason != "ReadFailed" || !strings.Contains(d.Message, inventory) {
+	if d := c.condition(degraded); d.Reason != "ApplyFailed" || !strings.Contains(d.Message, inventory) {
 		t.Errorf("%s: %s", d.Reason, d.Message)
 	}
 	c.deleteConfigMap(inventory)

@@ -64,8 +64,10 @@ type inputs struct {
 	transports []corev1.ConfigMap
 	// lastGood is what became ready last, in the form of a transport, by provider.
 	lastGood map[string][]corev1.ConfigMap
-	records  map[string]*record
-	needs    bundle.Needs
+	// damaged is why what became ready last of a provider cannot be applied.
+	damaged map[string]error
+	records map[string]*record
+	needs   bundle.Needs
 	// needsThen are what lastGood was made with, by provider.
 	needsThen map[string]bundle.Needs
 	// needsFrom are the ConfigMaps that needs were read from.
@@ -76,7 +78,7 @@ type inputs struct {
 }
 
 func (r *reconciler) inputs(ctx context.Context) (*inputs, error) {
-	in := &inputs{lastGood: map[string][]corev1.ConfigMap{}, records: map[string]*record{}, needsThen: map[string]bundle.Needs{}}
+	in := &inputs{lastGood: map[string][]corev1.ConfigMap{}, damaged: map[string]error{}, records: map[string]*record{}, needsThen: map[string]bundle.Needs{}}
 	operator := &configv1.ClusterOperator{}
 	switch err := r.client.Get(ctx, client.ObjectKey{Name: installation.OperatorName}, operator); {
 	case err == nil:
@@ -106,9 +108,7 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 		return fmt.Errorf("listing the installer's ConfigMaps: %w", err)
 	}
 	for i := range records.Items {
-		if err := in.read(&records.Items[i]); err != nil {
-			return err
-		}
+		in.read(&records.Items[i])
 	}
 	return r.needs(ctx, in)
 }

@@ -116,6 +116,8 @@ type reconciler struct {
 	// lasting reports that passes have failed for so long that it is shown.
 	lasting  bool
 	rendered rendered
+	// intact are the ConfigMaps of what became ready last that were found sound, by provider.
+	intact map[string]string
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
 	// announced is why the set as a whole was not applied, as the last event had it.

@@ -4,6 +4,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (r *reconciler) pass(ctx context.Context) *done {
 	if err != nil {
 		return out.unread(err)
 	}
-	out.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
+	out.Lacks = installation.Lacks(in.platform.Name, append(providersOf(contents), in.unapplied(contents)...))
 	out.Served = in.served(contents)
 	out.all = providersOf(contents)
 	r.watched.follow(ctx, installation.Kinds(out.all))
@@ -59,10 +60,11 @@ func (in *inputs) served(contents []content) bool {
 	}
 	var installed []installation.Provider
 	for _, c := range contents {
-		if in.record(c.Label()).progress.Ready != "" {
+		if in.installed(c.Label()).Hash != "" {
 			installed = append(installed, c.Provider)
 		}
 	}
+	installed = append(installed, in.unapplied(contents)...)
 	core := slices.ContainsFunc(installed, func(p installation.Provider) bool { return p.Type == bundle.Core })
 	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
@@ -115,14 +117,43 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 	return r.lastGood(in, kept)
 }
 
-// lastGood is what became ready last, while something keeps the release back.
+// lastGood is what became ready last, while something keeps the release back. The copy of one provider may be damaged: the others go on, also without
+// the core provider, which served when they became ready.
 func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, error) {
-	contents, err := r.prepare(in, kept, func(string) bool { return true })
-	switch {
-	case passes(err):
+	all := func(string) bool { return true }
+	contents, err := r.prepare(in, kept, all)
+	if passes(err) {
 		return nil, err
-	case len(kept) == 0 || err != nil:
-		return nil, nil //nolint:nilerr // what keeps the release back is shown: that comes first
+	}
+	if err == nil {
+		return contents, nil
+	}
+	contents = nil
+	for _, label := range slices.Sorted(maps.Keys(in.lastGood)) {
+		selected := installation.Select(in.lastGood[label], in.platform.Name)
+		delete(selected.Problems, "") // what one provider lacks of the others
+		one, err := in.make(selected, all)
+		if err == nil {
+			err = r.checkScopes(one)
+		}
+		switch {
+		case passes(err):
+			return nil, err
+		case err != nil:
+			in.damaged[label] = &installation.Final{Err: err}
+		default:
+			contents = append(contents, one...)
+		}
+	}
+	slices.SortStableFunc(contents, func(a, b content) int {
+		return cmp.Compare(slices.Index(bundle.Types, a.Type), slices.Index(bundle.Types, b.Type))
+	})
+	var together []bundle.Bundle
+	for _, c := range contents {
+		together = append(together, c.bundle)
+	}
+	if slices.ContainsFunc(bundle.Preflight(together), func(err error) bool { return !errors.Is(err, bundle.ErrNoCore) }) {
+		return nil, nil // two would write the same object in turn
 	}
 	return contents, nil
 }
@@ -204,6 +235,10 @@ func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(labe
 	if err != nil {
 		return nil, err
 	}
+	return contents, r.checkScopes(contents)
+}
+
+func (r *reconciler) checkScopes(contents []content) error {
 	var asked error
 	problems := installation.CheckScopes(providersOf(contents), func(kind schema.GroupVersionKind) (is, known bool) {
 		is, known, err := r.scope(kind)
@@ -211,9 +246,9 @@ func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(labe
 		return is, known
 	})
 	if asked != nil {
-		return nil, unanswered{asked}
+		return unanswered{asked}
 	}
-	return contents, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 // rendered is what equal inputs were made into: megabytes of YAML take longer to read than the whole rest of a pass.
@@ -251,7 +286,11 @@ func (in *inputs) render(maps []corev1.ConfigMap, kept func(label string) bool) 
 	if err := installation.SameRelease(maps, in.platform.Name, in.needsFrom); err != nil {
 		return nil, err
 	}
-	selected := installation.Select(maps, in.platform.Name)
+	return in.make(installation.Select(maps, in.platform.Name), kept)
+}
+
+// make renders what was selected.
+func (in *inputs) make(selected installation.Selection, kept func(label string) bool) ([]content, error) {
 	if len(selected.Problems) > 0 {
 		return nil, problem(selected.Problems)
 	}
@@ -260,6 +299,10 @@ func (in *inputs) render(maps []corev1.ConfigMap, kept func(label string) bool) 
 	unknown := false
 	for _, b := range selected.Bundles {
 		label := b.Provider.Label()
+		if kept(label) && in.damaged[label] != nil {
+			problems = append(problems, in.damaged[label])
+			continue
+		}
 		needs, then := in.needsThen[label]
 		if !kept(label) || !then {
 			needs, unknown = in.needs, in.needsErr != nil
@@ -296,10 +339,22 @@ func problem(all map[string]error) error {
 // walkAll takes each provider as far as it gets. An error of one does not stop the others, but a server that asks for patience stops all.
 func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents []content, out *done) error {
 	passed := bundle.Rest
+	for _, p := range in.unapplied(contents) {
+		k := &walk{world: w, record: in.record(p.Label())}
+		out.Outcomes = append(out.Outcomes, r.standing(ctx, k, in.installed(p.Label()), in.damaged[p.Label()]))
+	}
 	for _, c := range contents {
 		k := &walk{
 			world: w, content: c, record: in.record(c.Label()), all: out.all, kept: in.lastGood[c.Label()], blocked: out.Err != nil || out.Waits != "",
 			core: c.Type == bundle.Core, corePassed: passed,
+		}
+		if k.record.err != nil {
+			o := r.standing(ctx, k, in.installed(c.Label()), k.record.err)
+			if c.Type == bundle.Core && o.Wanted != o.Installed {
+				passed = bundle.Prerequisites
+			}
+			out.Outcomes = append(out.Outcomes, o)
+			continue
 		}
 		o := k.run(ctx)
 		if r.stops(o.Err) {
@@ -312,6 +367,43 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 		out.Outcomes = append(out.Outcomes, o)
 	}
 	return nil
+}
+
+// standing is the outcome of a provider that cannot be kept in order. What it runs may serve all the same.
+func (r *reconciler) standing(ctx context.Context, k *walk, installed installation.Content, err error) installation.Outcome {
+	o := installation.Outcome{
+		Provider: k.record.label, Wanted: installation.Content{Version: k.Version, Hash: k.Hash}, Installed: installed, StoredUnseen: true, Err: err,
+	}
+	if o.Down, o.Unseen = k.down(ctx); k.record.err != nil {
+		o.Unseen = true
+	}
+	r.meters.show(o)
+	return o
+}
+
+// installed is the content of a provider that became ready last: as its record has it, or what is kept of it if somebody edited the record.
+func (in *inputs) installed(label string) installation.Content {
+	if p := in.record(label).progress; in.records[label].err == nil || p.Ready != "" {
+		return installation.Content{Version: p.ReadyVersion, Hash: p.Ready}
+	}
+	for _, cm := range in.lastGood[label] {
+		hash, _, _ := strings.Cut(cm.Annotations[readyAnnotation], " ")
+		return installation.Content{Version: cm.Labels[bundle.VersionLabel], Hash: hash}
+	}
+	return installation.Content{}
+}
+
+// unapplied are the installed providers whose content cannot be applied: the release lacks it, and the copy is damaged.
+func (in *inputs) unapplied(contents []content) []installation.Provider {
+	var out []installation.Provider
+	for _, label := range slices.Sorted(maps.Keys(in.damaged)) {
+		if slices.ContainsFunc(contents, func(c content) bool { return c.Label() == label }) {
+			continue
+		}
+		of := in.lastGood[label][0].Labels
+		out = append(out, installation.Provider{Provider: bundle.Provider{Name: of[bundle.NameLabel], Type: bundle.Type(of[bundle.TypeLabel]), Version: of[bundle.VersionLabel]}})
+	}
+	return out
 }
 
 // outcome stores where a provider is, and shows it in events and metrics.
@@ -482,7 +574,7 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 	if waits, err = k.migrate(ctx); err != nil {
 		return "", err
 	}
-	if !k.blocked && !isKept(k.kept, k.Hash) {
+	if !k.blocked && !k.r.isKept(k.kept, k.content) {
 		if err := k.r.keep(ctx, k.content); err != nil {
 			return "", err
 		}

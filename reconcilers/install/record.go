@@ -6,8 +6,10 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,10 +41,12 @@ type record struct {
 	inventory installation.Inventory
 	progress  installation.Progress
 	rewrites  installation.Rewrites
+	// err is why it cannot be read. Then nothing is written for its provider: the inventory would lose what is in it.
+	err error
 }
 
-// read sorts a ConfigMap of the installer in.
-func (in *inputs) read(cm *corev1.ConfigMap) error {
+// read sorts a ConfigMap of the installer in. One that cannot be read is an error of its provider alone.
+func (in *inputs) read(cm *corev1.ConfigMap) {
 	label := cm.Labels[installation.ForLabel]
 	switch cm.Labels[installation.RecordLabel] {
 	case installation.LastGoodRecord:
@@ -50,25 +54,21 @@ func (in *inputs) read(cm *corev1.ConfigMap) error {
 		if text, has := cm.Data[needsKey]; has {
 			var needs bundle.Needs
 			if err := json.Unmarshal([]byte(text), &needs); err != nil {
-				return unreadable(cm, err)
+				in.damaged[label] = fmt.Errorf("reading data.%s of ConfigMap %s: %w. Apply the release's ConfigMaps of the provider again", needsKey, cm.Name, err)
 			}
 			in.needsThen[label] = needs
 		}
 	case installation.InventoryRecord:
 		out := &record{label: label, stored: cm}
-		var err error
-		if out.inventory, err = installation.ParseInventory(cm.Data[inventoryKey]); err != nil {
-			return unreadable(cm, err)
-		}
-		if out.progress, err = installation.ParseProgress(cm.Data[progressKey]); err != nil {
-			return unreadable(cm, err)
-		}
-		if out.rewrites, err = installation.ParseRewrites(cm.Data[rewritesKey]); err != nil {
-			return unreadable(cm, err)
+		var errs [3]error
+		out.inventory, errs[0] = installation.ParseInventory(cm.Data[inventoryKey])
+		out.progress, errs[1] = installation.ParseProgress(cm.Data[progressKey])
+		out.rewrites, errs[2] = installation.ParseRewrites(cm.Data[rewritesKey])
+		if err := errors.Join(errs[:]...); err != nil {
+			out.err = unreadable(cm, err)
 		}
 		in.records[label] = out
 	}
-	return nil
 }
 
 // unreadable is the error of a record that somebody edited.
@@ -123,14 +123,44 @@ func (r *reconciler) save(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// isKept reports whether all ConfigMaps of what became ready last are there, and have this content. Somebody may have deleted one.
-func isKept(kept []corev1.ConfigMap, hash string) bool {
-	for _, cm := range kept {
-		if cm.Annotations[readyAnnotation] != fmt.Sprintf("%s of %d", hash, len(kept)) {
+// isKept reports whether all ConfigMaps of what became ready last are there, and have this content. Somebody may have deleted or edited one, and it is
+// needed only once the release's is gone: too late to write it again.
+func (r *reconciler) isKept(kept []corev1.ConfigMap, c content) bool {
+	seen := []string{c.Hash}
+	for i := range kept {
+		if kept[i].Annotations[readyAnnotation] != fmt.Sprintf("%s of %d", c.Hash, len(kept)) {
 			return false
 		}
+		seen = append(seen, string(kept[i].UID), kept[i].ResourceVersion)
 	}
-	return len(kept) > 0
+	from := strings.Join(seen, " ")
+	if len(kept) > 0 && r.intact[c.Label()] != from && intact(kept, c) {
+		if r.intact == nil {
+			r.intact = map[string]string{}
+		}
+		r.intact[c.Label()] = from
+	}
+	return len(kept) > 0 && r.intact[c.Label()] == from
+}
+
+// intact reports whether ConfigMaps are what keep writes of content. It takes decompressing them.
+func intact(kept []corev1.ConfigMap, c content) bool {
+	needs, err := json.Marshal(c.needs)
+	if err != nil {
+		return false
+	}
+	var pieces []bundle.Piece
+	hasNeeds := false
+	for i := range kept {
+		piece, err := bundle.Unpack(&kept[i])
+		if err != nil || piece.Hash == "" {
+			return false
+		}
+		pieces = append(pieces, piece)
+		hasNeeds = hasNeeds || kept[i].Data[needsKey] == string(needs)
+	}
+	_, err = bundle.Merge(pieces)
+	return err == nil && hasNeeds
 }
 
 // keep stores content that became ready, compressed, with the images and values that it was made with. It is what stays applied if the release's

@@ -5,7 +5,10 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -68,6 +71,12 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 		return nil, err
 	}
 	v.Platform = in.platform
+	for _, label := range slices.Sorted(maps.Keys(in.records)) {
+		out.Err = errors.Join(out.Err, in.records[label].err)
+	}
+	for _, p := range in.unapplied(contents) {
+		out.Err = errors.Join(out.Err, in.damaged[p.Label()])
+	}
 	for _, c := range contents {
 		p, err := w.view(ctx, in.record(c.Label()), c)
 		if err != nil {
