@@ -4,7 +4,10 @@
 package core
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -212,8 +215,26 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	if !decode(p, raw, &c, nothing) {
 		return object{}
 	}
+	ownedByNoDeployment(p, raw)
 	c.infra = readTemplate(p, infraRaw)
 	MachineSets.ToMachineAPI(p, &c, &m)
 	p.Under(p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec").WarnOfReplacement()
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
+}
+
+// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would be twice the Machines.
+func ownedByNoDeployment(p *pass, raw []byte) {
+	var o struct {
+		Metadata struct {
+			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(raw, &o) // it has been decoded before
+	for _, owner := range o.Metadata.OwnerReferences {
+		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
+			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
+				"the Machine API has no MachineDeployments, and this one would create a second MachineSet beside a paused one at its next rollout. Delete it and keep its MachineSet "+
+					"(kubectl -n %s delete machinedeployments.cluster.x-k8s.io %s --cascade=orphan), or leave authority with Cluster API", p.Env.ClusterAPINamespace, owner.Name))
+		}
+	}
 }

@@ -223,6 +223,8 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 		"names for the set's Machines":      {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
 		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
 		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
+		"the set of a MachineDeployment":    {"MachineSet", `{"metadata": {"ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "name": "d", "uid": "1", "controller": true}]}}`, `{}`, []string{"metadata.ownerReferences: FieldValueNotSupported"}},
+		"the cluster's own set":             {"MachineSet", `{"metadata": {"ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "1"}]}}`, `{}`, nil},
 		"the AWSMachine's field":            {"Machine", `{}`, `{"spec": {"imageLookupOrg": "x"}}`, []string{"AWSMachine.spec.imageLookupOrg: FieldValueNotSupported"}},
 		"labels of infrastructure machines": {"MachineSet", `{}`, `{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}`, []string{"AWSMachineTemplate.spec.template.metadata: FieldValueNotSupported"}},
 		"no labels of them":                 {"MachineSet", `{}`, `{"spec": {"template": {"metadata": {"creationTimestamp": null, "labels": {}}}}}`, nil},
