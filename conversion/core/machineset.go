@@ -108,7 +108,10 @@ func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 	})
 }
 
-func setReadyTo(_ *pass, m *mapiSet, c *capiSet) {
+func setReadyTo(p *pass, m *mapiSet, c *capiSet) {
+	if m.Spec.MinReadySeconds < 0 {
+		p.Invalid("spec.minReadySeconds", m.Spec.MinReadySeconds, "Cluster API refuses a negative one: set it to 0, or remove it")
+	}
 	if s := m.Spec.MinReadySeconds; s != 0 {
 		c.Spec.Template.Spec.MinReadySeconds = &s
 	}

@@ -3,7 +3,14 @@
 
 package core_test
 
-import "strings"
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion/core"
+)
 
 // provider uses most of what a providerSpec can say and Cluster API too.
 const provider = `
@@ -120,3 +127,16 @@ spec:
         machine.openshift.io/cluster-api-machineset: worker-a
     spec:
       authoritativeAPI: MachineAPI` + strings.ReplaceAll(machineSpec, "\n", "\n    ")
+
+func TestNegativeMinReadySecondsCannotGo(t *testing.T) {
+	for seconds, refused := range map[int64]bool{-1: true, 0: false, 1: false} {
+		m := object(t, fullSet)
+		if err := unstructured.SetNestedField(m.Object, seconds, "spec", "minReadySeconds"); err != nil {
+			t.Fatal(err)
+		}
+		_, errs := core.ToClusterAPI("MachineSet", m, env())
+		if got := len(errs) == 1 && errs[0].Field == "spec.minReadySeconds"; got != refused || !refused && len(errs) > 0 {
+			t.Errorf("%d: %v", seconds, errs)
+		}
+	}
+}

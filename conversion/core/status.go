@@ -5,6 +5,7 @@ package core
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	capierrors "sigs.k8s.io/cluster-api/errors"
 
@@ -93,7 +95,7 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	if provisioned {
 		c.Initialization.InfrastructureProvisioned = &done
 	}
-	if m.NodeRef != nil {
+	if m.NodeRef != nil && len(validation.IsDNS1123Subdomain(m.NodeRef.Name)) == 0 {
 		c.NodeRef.Name = m.NodeRef.Name
 	}
 	if m.LastUpdated != nil {
@@ -127,7 +129,7 @@ func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any
 
 // addressesTo leaves out what is no address to Cluster API's CRD, such as an empty one: it would refuse the whole status for it.
 func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
-	const longest = 256
+	const longest, most = 256, 256
 	kinds := []clusterv1.MachineAddressType{
 		clusterv1.MachineHostName, clusterv1.MachineExternalIP, clusterv1.MachineInternalIP, clusterv1.MachineExternalDNS, clusterv1.MachineInternalDNS,
 	}
@@ -138,14 +140,23 @@ func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 		}
 		out = append(out, clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(a.Type), Address: a.Address})
 	}
-	return out
+	return out[:min(len(out), most)]
+}
+
+// failureMessage is a message as Cluster API's CRDs take it, "" for none.
+func failureMessage(said *string) string {
+	const longest = 10240
+	return conversion.Cut(deref(said), longest)
 }
 
 func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatus {
 	if m.ErrorReason == nil && m.ErrorMessage == nil {
 		return nil
 	}
-	old := &clusterv1.MachineV1Beta1DeprecatedStatus{FailureMessage: m.ErrorMessage}
+	old := &clusterv1.MachineV1Beta1DeprecatedStatus{}
+	if said := failureMessage(m.ErrorMessage); said != "" {
+		old.FailureMessage = &said
+	}
 	if m.ErrorReason != nil {
 		reason := capierrors.MachineStatusError(*m.ErrorReason)
 		old.FailureReason = &reason
@@ -161,7 +172,7 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 	}}
 	for _, c := range in {
 		if c.Type == machinev1beta1.InstanceExistsCondition {
-			out = append(out, instanceTo(c))
+			return append(out, instanceTo(c))
 		}
 	}
 	return out
@@ -185,13 +196,26 @@ func instanceTo(in machinev1beta1.Condition) metav1.Condition {
 		Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionStatus(in.Status),
 		Reason: in.Reason, Message: in.Message, LastTransitionTime: in.LastTransitionTime,
 	}
-	if out.Reason == "" {
-		out.Reason = clusterv1.MachineInfrastructureNotReadyReason
-	}
+	taken(&out, clusterv1.MachineInfrastructureNotReadyReason)
 	if out.Status == metav1.ConditionTrue {
 		out.Reason = clusterv1.MachineInfrastructureReadyReason
 	}
 	return out
+}
+
+// reasonPattern is what Cluster API's CRDs take for a condition's reason.
+var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// taken makes a condition of the Machine API, whose CRDs take any text, one that Cluster API's take: they would refuse the whole status for it.
+func taken(c *metav1.Condition, otherwise string) {
+	const longestReason, longestMessage = 1024, 32768
+	if len(c.Reason) > longestReason || !reasonPattern.MatchString(c.Reason) {
+		c.Reason = otherwise
+	}
+	if c.Status != metav1.ConditionTrue && c.Status != metav1.ConditionFalse {
+		c.Status = metav1.ConditionUnknown
+	}
+	c.Message = conversion.Cut(c.Message, longestMessage)
 }
 
 func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
@@ -323,8 +347,8 @@ func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infr
 	if m.ErrorReason != nil {
 		old["failureReason"] = string(*m.ErrorReason)
 	}
-	if m.ErrorMessage != nil {
-		old["failureMessage"] = *m.ErrorMessage
+	if said := failureMessage(m.ErrorMessage); said != "" {
+		old["failureMessage"] = said
 	}
 	out := map[string]any{
 		"replicas":          int64(m.Replicas),
@@ -382,11 +406,9 @@ func allowedTo(in machinev1beta1.Condition) *metav1.Condition {
 		Type: clusterv1.MachineHealthCheckRemediationAllowedCondition, Status: metav1.ConditionStatus(in.Status),
 		Reason: in.Reason, Message: in.Message, LastTransitionTime: in.LastTransitionTime,
 	}
-	switch {
-	case in.Status == corev1.ConditionTrue:
+	taken(out, clusterv1.MachineHealthCheckTooManyUnhealthyReason)
+	if out.Status == metav1.ConditionTrue {
 		out.Reason = clusterv1.MachineHealthCheckRemediationAllowedReason
-	case out.Reason == "":
-		out.Reason = clusterv1.MachineHealthCheckTooManyUnhealthyReason
 	}
 	return out
 }
@@ -396,7 +418,7 @@ func checkStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	observe(t.Core, &c)
 	var allowed int32
 	if c.RemediationsAllowed != nil {
-		allowed = max(0, *c.RemediationsAllowed) // Machine API's has no less
+		allowed = *c.RemediationsAllowed
 	}
 	out := counted(c.ExpectedMachines, c.CurrentHealthy, allowed)
 	for _, a := range c.Conditions {
@@ -421,13 +443,13 @@ func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
 	return out
 }
 
-// counted returns a check's numbers of the Machines that it has counted. Before the first count there are none.
+// counted returns a check's numbers of the Machines that it has counted, none below 0, which the CRDs refuse. Before the first count there are none.
 func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
 	out := map[string]any{}
 	if expected == nil || healthy == nil {
 		return out
 	}
-	out["expectedMachines"], out["currentHealthy"], out["remediationsAllowed"] = int64(*expected), int64(*healthy), int64(allowed)
+	out["expectedMachines"], out["currentHealthy"], out["remediationsAllowed"] = int64(max(0, *expected)), int64(max(0, *healthy)), int64(max(0, allowed))
 	return out
 }
 

@@ -46,13 +46,16 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
+// longestMessage is what the CRD takes of a condition's message: for a longer one, the whole status would be refused.
+const longestMessage = 10240
+
 // provisioned is Cluster API's condition of Machine API's. A virtual machine that could not be made is tried again.
 func provisioned(made metav1.Condition) map[string]any {
 	out := condition(string(vspherev1.VMProvisionedCondition), made)
 	if made.Status == metav1.ConditionFalse {
 		out["reason"], out["severity"] = vspherev1.CloningFailedReason, "Warning"
 		if made.Message != "" {
-			out["message"] = made.Message
+			out["message"] = conversion.Cut(made.Message, longestMessage)
 		}
 	}
 	return out
