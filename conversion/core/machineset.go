@@ -236,8 +236,8 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 	for _, owner := range o.Metadata.OwnerReferences {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"the Machine API has no MachineDeployments, and this one would create a second MachineSet beside a paused one at its next rollout. Delete it and keep its MachineSet "+
-					"(kubectl -n %s delete machinedeployments.cluster.x-k8s.io %s --cascade=orphan), or leave authority with Cluster API", p.Env.ClusterAPINamespace, owner.Name))
+				"MachineDeployment %s, of which the Machine API knows nothing, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
+					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
 		}
 	}
 }

@@ -241,6 +241,14 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 			same(t, c.want, errs)
 		})
 	}
+	t.Run("a MachineDeployment is never to be deleted: its controller deletes the set, too", func(t *testing.T) {
+		twin, _ := core.ToClusterAPI("MachineSet", object(t, objects["MachineSet"]), env())
+		twin.Core = merged(t, twin.Core, `{"metadata": {"ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "name": "d", "uid": "1"}]}}`)
+		_, errs := core.ToMachineAPI("MachineSet", twin, env())
+		if len(errs) != 1 || strings.Contains(errs[0].Detail, "kubectl") {
+			t.Errorf("%v", errs)
+		}
+	})
 	t.Run("no AWSMachine", func(t *testing.T) {
 		twin, _ := core.ToClusterAPI("Machine", object(t, fullMachine), env())
 		twin.Infra = nil
