@@ -151,21 +151,27 @@ func TestTakingBackEndsNothingOfTheNextOfItsName(t *testing.T) {
 	}
 }
 
-// TestAddressThatCameBack: a Machine has lost its instance, and another one's has the address by now. Its Node has no provider ID yet.
-func TestAddressThatCameBack(t *testing.T) {
-	s := newScene(t)
+// addressThatCameBack has a Machine "old" that has lost its instance, and a Machine "new" whose instance has the address by now. The new one's Node has no provider ID yet.
+func addressThatCameBack(s *scene) (node string) {
+	s.Helper()
 	s.machine("old")
 	s.phase("old", machinev1beta1.PhaseProvisioned)
-	if err := s.cloud.Act(t.Context(), s.instances(1)[0].ID, machinetest.End); err != nil {
-		t.Fatal(err)
+	if err := s.cloud.Act(s.Context(), s.instances(1)[0].ID, machinetest.End); err != nil {
+		s.Fatal(err)
 	}
 	s.phase("old", machinev1beta1.PhaseFailed)
 	s.machine("new")
 	s.phase("new", machinev1beta1.PhaseProvisioned)
-	ip := s.instances(2)[1].IP()
 	s.edit("old", func(m *machinev1beta1.Machine) { m.Status.Addresses = s.get("new").Status.Addresses })
-	node := s.node(machinetest.Instance{}, func(n *corev1.Node) { n.Spec.ProviderID = "" })
-	s.status(node, fmt.Sprintf(`{"status":{"addresses":[{"type":"InternalIP","address":%q}]}}`, ip))
+	node = s.node(machinetest.Instance{}, func(n *corev1.Node) { n.Spec.ProviderID = "" })
+	s.status(node, fmt.Sprintf(`{"status":{"addresses":[{"type":"InternalIP","address":%q}]}}`, s.instances(2)[1].IP()))
+	return node
+}
+
+// TestAddressThatCameBack: the deletion of the old Machine leaves the Node to the new one.
+func TestAddressThatCameBack(t *testing.T) {
+	s := newScene(t)
+	node := addressThatCameBack(s)
 	s.cached(node, func(n *corev1.Node) bool { return len(n.Status.Addresses) == 1 })
 	s.pod("app", node, nil)
 	s.deleting("old")
@@ -179,17 +185,7 @@ func TestAddressThatCameBack(t *testing.T) {
 // TestFailedMachineHoldsNoAddress: the Machine that has the address now gets its Node although the old one is never deleted.
 func TestFailedMachineHoldsNoAddress(t *testing.T) {
 	s := newScene(t)
-	s.machine("old")
-	s.phase("old", machinev1beta1.PhaseProvisioned)
-	if err := s.cloud.Act(t.Context(), s.instances(1)[0].ID, machinetest.End); err != nil {
-		t.Fatal(err)
-	}
-	s.phase("old", machinev1beta1.PhaseFailed)
-	s.machine("new")
-	s.phase("new", machinev1beta1.PhaseProvisioned)
-	s.edit("old", func(m *machinev1beta1.Machine) { m.Status.Addresses = s.get("new").Status.Addresses })
-	node := s.node(machinetest.Instance{}, func(n *corev1.Node) { n.Spec.ProviderID = "" })
-	s.status(node, fmt.Sprintf(`{"status":{"addresses":[{"type":"InternalIP","address":%q}]}}`, s.instances(2)[1].IP()))
+	addressThatCameBack(s)
 	s.phase("new", machinev1beta1.PhaseRunning)
 }
 
