@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/operatorconditions"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -78,41 +80,34 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
 		return nil // it is reported once the set is gone
 	}
-	out := map[string]any{}
-	var want []map[string]any
-	for _, c := range controlplane.OperatorConditions(s.plan, s.ungenerated) {
-		want = append(want, plain(c))
-	}
-	if merged, changed := r.merged(conditionlist.Of(s.operator), want); changed {
+	out, now := map[string]any{}, s.operator.Status
+	if merged, changed := operatorconditions.Merge(now.Conditions, controlplane.OperatorConditions(s.plan, s.ungenerated), r.now()); changed {
 		out["conditions"] = merged
 	}
-	for name, value := range map[string][]any{"relatedObjects": r.related(), "versions": r.versions()} {
-		if now, _, _ := unstructured.NestedSlice(s.operator.Object, "status", name); value != nil && !reflect.DeepEqual(now, value) {
-			out[name] = value
-		}
+	if related := r.related(); !slices.Equal(now.RelatedObjects, related) {
+		out["relatedObjects"] = related
+	}
+	if versions := r.versions(); versions != nil && !slices.Equal(now.Versions, versions) {
+		out["versions"] = versions
 	}
 	return out
 }
 
 // related are where to look, and what a must-gather takes along.
-func (r *reconciler) related() []any {
-	var out []any
-	for _, o := range []configv1.ObjectReference{
+func (r *reconciler) related() []configv1.ObjectReference {
+	return []configv1.ObjectReference{
 		{Group: setKind.Group, Resource: controlplane.Resource, Namespace: r.pair.MachineAPI, Name: controlplane.Name},
 		{Group: machineKind.Group, Resource: "machines", Namespace: r.pair.MachineAPI},
 		{Resource: "nodes"},
 		{Resource: "namespaces", Name: r.pair.MachineAPI},
-	} {
-		out = append(out, plain(o))
 	}
-	return out
 }
 
-func (r *reconciler) versions() []any {
+func (r *reconciler) versions() []configv1.OperandVersion {
 	if r.version == "" {
 		return nil
 	}
-	return []any{plain(configv1.OperandVersion{Name: "operator", Version: r.version})}
+	return []configv1.OperandVersion{{Name: "operator", Version: r.version}}
 }
 
 func (r *reconciler) makeOperator(ctx context.Context) error {
