@@ -6,6 +6,8 @@ package authority
 import (
 	"strings"
 
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -24,7 +26,7 @@ const (
 )
 
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
-const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
+const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
 // Acknowledges returns the way by the kind of a provider's machine, or of what it keeps for an instance beside it.
 func Acknowledges(infraKind string) Acknowledgement {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -229,7 +230,7 @@ func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
 }
 
 // clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
-const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
+const clonedFromAnnotation = clusterv1.TemplateClonedFromNameAnnotation
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
 func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *pairs.State) error {
