@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +58,9 @@ func (w *world) surroundings(t *testing.T) {
 		{namespace, "", capi, false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %s, with its infrastructure cluster: %t", c.gvk.Kind, c.name, c.infra), func(t *testing.T) {
+			if c.gvk != namespace {
+				stories.Long(t)
+			}
 			if c.mixed {
 				w.move(t, machineAPISet, "mixed", authority.ClusterAPI)
 			}
