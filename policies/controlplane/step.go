@@ -98,7 +98,7 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		cause Cause
 		find  func() (PlannedStep, bool)
 	}{
-		{Surplus, p.surplus}, {Replaced, func() (PlannedStep, bool) { return p.unasked(replaced) }}, {Superseded, func() (PlannedStep, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		s, ok := row.find()
 		if !ok {
@@ -136,48 +136,50 @@ func (p *Plan) short(s PlannedStep) string {
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
-func (p *Plan) surplus() (PlannedStep, bool) {
-	for _, i := range p.Indexes {
-		var good []MachineState
-		for _, m := range i.Machines {
-			if m.Updated() && !m.Deleting {
-				good = append(good, m)
-			}
+func surplus(i Index) (PlannedStep, bool) {
+	var good []MachineState
+	for _, m := range i.Machines {
+		if m.Updated() && !m.Deleting {
+			good = append(good, m)
 		}
-		if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
-			continue // one that has lost its Node and one that is to replace it: whichever gets ready stays
-		}
-		slices.SortStableFunc(good, func(a, b MachineState) int {
-			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
-		})
-		return PlannedStep{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 	}
-	return PlannedStep{}, false
+	if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
+		return PlannedStep{}, false // one that has lost its Node and one that is to replace it: whichever gets ready stays
+	}
+	slices.SortStableFunc(good, func(a, b MachineState) int {
+		return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
+	})
+	return PlannedStep{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 }
 
 func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked is what is done at the first index that calls for it. OnDelete leaves it to a person.
-func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) (PlannedStep, bool) {
-	if p.Strategy == machinev1.OnDelete {
+// unasked is the deletion at the first index that calls for it. OnDelete leaves every one to a person.
+func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
+	return func() (PlannedStep, bool) {
+		if p.Strategy == machinev1.OnDelete {
+			return PlannedStep{}, false
+		}
+		for _, i := range p.Indexes {
+			if s, ok := find(i); ok {
+				return s, true
+			}
+		}
 		return PlannedStep{}, false
 	}
-	for _, i := range p.Indexes {
-		if s, ok := find(i); ok {
-			return s, true
-		}
-	}
-	return PlannedStep{}, false
 }
 
 // undeleted are the deletions that OnDelete leaves to a person: of each index the Machine that is no longer needed beside another.
 func (p *Plan) undeleted() []PlannedStep {
+	if p.Strategy != machinev1.OnDelete {
+		return nil
+	}
 	var out []PlannedStep
 	for _, i := range p.Indexes {
-		for _, find := range []func(Index) (PlannedStep, bool){replaced, superseded} {
-			if s, ok := find(i); ok && p.Strategy == machinev1.OnDelete {
+		for _, find := range []func(Index) (PlannedStep, bool){surplus, replaced, superseded} {
+			if s, ok := find(i); ok {
 				out = append(out, s)
 				break
 			}

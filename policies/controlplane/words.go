@@ -52,7 +52,11 @@ func (p *Plan) person() string {
 func (p *Plan) beside() string {
 	var out []string
 	for _, s := range p.undeleted() {
-		out = append(out, fmt.Sprintf("%s (%s)", s.Machine.Name, reason(s)))
+		one := fmt.Sprintf("%s (%s)", s.Machine.Name, reason(s))
+		if short := p.short(s); short != "" {
+			one += ", but not before " + strings.Replace(short, " to be ready:", " are ready:", 1)
+		}
+		out = append(out, one)
 	}
 	return strings.Join(out, ", ")
 }
