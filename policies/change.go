@@ -130,6 +130,8 @@ type ControlPlane struct {
 	Now time.Time
 	// NoRecreate: the strategy Recreate is not allowed.
 	NoRecreate bool
+	// Set is the stored set, where the review is about one of its Machines; nil where there is none.
+	Set *Object
 }
 
 // Template is a control plane set's template for Cluster API in Machine API's words.
@@ -183,6 +185,8 @@ const (
 	NeedSurroundings
 	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache.
 	NeedUnknownInstances
+	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
+	NeedControlPlaneSet
 )
 
 // Has reports whether n includes all of other.

@@ -196,6 +196,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Leaving = leaving
 	}
+	if needs.Has(policies.NeedControlPlaneSet) {
+		in, err := l.controlPlaneSet(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the Machine could not be checked: %v", err))
+		}
+		c.Facts.ControlPlane = in
+	}
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
 		if err != nil {
