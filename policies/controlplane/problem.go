@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
@@ -24,6 +25,7 @@ type Reason string
 const (
 	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
+	NotSynchronized   Reason = authority.ReasonNotSynchronized
 	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
 	UnmanagedNodes    Reason = "UnmanagedNodes"
@@ -57,6 +59,10 @@ func (p *Plan) judge(v View) {
 	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so that Machines may differ from the template only in what it says of the cluster: %s. "+
 		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
 	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
+	if v.Unreflected != "" && len(p.Invalid) == 0 && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " + strings.TrimSuffix(v.Unreflected, ".") +
+			". Correct what this names"})
+	}
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})

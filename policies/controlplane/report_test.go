@@ -70,6 +70,72 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 	}
 }
 
+// TestMachinesThatClusterAPICannotMake: a Machine of Cluster API's that does not convert never gets an instance, and under Recreate another one would have been given up for it.
+func TestMachinesThatClusterAPICannotMake(t *testing.T) {
+	theirs := func(v *controlplane.View) { v.Authority = authority.ClusterAPI }
+	byTemplate := func(v *controlplane.View) { template(v).Spec.AuthoritativeAPI = "ClusterAPI" }
+	refused := func(v *controlplane.View) { v.Unreflected = "spec.template.x: no" }
+	behind := func(v *controlplane.View) { v.Behind = true }
+	const follows = "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
+	for says, c := range map[string]struct {
+		do      []change
+		steps   []string
+		waits   string
+		problem bool
+	}{
+		"a field that does not convert":                   {do: []change{larger, theirs, refused}, problem: true},
+		"also where only the template asks for it":        {do: []change{larger, byTemplate, refused}, problem: true},
+		"under Recreate no Machine is given up for it":    {do: []change{larger, strategy("Recreate"), theirs, refused}, problem: true},
+		"under OnDelete":                                  {do: []change{larger, strategy("OnDelete"), theirs, refused, on(0, going)}, problem: true},
+		"of Machine API's nobody asks":                    {do: []change{larger, refused, behind}, steps: []string{"Create 0 in a"}},
+		"an edit that the mirror has yet to see":          {do: []change{larger, theirs, behind}, waits: follows},
+		"an edit that it has seen":                        {do: []change{larger, theirs}, steps: []string{"Create 0 in a"}},
+		"what cannot be read at all is told by its field": {do: []change{theirs, refused, func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }}, problem: true},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			if got := steps(p); strings.Join(got, "; ") != strings.Join(c.steps, "; ") || p.Waits != c.waits {
+				t.Errorf("steps %q, waits for %q", got, p.Waits)
+			}
+			if len(p.Problems) > 1 || len(p.Problems) == 1 != c.problem {
+				t.Errorf("problems %v", p.Problems)
+			}
+			if future := controlplane.Ahead(*v); c.problem && len(future.Moments) > 0 || !c.problem && len(future.Moments) == 0 {
+				t.Errorf("ahead: %v", foretold(future))
+			}
+		})
+	}
+}
+
+// TestWhatTheStoredSetTellsOfClusterAPI: a template that the API server does not take keeps no Machine from being made.
+func TestWhatTheStoredSetTellsOfClusterAPI(t *testing.T) {
+	for says, c := range map[string]struct {
+		status      metav1.ConditionStatus
+		reason      string
+		generation  int64
+		unreflected string
+		behind      bool
+	}{
+		"in step":                {metav1.ConditionTrue, "ResourceSynchronized", 3, "", false},
+		"edited":                 {metav1.ConditionTrue, "ResourceSynchronized", 2, "", true},
+		"never followed":         {"", "", 0, "", false},
+		"what does not convert":  {metav1.ConditionFalse, "FieldsNotConvertible", 2, "the message", true},
+		"a template is refused":  {metav1.ConditionFalse, controlplane.ReflectionRefused, 2, "", false},
+		"an infrastructure lost": {metav1.ConditionFalse, "ClusterNotReady", 3, "the message", false},
+	} {
+		v := &controlplane.View{}
+		v.Reflects(authority.Shape{Current: authority.ClusterAPI, SynchronizedGeneration: c.generation,
+			Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: c.status, Reason: c.reason, Message: "the message"}}}, 3)
+		if v.Unreflected != c.unreflected || v.Behind != c.behind || v.Authority != authority.ClusterAPI {
+			t.Errorf("%s: %+v", says, v)
+		}
+	}
+}
+
 func TestConditions(t *testing.T) {
 	inactive := func(v *controlplane.View) { v.Set.Spec.State = "Inactive" }
 	for says, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -287,10 +288,13 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
+// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing is begun.
 func (p *Plan) moves() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
+	}
+	if p.view.Behind && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+		return "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
 	}
 	for _, m := range p.Machines() {
 		if m.moving() {
