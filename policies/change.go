@@ -94,6 +94,8 @@ type Facts struct {
 	UnknownInstances []string
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
+	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
+	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
@@ -179,7 +181,7 @@ const (
 	NeedLiveInfra
 	// NeedHolders asks for Facts.Holders, from an indexed cache.
 	NeedHolders
-	// NeedSets asks for Facts.Sets, from a cache.
+	// NeedSets asks for Facts.Sets, from a cache, and for Facts.Deployments, from the API server.
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving, from the API server.
 	NeedSurroundings

@@ -29,7 +29,7 @@ func machineObject(t *testing.T, m *machinev1beta1.Machine) *policies.Object {
 	return o
 }
 
-// TestAMachineThatSomebodyAdds: what the set makes of it is told when it is created, or gets the labels.
+// TestAMachineThatSomebodyAdds: a warning has what the set makes of it, when it is created or gets the labels.
 func TestAMachineThatSomebodyAdds(t *testing.T) {
 	owned := func(m *machinev1beta1.Machine) { m.OwnerReferences = running("x", "a", 0).OwnerReferences }
 	large := func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }

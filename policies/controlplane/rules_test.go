@@ -764,7 +764,7 @@ func TestBootDataOfAControlPlane(t *testing.T) {
 	}
 }
 
-// An edit that Cluster API cannot express is told, and its forecast is that nothing happens.
+// Of an edit that Cluster API cannot express the forecast is that nothing happens.
 func TestAForecastOfWhatClusterAPICannotMake(t *testing.T) {
 	v := reviewed()
 	stored := v.Set.DeepCopy()
