@@ -45,13 +45,14 @@ func roles() []any {
 	}
 }
 
-// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to tell in its ClusterOperator how it stands.
+// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to report in its ClusterOperator, and to see whether OpenShift's own runs.
 func controlPlaneRoles() []any {
 	const group = "config.openshift.io"
 	return []any{
 		clusterRole(Name+"-control-plane",
 			rule(group, append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
-			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName)),
+			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName),
+			named(rule("apps", []string{"get"}, "deployments"), controlplane.OtherOperator)),
 		clusterBinding(Name + "-control-plane"),
 	}
 }
