@@ -26,6 +26,12 @@ func ruledBy(a machinev1beta1.MachineAuthority) func(*machinev1beta1.Machine) {
 	return func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = a }
 }
 
+// refusedThere is a Machine of Cluster API's that does not convert.
+func refusedThere(m *machinev1beta1.Machine) {
+	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionFalse, Reason: "FieldsNotConvertible", Message: "spec.x: no"}}
+}
+
 // moved is a Machine whose mirror has not run since Cluster API became authoritative.
 func moved(m *machinev1beta1.Machine) {
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
@@ -49,9 +55,11 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"one of Cluster API's is not changed in place":        {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
 		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
 		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
-		"Recreate takes no second Machine away from etcd":  {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
-		"Recreate begins with the one that is not ready":   {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
-		"a hook is told of, with who holds the Machine":    {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"Recreate takes no second Machine away from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
+		"Recreate begins with the one that is not ready":  {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
+		"a hook is told of, with who holds the Machine":   {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
+			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
 	} {
 		t.Run(says, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -275,7 +276,7 @@ func (p *Plan) busy() string {
 			case m.Failed && m.Updated() && m.joining():
 				return m.Name + " has failed before it had a Node: fix what its status.errorMessage names, then delete it"
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
-				return m.Name + " is not ready yet"
+				return m.Name + " is not ready yet" + m.unmade()
 			}
 		}
 		if left := p.left(); len(i.Machines) == 0 && left != "" {
@@ -283,6 +284,19 @@ func (p *Plan) busy() string {
 		}
 		if len(i.Machines) == 0 {
 			return fmt.Sprintf("index %d has no Machine", i.Number)
+		}
+	}
+	return ""
+}
+
+// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is known to keep it.
+func (m MachineState) unmade() string {
+	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+		return ""
+	}
+	for _, c := range m.machine.Status.Conditions {
+		if c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse {
+			return fmt.Sprintf(": its Synchronized is False, and Cluster API makes no instance of it (%s: %s)", c.Reason, c.Message)
 		}
 	}
 	return ""
