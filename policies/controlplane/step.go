@@ -93,15 +93,19 @@ func (p *Plan) change() (PlannedStep, bool) {
 
 // changing is change, and the deletion that comes before it but waits, in a sentence.
 func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
-	if p.moves() != "" {
+	if p.standsStill() != "" {
 		return PlannedStep{}, false, ""
 	}
+	moves := p.machineMoves() != ""
 	for _, row := range []struct {
 		cause Cause
 		find  func() (PlannedStep, bool)
 	}{
 		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
+		if moves && row.cause != Vacant && row.cause != Leaving {
+			continue // a Machine that moves may wait for a person, and what is gone is not to wait for that
+		}
 		s, ok := row.find()
 		if !ok {
 			continue
@@ -302,14 +306,22 @@ func (m MachineState) unmade() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing is begun.
-func (p *Plan) moves() string {
+// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing is
+// begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
+
+// standsStill is of moves what leaves open whose a new Machine would be.
+func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
 	}
 	if p.view.Behind && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
 		return "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
 	}
+	return ""
+}
+
+func (p *Plan) machineMoves() string {
 	for _, m := range p.Machines() {
 		if m.moving() {
 			return "the end of the move of " + m.Name + ": " + m.moves()

@@ -16,12 +16,12 @@ func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
 	}
-	if moves := p.moves(); moves != "" {
-		return moves
-	}
 	_, ok, held := p.changing()
 	if ok {
 		return ""
+	}
+	if moves := p.moves(); moves != "" {
+		return moves
 	}
 	switch busy := p.busy(); {
 	case held != "":
