@@ -44,6 +44,7 @@ func disorder(r *rand.Rand) (*controlplane.View, []string) {
 		{"a label", func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }},
 		{"other zones", func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("d", "b", "a") }},
 		{"c-master-0 is not adopted", on(0, nobodys)},
+		{"c-master-1 moves", on(1, ruledBy(machinev1beta1.MachineAuthorityMigrating))},
 		{"a person's at 2", func(v *controlplane.View) {
 			with("mine-2", "c", false)(v)
 			nobodys(&v.Machines[len(v.Machines)-1])
@@ -103,7 +104,7 @@ func happens(t *testing.T, v *controlplane.View) []string {
 	return nil
 }
 
-// comesToPass lets one thing happen that is not the set's: a Machine becomes ready, or goes, first those whose index has another that is ready.
+// comesToPass lets one thing happen that is not the set's: a Machine's move ends, or it becomes ready, or goes, first those whose index has another that is ready.
 func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
 	at := func(name string) int {
 		return slices.IndexFunc(v.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
@@ -116,6 +117,10 @@ func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
 		v.Machines = slices.Delete(v.Machines, at(name), at(name)+1)
 	}
 	for _, m := range all(p) {
+		if m.Machine().Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
+			v.Machines[at(m.Name)].Status.AuthoritativeAPI = ""
+			return true
+		}
 		if !m.Deleting && !m.Failed && m.Machine().Status.NodeRef == nil {
 			phase := "Running"
 			v.Machines[at(m.Name)].Status = machinev1beta1.MachineStatus{Phase: &phase, NodeRef: &corev1.ObjectReference{Name: m.Name}}

@@ -60,8 +60,9 @@ func Joins(c policies.Change) policies.Verdict {
 			out = append(out, "the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
 		}
 	}
+	known := deletions(p.view())
 	for _, one := range deletions(view) {
-		if !slices.Contains(deletions(p.view()), one) {
+		if !slices.Contains(known, one) {
 			out = append(out, "the ControlPlaneMachineSet will "+one)
 		}
 	}
