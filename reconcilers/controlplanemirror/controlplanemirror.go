@@ -28,6 +28,7 @@ import (
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Options are the parameters of the reconciler.
@@ -114,7 +115,7 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	if s.set == nil || w.object.GetUID() == s.set.GetUID() || !refuses(err) {
 		return err
 	}
-	s.refusal = problem{"ReflectionRefused", err.Error()}
+	s.refusal = problem{controlplane.ReflectionRefused, err.Error()}
 	if report := r.report(s); report != nil {
 		return errors.Join(err, r.perform(ctx, s, report))
 	}

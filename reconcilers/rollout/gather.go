@@ -111,7 +111,8 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	found.NoRecreate = !r.recreate
 	v := controlplane.ViewOf(resolved.Set, *found)
 	v.NotReadyGrace, v.Unlinked = r.notReadyGrace, r.links.unlinked(found, v.Now)
-	v.Unresolved, v.Authority = resolved.Unresolved, authority.Read(parsed).Current
+	v.Unresolved = resolved.Unresolved
+	v.Reflects(authority.Read(parsed), set.GetGeneration())
 	return &v, nil
 }
 
