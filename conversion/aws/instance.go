@@ -48,13 +48,14 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	default:
 		command := "aws ec2 describe-images"
 		if r := cmp.Or(m.Placement.Region, p.Env.Region); r != "" {
-			command += " --region " + r
+			command += " --region " + conversion.Argument(r)
 		}
 		command += " --query 'Images[].ImageId' --filters"
 		for _, f := range m.AMI.Filters {
 			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
-		p.Unsupported("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id: "+command)
+		p.Command("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id in their place", command,
+			"Give the filters to aws ec2 describe-images")
 	}
 }
 
