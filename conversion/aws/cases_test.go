@@ -39,6 +39,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"nothing out of the way":            {patch: `{}`},
 		"an interface at index 1":           {patch: `{"deviceIndex": 1}`, want: []string{"deviceIndex: FieldValueNotSupported"}},
 		"a null creationTimestamp":          {patch: `{"metadata": {"creationTimestamp": null}}`},
+		"metadata that says nothing":        {patch: `{"metadata": {"creationTimestamp": null, "name": "", "labels": {}, "annotations": {}, "finalizers": []}}`},
 		"metadata of its own":               {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
 		"no instance type":                  {patch: `{"instanceType": null}`, want: []string{"instanceType: FieldValueRequired"}},
 		"a reservation":                     {patch: `{"capacityReservationId": "cr-1", "marketType": "CapacityBlock"}`},

@@ -38,7 +38,7 @@ func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
 	knowsFamilies(p)
 }
 
-// knowsFamilies: the provider makes no instance with a primary IPv6 address in a VPC of which the AWSCluster does not say that it has such addresses.
+// knowsFamilies: the provider makes no instance with a primary IPv6 address in a VPC where the AWSCluster does not say that the VPC has such addresses.
 func knowsFamilies(p *pass) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return

@@ -59,7 +59,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
 	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
-	of.Same("keyName", "sshKeyName"),
+	of.Iso(at("keyName"), at("sshKeyName", "AWSCluster"+conversion.Elsewhere+"spec.sshKeyName"),
+		"Absent or empty, Machine API gives an instance no key. Cluster API gives it that of the AWSCluster, or one called default where the AWSCluster names none and its own controller looks after it: then no key is written as empty text, and an absent name comes back as that key's.",
+		instanceKeyTo, instanceKeyFrom),
 	of.Iso(at("Machine"+conversion.Elsewhere+"spec.providerID"), at("providerID", "instanceID"),
 		"The instance's id is the last part of the provider id. A template has neither.", providerIDTo, providerIDFrom),
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 )
@@ -190,6 +191,38 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 		out = append(out, machinev1beta1.TagSpecification{Name: name, Value: tags[name]})
 	}
 	return out
+}
+
+// clusterKey is the SSH key of an instance whose AWSMachine names none; empty where it gets none. The provider gives one of a name of its own to the
+// instances of an AWSCluster that it looks after itself.
+func clusterKey(p *pass) string {
+	if p.Env.InfraCluster == nil {
+		return ""
+	}
+	if name, said := p.Env.InfraClusterString("spec", "sshKeyName"); said {
+		return name
+	}
+	if _, elsewhere := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation); elsewhere {
+		return ""
+	}
+	return "default"
+}
+
+func instanceKeyTo(p *pass, m *providerSpec, c *infraSpec) {
+	if name := text(m.KeyName); name != clusterKey(p) {
+		c.SSHKeyName = &name
+	}
+}
+
+// instanceKeyFrom never writes empty text, which AWS refuses as a name.
+func instanceKeyFrom(p *pass, c *infraSpec, m *providerSpec) {
+	name := clusterKey(p)
+	if c.SSHKeyName != nil {
+		name = *c.SSHKeyName
+	}
+	if name != "" {
+		m.KeyName = &name
+	}
 }
 
 func profileTo(p *pass, m *providerSpec, c *infraSpec) {
