@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -44,6 +45,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	r := &reconciler{
 		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
 		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
+		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -68,6 +70,7 @@ type reconciler struct {
 	meters      meters
 	trials      trials
 	links       links
+	accounts    *facts.Accounts
 }
 
 // unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
