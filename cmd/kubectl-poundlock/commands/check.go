@@ -164,7 +164,7 @@ func (p *plugin) gather(ctx context.Context, from files, s selection, args []str
 	if err != nil {
 		return nil, err
 	}
-	return f, t.pick(f)
+	return f, t.pick(f, q.Pairs)
 }
 
 func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fleet, error) {
