@@ -144,7 +144,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"no Ignition":                          {patch: `{"ignition": null}`, want: []string{"ignition: FieldValueRequired"}},
 		"Ignition in a bucket":                 {patch: `{"ignition": {"storageType": "ClusterObjectStore"}}`, want: []string{"ignition.storageType: FieldValueNotSupported"}},
 		"an Ignition proxy":                    {patch: `{"ignition": {"proxy": {}}}`, want: []string{"ignition.proxy: FieldValueNotSupported"}},
-		"user data, explicitly compressed":     {patch: `{"uncompressedUserData": false}`, want: []string{"uncompressedUserData: FieldValueNotSupported"}},
+		"user data, explicitly compressed":     {patch: `{"uncompressedUserData": false}`}, // which the provider ignores beside Ignition
+		"user data that is not compressed":     {patch: `{"uncompressedUserData": true}`},
 		"roles of security groups":             {patch: `{"securityGroupOverrides": {"node": "sg-1"}}`, want: []string{"securityGroupOverrides: FieldValueNotSupported"}},
 		"interfaces":                           {patch: `{"networkInterfaces": ["eni-1"]}`, want: []string{"networkInterfaces: FieldValueNotSupported"}},
 		"no interfaces":                        {patch: `{"networkInterfaces": []}`},
