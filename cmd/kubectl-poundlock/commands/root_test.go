@@ -41,3 +41,17 @@ func TestAnObjectThatIsNotThereNamesTheNamespaces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A platform is found in whatever case it is typed; what is none is a mistake of the command line, and no answer about the objects.
+func TestThePlatformIsTypedInAnyCase(t *testing.T) {
+	for typed, want := range map[string]string{"aws": "AWS", "AWS": "AWS", "vsphere": "VSphere", "powervs": "PowerVS", "baremetal": "BareMetal", "azur": "", "": ""} {
+		var p platformName
+		err := p.Set(typed)
+		if string(p) != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", typed, p, err)
+		}
+		if typed == "azur" && (err == nil || !strings.Contains(err.Error(), "Did you mean Azure?")) {
+			t.Error(err)
+		}
+	}
+}
