@@ -91,7 +91,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
-		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags",
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
 	}
 }
@@ -140,7 +140,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 		return nil
 	}
 	if len(list) > maxTags {
-		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags", maxTags))
+		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags: remove some", maxTags))
 	}
 	out := make(map[string]string, len(list))
 	for i, t := range list {

@@ -259,6 +259,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(envOf(c.env), core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }
