@@ -133,7 +133,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 // Resolved reads within the review's deadline.
 func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	defer r.metrics.lookup("live", time.Now())
-	return facts.Resolved(ctx, r, pair, set)
+	return facts.Resolved(ctx, r, &facts.Accounts{Reader: r}, pair, set)
 }
 
 // forTrials is how long a review waits for dry runs.

@@ -119,7 +119,8 @@ func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state)
 		s.refusal = problem{s.missing.Reason, s.missing.Message}
 		return nil
 	}
-	if s.resolved, err = controlplanetemplate.Resolve(get, s.pair, raw); err != nil {
+	if s.resolved, err = controlplanetemplate.Resolve(get,
+		func(conversion.Platform, map[string]any) (string, error) { return s.env.Account, nil }, s.pair, raw); err != nil {
 		return err
 	}
 	return s.convert()

@@ -92,7 +92,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := facts.Resolved(ctx, from, r.pair, raw)
+	resolved, err := facts.Resolved(ctx, from, r.accounts, r.pair, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	r := &reconciler{
 		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
 		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
+		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -73,6 +74,7 @@ type reconciler struct {
 	meters      meters
 	trials      trials
 	links       links
+	accounts    *facts.Accounts
 }
 
 // unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API

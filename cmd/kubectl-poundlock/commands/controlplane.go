@@ -201,7 +201,8 @@ func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
-	resolved, err := facts.Resolved(ctx, liveReader{m.client}, pair, raw)
+	live := liveReader{m.client}
+	resolved, err := facts.Resolved(ctx, live, &facts.Accounts{Reader: live}, pair, raw)
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
 	}

@@ -201,7 +201,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
 			}
 		}
 		all := *f
-		if err := t.pick(&all); err != nil { // names that are not there
+		if err := t.pick(&all, m.query.Pairs); err != nil { // names that are not there
 			return err
 		}
 		f.Narrow(func(pair inventory.Pair) bool {
@@ -209,7 +209,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
 		})
 		return nil
 	}
-	return t.pick(f)
+	return t.pick(f, m.query.Pairs)
 }
 
 // forth plans, asks and moves.

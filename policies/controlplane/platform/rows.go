@@ -75,7 +75,7 @@ func All() []Row {
 			Name: configv1.OpenStackPlatformType, Kind: "OpenstackProviderSpec", Spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
 			Domains: openStackDomains, Found: openStackFound, Unordered: []string{"securityGroups", "tags"},
 			void: unread.Members(string(configv1.OpenStackPlatformType)), hollow: []string{"additionalBlockDevices[].storage.volume"},
-			counting: openStackReferences, respell: openStackGroups,
+			counting: openStackReferences, respell: openStackSpelling,
 			defaults: map[string]any{"cloudsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace},
 		},
 		{
