@@ -141,6 +141,17 @@ type Platform struct {
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
+	// Supposed is what an installer might have left in a cluster that is not known.
+	Supposed Supposition
+}
+
+// Supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise. Each is JSON,
+// or "" for nothing.
+type Supposition struct {
+	// InfraCluster is the infrastructure cluster object.
+	InfraCluster string
+	// PlatformStatus and PlatformSpec are the platform's own part of the Infrastructure's status.platformStatus and spec.platformSpec.
+	PlatformStatus, PlatformSpec string
 }
 
 // Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so

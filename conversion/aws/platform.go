@@ -29,6 +29,7 @@ func Platform() conversion.Platform {
 		}},
 		Interruptible: interruptible,
 		Status:        status{},
+		Supposed:      supposed,
 	}
 }
 
@@ -41,4 +42,10 @@ func interruptible(spec any) bool {
 		return s.SpotMarketOptions != nil || s.MarketType == awsv1.MarketTypeSpot
 	}
 	return false
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"region":"supposed","controlPlaneLoadBalancer":{"name":"supposed-int","loadBalancerType":"nlb"},
+		"secondaryControlPlaneLoadBalancer":{"name":"supposed-ext","loadBalancerType":"nlb"}}}`,
 }

@@ -27,6 +27,7 @@ func Platform() conversion.Platform {
 		Account:              account,
 		Interruptible:        interruptible,
 		Status:               status{},
+		Supposed:             supposed,
 	}
 }
 
@@ -39,4 +40,12 @@ func interruptible(spec any) bool {
 		return s.SpotVMOptions != nil
 	}
 	return false
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"subscriptionID":"","location":"supposed","resourceGroup":"supposed","azureEnvironment":"AzurePublicCloud","networkSpec":{
+		"vnet":{"name":"supposed","resourceGroup":"supposed"},"subnets":[{"name":"supposed-master","role":"control-plane"},{"name":"supposed-worker","role":"node"}],
+		"apiServerLB":{"name":"supposed-internal","type":"Internal"},"controlPlaneOutboundLB":{"name":"supposed"},"nodeOutboundLB":{"name":"supposed"}}}}`,
+	PlatformStatus: `{"resourceGroupName":"supposed","networkResourceGroupName":"supposed","cloudName":"AzurePublicCloud"}`,
 }
