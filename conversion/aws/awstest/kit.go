@@ -36,6 +36,10 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "aws:///us-east-1a/" + name },
+		Controller: conversiontest.Controller{
+			Account: "capa-controller-manager", Size: "instanceType", Image: "ami.id", Zone: "us-east-1a",
+			ID: "spec.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.ByCondition,
+		},
 	}
 }
 

@@ -48,6 +48,10 @@ func Kit() conversiontest.Kit {
 		ProviderID: func(name string) string {
 			return "azure://" + groupID + "/providers/Microsoft.Compute/virtualMachines/" + name
 		},
+		Controller: conversiontest.Controller{
+			Account: "capz-manager", Size: "vmSize", Image: "image.id",
+			State: "status.vmState", Ready: "VMRunning", Answers: conversiontest.ByBlockMove,
+		},
 	}
 }
 

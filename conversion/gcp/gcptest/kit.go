@@ -48,6 +48,10 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
+		Controller: conversiontest.Controller{
+			Account: "capg-manager", Size: "instanceType", Image: "image",
+			State: "status.instanceState", Answers: conversiontest.InSilence,
+		},
 	}
 }
 

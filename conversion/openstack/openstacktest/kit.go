@@ -52,6 +52,13 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "openstack:///" + idOf(name) },
+		Controller: conversiontest.Controller{
+			Account: "capo-manager", Size: "flavor", Image: "image.filter.name",
+			ID: "status.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.InSilence,
+			KeptID: "status.instanceID", KeptSpec: conversiontest.Copied(map[string]any{
+				"identityRef": map[string]any{"type": "Secret", "name": "openstack-cloud-credentials", "cloudName": "openstack"}, "ports": []any{}, "sshKeyName": "",
+			}, "flavor", "flavorID", "image", "sshKeyName", "identityRef"),
+		},
 	}
 }
 
