@@ -22,6 +22,8 @@ type Kit struct {
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
 	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string
+	// Actuator is what the Machine API's actuator reads and writes.
+	Actuator Actuator
 	// Controller is how the provider's machine controller behaves.
 	Controller Controller
 }

@@ -3,6 +3,17 @@
 
 package conversiontest
 
+// Actuator is the difference between the platforms' actuators of the Machine API: what a simulation of one reads of a providerSpec, and where it writes the state.
+// The zero value: machinetest knows the platform itself, as it does AWS.
+type Actuator struct {
+	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
+	Needs, Type, Zone, Image string
+	// ID and State are the fields of the providerStatus that tell of the instance; State is "" where none does.
+	ID, State string
+	// Words are the platform's for an instance that is pending, running, stopped, shutting down and terminated; nil, EC2's.
+	Words []string
+}
+
 // Controller is the difference between the providers' machine controllers, as far as Cluster API and Poundlock can see it: what a simulation of one reads and writes.
 // All of them keep the contract v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
 type Controller struct {

@@ -29,7 +29,7 @@ func platformNamed(name string) (platform, error) {
 	if err != nil {
 		return platform{}, err
 	}
-	actuator, err := machinetest.ProviderNamed(kit.Platform.Name)
+	actuator, err := actuatorOf(kit)
 	if err != nil {
 		return platform{}, err
 	}
@@ -52,4 +52,27 @@ func Account(platform string) (string, error) {
 // identity is the user that the machine controller is to the API server.
 func (p platform) identity() string {
 	return "system:serviceaccount:openshift-cluster-api:" + p.Account
+}
+
+// actuatorOf is what the actuator of a kit's platform reads and writes.
+func actuatorOf(kit conversiontest.Kit) (machinetest.Provider, error) {
+	a, p := kit.Actuator, kit.Platform
+	if aws := machinetest.AWS(); p.Name == aws.Platform {
+		return aws, nil
+	}
+	if a.ID == "" {
+		return machinetest.Provider{}, fmt.Errorf("no actuator simulates platform %q: give its kit an Actuator", p.Name)
+	}
+	out := machinetest.Provider{
+		Platform: p.Name, Spec: p.ProviderSpec, Status: p.ProviderStatus,
+		Needs: a.Needs, Type: a.Type, Zone: a.Zone, Image: a.Image, ID: a.ID, State: a.State,
+	}
+	states := []machinetest.State{machinetest.Pending, machinetest.Running, machinetest.Stopped, machinetest.ShuttingDown, machinetest.Terminated}
+	for i, word := range a.Words {
+		if out.Words == nil {
+			out.Words = map[machinetest.State]string{}
+		}
+		out.Words[states[i]] = word
+	}
+	return out, nil
 }

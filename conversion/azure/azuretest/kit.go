@@ -48,6 +48,10 @@ func Kit() conversiontest.Kit {
 		ProviderID: func(name string) string {
 			return "azure://" + groupID + "/providers/Microsoft.Compute/virtualMachines/" + name
 		},
+		Actuator: conversiontest.Actuator{
+			Needs: "vmSize", Type: "vmSize", Zone: "zone", Image: "image.resourceID", ID: "vmId", State: "vmState",
+			Words: []string{"Creating", "Succeeded", "Updating", "Deleting", "Deleted"},
+		},
 		Controller: conversiontest.Controller{
 			Account: "capz-manager", Size: "vmSize", Image: "image.id",
 			State: "status.vmState", Ready: "VMRunning", Answers: conversiontest.ByBlockMove,

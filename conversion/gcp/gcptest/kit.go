@@ -48,6 +48,10 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
+		Actuator: conversiontest.Actuator{
+			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",
+			Words: []string{"PROVISIONING", "RUNNING", "STOPPED", "STOPPING", "TERMINATED"},
+		},
 		Controller: conversiontest.Controller{
 			Account: "capg-manager", Size: "instanceType", Image: "image",
 			State: "status.instanceState", Answers: conversiontest.InSilence,

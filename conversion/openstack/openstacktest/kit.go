@@ -52,6 +52,10 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "openstack:///" + idOf(name) },
+		Actuator: conversiontest.Actuator{
+			Needs: "flavor", Type: "flavor", Zone: "availabilityZone", Image: "image", ID: "instanceId", State: "instanceState",
+			Words: []string{"BUILD", "ACTIVE", "SHUTOFF", "DELETED", "DELETED"},
+		},
 		Controller: conversiontest.Controller{
 			Account: "capo-manager", Size: "flavor", Image: "image.filter.name",
 			ID: "status.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.InSilence,
