@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -200,15 +199,9 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *stat
 }
 
 func all(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := from.List(ctx, list, client.InNamespace(namespace)); err != nil && !served.Missing(err) {
-		return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
+	out, err := served.List(ctx, from, kind, namespace)
+	if served.Missing(err) {
+		return nil, nil
 	}
-	var out []*unstructured.Unstructured
-	for i := range list.Items {
-		out = append(out, &list.Items[i])
-	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out, nil
+	return out, err
 }

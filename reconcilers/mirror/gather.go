@@ -57,7 +57,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 // stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
 func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
-	now, err := get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
+	now, err := served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
 		return err
 	}
@@ -74,10 +74,10 @@ func version(o *unstructured.Unstructured) string {
 }
 
 func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
-	if s.MachineAPI, err = get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
+	if s.MachineAPI, err = served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
 		return err
 	}
-	s.Core, err = get(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, s.Name)
+	s.Core, err = served.Read(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, s.Name)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs
 	if s.Reason, s.Missing = missing.Reason, missing.Message; s.Missing != "" {
 		return nil
 	}
-	if s.Cluster, err = get(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
+	if s.Cluster, err = served.Read(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
 		return err
 	}
 	if s.Cluster == nil {
@@ -135,7 +135,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pai
 	if s.Env.Platform.Name == "" || name == "" {
 		return nil
 	}
-	if s.Infra, err = get(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
+	if s.Infra, err = served.Read(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
 		return err
 	}
 	return r.gatherInfraInstance(ctx, from, s, name)
@@ -173,7 +173,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
+	found, err := served.List(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
 	if err != nil {
 		return err
 	}
@@ -189,11 +189,11 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 }
 
 func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) error {
-	setsOfAll, err := all(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	setsOfAll, err := served.List(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
-	machines, err := all(ctx, from, s.Env.Platform.InfraMachine.GroupVersionKind, s.Pair.ClusterAPI, uncopied)
+	machines, err := served.List(ctx, from, s.Env.Platform.InfraMachine.GroupVersionKind, s.Pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
@@ -236,11 +236,11 @@ func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *p
 	s.Parents = map[authority.API]*unstructured.Unstructured{}
 	name := s.ParentName()
 	if kind, ok := authority.KindNamed(s.Kind.Parent); ok && name != "" {
-		machineAPI, err := get(ctx, from, kind.MachineAPIGVK(), s.Pair.MachineAPI, name)
+		machineAPI, err := served.Read(ctx, from, kind.MachineAPIGVK(), s.Pair.MachineAPI, name)
 		if err != nil {
 			return err
 		}
-		core, err := get(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, name)
+		core, err := served.Read(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, name)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 		from = p.Reader
 	}
 	kind, _ := authority.KindNamed("MachineHealthCheck")
-	checks, err := all(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	checks, err := served.List(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
 	if err != nil && !served.Missing(err) {
 		return err
 	}
@@ -290,7 +290,7 @@ func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
 	}
 	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to. One that Poundlock may not read counts as gone, so that
 	// what may have been the collector's deletion is never taken for a person's.
-	owner, err := get(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
+	owner, err := served.Read(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
 	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -328,44 +328,16 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 	if side == authority.MachineAPI {
 		gvk = machine.MachineAPIGVK()
 	}
-	found, err := all(ctx, from, gvk, mirror.GetNamespace())
+	found, err := served.List(ctx, from, gvk, mirror.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return pairs.Detached(o, mirror, side) }), nil
 }
 
-func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk)
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
-	}
-	return o, nil
-}
-
 // uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache,
 // which shares what they have in common.
 const uncopied = client.UnsafeDisableDeepCopy
-
-func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
-	opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(opts, client.InNamespace(namespace))...); err != nil {
-		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
-	}
-	var out []*unstructured.Unstructured
-	for i := range l.Items {
-		out = append(out, &l.Items[i])
-	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out, nil
-}
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
 func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pairs.State) error {
@@ -378,7 +350,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 	if side == policies.SideClusterAPI {
 		here, there, namespace = there, here, s.Pair.MachineAPI
 	}
-	found, err := all(ctx, from, here, set.GetNamespace())
+	found, err := served.List(ctx, from, here, set.GetNamespace())
 	if err != nil {
 		return err
 	}
@@ -387,7 +359,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 		if key, _ := feedback.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
 			continue
 		}
-		twin, err := get(ctx, from, there, namespace, o.GetName())
+		twin, err := served.Read(ctx, from, there, namespace, o.GetName())
 		if err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func (r *reconciler) request(namespace, name string) []reconcile.Request {
 
 // marked maps a check of Cluster API's, which may act no longer, to the Machines that one has marked.
 func (r *reconciler) marked(ctx context.Context, check client.Object) []reconcile.Request {
-	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), check.GetNamespace(), uncopied)
+	found, err := served.List(ctx, r.cache, r.kind.ClusterAPIGVK(), check.GetNamespace(), uncopied)
 	if err != nil {
 		return nil // the cache is not there yet; its first list maps them all
 	}
@@ -170,7 +170,7 @@ func (r *reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
 		for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-			found, err := all(ctx, r.cache, gvk, namespace, uncopied)
+			found, err := served.List(ctx, r.cache, gvk, namespace, uncopied)
 			if err != nil {
 				continue // the cache is not there yet; its first list maps them all
 			}
@@ -190,7 +190,7 @@ func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []rec
 	}
 	var out []reconcile.Request
 	for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-		found, err := all(ctx, r.cache, gvk, namespace, uncopied)
+		found, err := served.List(ctx, r.cache, gvk, namespace, uncopied)
 		if err != nil {
 			continue
 		}
@@ -233,7 +233,7 @@ func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
 // usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
 func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	var out []reconcile.Request
-	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace, uncopied)
+	found, err := served.List(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace, uncopied)
 	if err != nil {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p 
 			out = append(out, r.request(namespace, o.GetName())...)
 		}
 	}
-	t, err := get(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
+	t, err := served.Read(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
 	if err == nil && t != nil {
 		// The label is a shortened name where the set's is too long for it.
 		if set, made := strings.CutPrefix(t.GetAnnotations()[authority.MirrorAnnotation], r.kind.Name+"/"); made {
