@@ -5,7 +5,6 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
@@ -39,27 +37,57 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	if err != nil {
 		return err
 	}
-	r.controller = c
-	watches := map[schema.GroupVersionKind]handler.MapFunc{
-		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same, pairs.InfrastructureKind: r.everything,
+	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	all := []watched{
+		{r.kind.MachineAPIGVK(), r.same, nil}, {r.kind.ClusterAPIGVK(), r.same, nil},
+		{pairs.InfrastructureKind, r.everything, nil}, {facts.ClusterKind, r.everything, specChanged()},
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
-		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
-	}
-	if err := r.watch(watches); err != nil {
-		return err
+		all = append(all, watched{parent.MachineAPIGVK(), r.childrenOf, nil}, watched{parent.ClusterAPIGVK(), r.childrenOf, nil})
 	}
 	if r.kind.Name == "Machine" {
 		check, _ := authority.KindNamed("MachineHealthCheck")
-		if err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{check.ClusterAPIGVK(): r.marked},
-			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})); err != nil {
+		all = append(all, watched{check.ClusterAPIGVK(), r.marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
+	}
+	if err := r.watch(all...); err != nil {
+		return err
+	}
+	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) }))
+}
+
+// watched is a kind, the pairs that its objects wake, and which of their changes do; nil: all.
+type watched struct {
+	kind schema.GroupVersionKind
+	to   handler.MapFunc
+	only predicate.Predicate
+}
+
+func (r *reconciler) watch(all ...watched) error {
+	for _, w := range all {
+		var only []predicate.Predicate
+		if w.only != nil {
+			only = append(only, w.only)
+		}
+		if err := r.watcher.Watch(w.kind, w.to, only...); err != nil {
 			return err
 		}
 	}
-	if err := c.Watch(served.Changes(r.informers, func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) })); err != nil {
-		return err
-	}
-	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{facts.ClusterKind: r.everything}, specChanged())
+	return nil
+}
+
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
+func (r *reconciler) watchPlatform(p conversion.Platform) error {
+	return r.watcher.Once(p.Name, func() error {
+		all := []watched{
+			{p.InfraCluster.GroupVersionKind, r.everything, infraClusterChanged()},
+			{p.InfraMachine.GroupVersionKind, r.behind(p), nil},
+			{p.InfraMachineTemplate.GroupVersionKind, r.behind(p), nil},
+		}
+		if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
+			all = append(all, watched{p.InfraInstance.GroupVersionKind, r.instanceOf, nil})
+		}
+		return r.watch(all...)
+	})
 }
 
 // specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.
@@ -87,43 +115,6 @@ func personsAnnotations(o client.Object) map[string]string {
 	all := maps.Clone(o.GetAnnotations())
 	delete(all, authority.HoldsMirrorsAnnotation)
 	return all
-}
-
-func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc, only ...predicate.Predicate) error {
-	for gvk, m := range watches {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(gvk)
-		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(m), only...)); err != nil {
-			return fmt.Errorf("watching %s: %w", gvk, err)
-		}
-	}
-	return nil
-}
-
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
-func (r *reconciler) watchPlatform(p conversion.Platform) error {
-	if _, already := r.watching.LoadOrStore(p.Name, true); already {
-		return nil
-	}
-	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{p.InfraCluster.GroupVersionKind: r.everything}, infraClusterChanged())
-	if err == nil {
-		err = r.watchInfra(p)
-	}
-	if err != nil {
-		r.watching.Delete(p.Name)
-	}
-	return err
-}
-
-func (r *reconciler) watchInfra(p conversion.Platform) error {
-	kinds := map[schema.GroupVersionKind]handler.MapFunc{
-		p.InfraMachine.GroupVersionKind:         r.behind(p),
-		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
-	}
-	if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
-		kinds[p.InfraInstance.GroupVersionKind] = r.instanceOf
-	}
-	return r.watch(kinds)
 }
 
 // instanceOf maps what a provider keeps for an instance to the pair of its own name, and of its machine's: one of the two has the pair's.
