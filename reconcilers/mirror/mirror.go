@@ -179,5 +179,5 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 type pass struct {
 	*pairs.State
 	// news are the events of what the pass has done so far.
-	news []news
+	news []mirroring.News
 }
