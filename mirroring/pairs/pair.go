@@ -259,6 +259,14 @@ const ReasonSurroundings = "SurroundingsDeleted"
 // Recreates ends the sentence that says what is being deleted, or is gone.
 const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
 
+// Leaves notes that something that the pair lives in is being deleted, or is gone. A reason that is known already stays.
+func (s *State) Leaves(why string) {
+	s.Surroundings = authority.Go
+	if s.Missing == "" {
+		s.Reason, s.Missing = ReasonSurroundings, why+Recreates
+	}
+}
+
 // Complete reports whether all objects of the pair exist and none of them is being deleted.
 func (s *State) Complete() bool {
 	return PresenceOf(s.MachineAPI) == authority.Present && PresenceOf(s.Core) == authority.Present &&

@@ -103,8 +103,8 @@ func (u *unreadable) Error() string { return u.why }
 // notInstalled is an error while the definition of a kind exists that the API server does not serve: its objects may exist, too.
 func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
-	definition := facts.Surrounding{GVK: facts.DefinitionKind, Name: plural.Resource + "." + kind.Group}
-	_, gone, err := definition.Leaving(ctx, r.live)
+	definition := authority.Surrounding{Kind: authority.Definition, Name: plural.Resource + "." + kind.Group}
+	_, gone, err := facts.Leaving(ctx, r.live, definition)
 	if err == nil && !gone {
 		err = &unreadable{authority.InfraNotServed(kind.String(), definition.Name)}
 	}
