@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
@@ -101,10 +101,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs
 		return err
 	}
 	if s.Cluster == nil {
-		s.Absent("Cluster")
-		if s.Marked(s.MachineAPI) {
-			s.Reason, s.Missing = pairs.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+pairs.Recreates
-		}
+		s.ClusterAbsent()
 	}
 	if s.Kind.Infra == "" {
 		return nil
@@ -118,17 +115,10 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 		return err
 	}
 	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.Env)
-	switch {
-	case err != nil || found:
-		return err
-	case pairs.PresenceOf(s.Cluster) == authority.Deleting:
-		s.Reason = pairs.ReasonSurroundings
-		s.Missing = fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist",
-			s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind) + pairs.Recreates
-	case s.Cluster != nil:
-		s.Absent(s.Env.Platform.InfraCluster.Kind)
+	if err == nil && !found {
+		s.InfraClusterAbsent()
 	}
-	return nil
+	return err
 }
 
 func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
@@ -280,50 +270,18 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 	return nil
 }
 
-// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
-func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
-	mirror, side := s.Mirror()
-	ref := pairs.ControllerOf(mirror)
-	if mirror == nil || mirror.GetDeletionTimestamp() == nil || ref == nil {
-		return nil
-	}
-	if ref.Kind == s.Kind.Parent {
-		s.Parent = authority.Parent{
-			Authority:  authority.Source(pairs.ShapeOf(s.Parents[authority.MachineAPI])),
-			MachineAPI: pairs.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: pairs.PresenceOf(s.Parents[authority.ClusterAPI]),
+// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone, so that
+// what may have been the collector's deletion is never taken for a person's.
+func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) (err error) {
+	var owner *unstructured.Unstructured
+	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
+		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		if owner, err = served.Read(ctx, r.live, kind, mirror.GetNamespace(), ref.Name); err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
+			return err
 		}
-		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
-			s.SetParent(side, authority.Absent)
-		}
-		if ownerless(mirror, s.Parents[side], ref.UID) {
-			s.Parent = authority.Parent{}
-			s.SetParent(side, authority.Absent)
-			s.SetParent(side.Other(), authority.Present)
-		}
-		return nil
 	}
-	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to. One that Poundlock may not read counts as gone, so that
-	// what may have been the collector's deletion is never taken for a person's.
-	owner, err := served.Read(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
-	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
-		return err
-	}
-	s.SetParent(side, pairs.PresenceOf(owner))
-	if owner != nil && owner.GetUID() != ref.UID {
-		s.SetParent(side, authority.Absent) // one that was generated in its place
-	}
-	s.SetParent(side.Other(), authority.Present)
+	deletion.JudgeParent(s, owner)
 	return nil
-}
-
-// ownerless reports whether a mirror named an owner that was gone already when the mirror was created, as a backup does that is applied as it was stored. The
-// collector deletes it, and nobody asked for that. There is one set of a name at a time: where one of another UID is older than the mirror, the owner was gone.
-func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
-	if set == nil || set.GetUID() == owner {
-		return false
-	}
-	born, since := mirror.GetCreationTimestamp(), set.GetCreationTimestamp()
-	return !since.IsZero() && !since.After(born.Time)
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.
