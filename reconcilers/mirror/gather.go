@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -206,7 +207,7 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pair
 		s.Used.Insert(pairs.Nested(o, s.InfraRef()...))
 	}
 	for _, o := range machines {
-		s.Used.Insert(o.GetAnnotations()[clonedFromAnnotation])
+		s.Used.Insert(o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation])
 	}
 	set, err := served.Get(ctx, r.live, controlPlaneKind, s.Pair.MachineAPI, controlplane.Name)
 	if err != nil || set == nil {
@@ -231,9 +232,6 @@ func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
 	}
 	return member.Spec.InfrastructureRef.Name, nil
 }
-
-// clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
-const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
 func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *pairs.State) error {
