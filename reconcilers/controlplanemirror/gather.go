@@ -175,27 +175,12 @@ func mine(o *unstructured.Unstructured) bool {
 }
 
 // gatherUsed asks who refers to templates: the set itself, Cluster API's MachineSets, and machines that were made from them.
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
-	machineSets, err := all(ctx, from, machineSetKind, s.pair.ClusterAPI)
-	if err != nil {
-		return err
-	}
-	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI)
-	if err != nil {
-		return err
-	}
-	s.used = sets.New[string]()
-	if s.member != nil {
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) (err error) {
+	s.used, err = facts.UsedTemplates(ctx, from, s.env.Platform, s.pair.ClusterAPI)
+	if err == nil && s.member != nil {
 		s.used.Insert(s.member.Spec.InfrastructureRef.Name)
 	}
-	for _, o := range machineSets {
-		name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
-		s.used.Insert(name)
-	}
-	for _, o := range machines {
-		s.used.Insert(o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation])
-	}
-	return nil
+	return err
 }
 
 func all(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {

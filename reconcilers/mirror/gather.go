@@ -5,18 +5,14 @@ package mirror
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	machinev1 "github.com/openshift/api/machine/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -31,7 +27,6 @@ import (
 	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // key names a pair: the Machine API namespace and the name that both objects have.
@@ -193,44 +188,13 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	return nil
 }
 
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) error {
-	setsOfAll, err := served.List(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
-	if err != nil {
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+	if s.Used, err = facts.UsedTemplates(ctx, from, s.Env.Platform, s.Pair.ClusterAPI); err != nil {
 		return err
 	}
-	machines, err := served.List(ctx, from, s.Env.Platform.InfraMachine.GroupVersionKind, s.Pair.ClusterAPI, uncopied)
-	if err != nil {
-		return err
-	}
-	s.Used = sets.New[string]()
-	for _, o := range setsOfAll {
-		s.Used.Insert(pairs.Nested(o, s.InfraRef()...))
-	}
-	for _, o := range machines {
-		s.Used.Insert(o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation])
-	}
-	set, err := served.Get(ctx, r.live, controlPlaneKind, s.Pair.MachineAPI, controlplane.Name)
-	if err != nil || set == nil {
-		return err
-	}
-	name, err := templateOfControlPlane(set)
+	name, err := facts.TemplateOfControlPlane(ctx, r.live, s.Pair.MachineAPI)
 	s.Used.Insert(name)
 	return err
-}
-
-var controlPlaneKind = machinev1.GroupVersion.WithKind(controlplane.Kind)
-
-// templateOfControlPlane is the template that a ControlPlaneMachineSet refers to, "" for none.
-func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
-	raw, err := json.Marshal(set.Object)
-	if err != nil {
-		return "", err
-	}
-	member, err := controlplane.Template(raw)
-	if err != nil || member == nil {
-		return "", err
-	}
-	return member.Spec.InfrastructureRef.Name, nil
 }
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
