@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,12 +42,6 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 	if kind.Kind == "" || !p.kind.InfraActs() {
 		return nil
 	}
-	infra := p.infra
-	if infra == nil {
-		infra = &unstructured.Unstructured{}
-		infra.SetNamespace(p.core.GetNamespace())
-		infra.SetName(name)
-	}
 	versions, err := r.versions(kind)
 	if err != nil {
 		return err
@@ -57,7 +50,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		if err := r.follow(version); err != nil {
 			return err
 		}
-		instance, err := facts.InfraInstance(ctx, from, version, infra)
+		instance, err := facts.InfraInstance(ctx, from, version, client.ObjectKey{Namespace: p.core.GetNamespace(), Name: name}, p.infra)
 		if served.Missing(err) {
 			continue
 		}

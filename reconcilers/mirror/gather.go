@@ -135,16 +135,10 @@ func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
 		return nil
 	}
-	machine := s.Infra
-	if machine == nil {
-		machine = &unstructured.Unstructured{}
-		machine.SetNamespace(s.Pair.ClusterAPI)
-		machine.SetName(infra)
-	}
 	if p, ok := from.(present); ok {
 		from = p.Reader
 	}
-	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, machine)
+	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, key{Namespace: s.Pair.ClusterAPI, Name: infra}, s.Infra)
 	if !served.Missing(err) {
 		return err
 	}
@@ -258,11 +252,7 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 		return nil, nil
 	}
 	machine, _ := authority.KindNamed("Machine")
-	gvk := machine.ClusterAPIGVK()
-	if side == authority.MachineAPI {
-		gvk = machine.MachineAPIGVK()
-	}
-	found, err := served.List(ctx, from, gvk, mirror.GetNamespace())
+	found, err := served.List(ctx, from, machine.GVKOf(side), mirror.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
