@@ -40,13 +40,11 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
 		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChecks, r.gatherChildren,
+		r.stillAsRead,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 		}
-	}
-	if err := r.stillAsRead(ctx, present{from, s}, s); err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 	}
 	return s, nil
 }
