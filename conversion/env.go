@@ -119,8 +119,8 @@ type Platform struct {
 	// InfraInstance is what the provider keeps for each instance beside its machine, which owns it. Its controller obeys its own pause alone. The zero value:
 	// the platform has none.
 	InfraInstance Resource
-	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to make
-	// it. nil: the provider makes them all.
+	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to
+	// make it. nil: the provider makes them all.
 	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
@@ -145,8 +145,8 @@ type Platform struct {
 	Supposed Supposition
 }
 
-// Supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise. Each is JSON,
-// or "" for nothing.
+// Supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise. Each is
+// JSON, or "" for nothing.
 type Supposition struct {
 	// InfraCluster is the infrastructure cluster object.
 	InfraCluster string

@@ -20,7 +20,8 @@ import (
 )
 
 // InfraInstance reads what a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. Only where it need not have the
-// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at. The machine may have gone before it: then infraMachine is nil, and key named it.
+// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at. The machine may have gone before it: then infraMachine is nil, and key
+// named it.
 func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, key client.ObjectKey, infraMachine *unstructured.Unstructured) (
 	*unstructured.Unstructured, error) {
 	if infraMachine == nil {

@@ -25,8 +25,8 @@ func MadeFor(kind authority.Kind, o metav1.Object) string {
 	return name
 }
 
-// OfInfra are the names of the pairs whose an infrastructure object is or was: by the mirror's mark, and by its owner; a machine also of the pair of its name. The pairs
-// that refer to template, which is the object or what it was made from, are to look at it too; "" for none.
+// OfInfra are the names of the pairs whose an infrastructure object is or was: by the mirror's mark, and by its owner; a machine also of the pair of its name.
+// The pairs that refer to template, which is the object or what it was made from, are to look at it too; "" for none.
 func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []string, template string) {
 	if name := MadeFor(kind, o); name != "" {
 		names = append(names, name)

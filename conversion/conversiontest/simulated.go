@@ -3,8 +3,8 @@
 
 package conversiontest
 
-// Actuator is the difference between the platforms' actuators of the Machine API: what a simulation of one reads of a providerSpec, and where it writes the state.
-// The zero value: machinetest knows the platform itself, as it does AWS.
+// Actuator is the difference between the platforms' actuators of the Machine API: what a simulation of one reads of a providerSpec, and where it writes the
+// state. The zero value: machinetest knows the platform itself, as it does AWS.
 type Actuator struct {
 	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
 	Needs, Type, Zone, Image string
@@ -14,8 +14,8 @@ type Actuator struct {
 	Words []string
 }
 
-// Controller is the difference between the providers' machine controllers, as far as Cluster API and Poundlock can see it: what a simulation of one reads and writes.
-// All of them keep the contract v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
+// Controller is the difference between the providers' machine controllers, as far as Cluster API and Poundlock can see it: what a simulation of one reads and
+// writes. All of them keep the contract v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
 type Controller struct {
 	// Account is the ServiceAccount that its manager runs as.
 	Account string
@@ -31,7 +31,8 @@ type Controller struct {
 	Answers Answer
 	// HoldsFirst: it adds its finalizer before it looks for a pause, and takes it off an object that is deleted before it has an owner.
 	HoldsFirst bool
-	// KeptID is where what it keeps for an instance names that one, and KeptSpec the spec that it makes from its machine's; of a platform that has an InfraInstance.
+	// KeptID is where what it keeps for an instance names that one, and KeptSpec the spec that it makes from its machine's; of a platform that has an
+	// InfraInstance.
 	KeptID   string
 	KeptSpec func(machine map[string]any) map[string]any
 	// Finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.

@@ -93,8 +93,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
-// that the check could be read.
+// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid
+// reports that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil

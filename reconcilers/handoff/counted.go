@@ -101,7 +101,8 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 	return r.explain(ctx, p, child, roster)
 }
 
-// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is marked.
+// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is
+// marked.
 func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil

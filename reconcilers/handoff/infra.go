@@ -16,9 +16,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the Machine API
-// then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was upgraded or rolled
-// back, proves nothing.
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the
+// Machine API then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was
+// upgraded or rolled back, proves nothing.
 func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -36,7 +36,8 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone before it.
+// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone
+// before it.
 func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
 	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
 	if kind.Kind == "" || !p.kind.InfraActs() {

@@ -126,8 +126,8 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pai
 	return r.gatherInfraInstance(ctx, from, s, name)
 }
 
-// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no such
-// kind, and so no definition of it, has no such object.
+// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no
+// such kind, and so no definition of it, has no such object.
 func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
@@ -224,8 +224,8 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 	return nil
 }
 
-// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone, so that
-// what may have been the collector's deletion is never taken for a person's.
+// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone,
+// so that what may have been the collector's deletion is never taken for a person's.
 func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 	var owner *unstructured.Unstructured
 	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
