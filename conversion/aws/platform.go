@@ -24,7 +24,8 @@ func Platform() conversion.Platform {
 		CredentialsSecret:    "aws-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable: conversion.Editable{Machine: []string{
-			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups", "cloudInit.secretPrefix", "cloudInit.secretCount", "cloudInit.secureSecretsBackend",
+			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups",
+			"cloudInit.secretPrefix", "cloudInit.secretCount", "cloudInit.secureSecretsBackend",
 			"privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		}},
 		Interruptible: interruptible,

@@ -23,11 +23,13 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "azure-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
-		Editable:             conversion.Editable{Machine: []string{"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions"}},
-		Account:              account,
-		Interruptible:        interruptible,
-		Status:               status{},
-		Supposed:             supposed,
+		Editable: conversion.Editable{Machine: []string{
+			"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions",
+		}},
+		Account:       account,
+		Interruptible: interruptible,
+		Status:        status{},
+		Supposed:      supposed,
 	}
 }
 

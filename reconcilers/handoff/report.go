@@ -80,7 +80,8 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged,
+		authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
 		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}

@@ -128,7 +128,8 @@ func (r *reconciler) request(namespace, name string) []reconcile.Request {
 }
 
 // those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
-func (r *reconciler) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (out []reconcile.Request) {
+func (r *reconciler) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (
+	out []reconcile.Request) {
 	found, err := served.List(ctx, r.cache, gvk, namespace, uncopied)
 	if err != nil {
 		return nil
