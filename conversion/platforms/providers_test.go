@@ -7,12 +7,18 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // What a provider keeps for an instance is named in two places: by its kind where authority is decided, by its resource where it is read.
 func TestProvidersAreKnownToBoth(t *testing.T) {
+	for _, p := range platforms.List() {
+		if _, err := platformstest.Named(p.Name); err != nil {
+			t.Errorf("%s has no kit: give it a line in platformstest.Kits", p.Name)
+		}
+	}
 	known := authority.Providers()
 	for i, kit := range platformstest.Kits() {
 		p := kit.Platform

@@ -31,6 +31,7 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
+		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-vsphere", Dir: "config/default", Name: "vsphere", Version: "v1.15.2"},
 		Actuator: conversiontest.Actuator{
 			Needs: "template", Image: "template", ID: "instanceId", State: "instanceState",
 			Words: []string{"poweredOff", "poweredOn", "poweredOff", "poweredOff", "poweredOff"},
