@@ -5,6 +5,7 @@ package served
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,10 +25,11 @@ type Watcher struct {
 	once       sync.Map
 }
 
-// Watch maps the changes of a kind to requests, those that every predicate lets through.
+// Watch maps the changes of a kind to requests, those that every predicate lets through; nil lets all through.
 func (w *Watcher) Watch(kind schema.GroupVersionKind, to handler.MapFunc, only ...predicate.Predicate) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
+	only = slices.DeleteFunc(slices.Clone(only), func(p predicate.Predicate) bool { return p == nil })
 	if err := w.Controller.Watch(source.Kind[client.Object](w.Cache, o, handler.EnqueueRequestsFromMapFunc(to), only...)); err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
 	}

@@ -62,11 +62,7 @@ type watched struct {
 
 func (r *reconciler) watch(all ...watched) error {
 	for _, w := range all {
-		var only []predicate.Predicate
-		if w.only != nil {
-			only = append(only, w.only)
-		}
-		if err := r.watcher.Watch(w.kind, w.to, only...); err != nil {
+		if err := r.watcher.Watch(w.kind, w.to, w.only); err != nil {
 			return err
 		}
 	}
