@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -65,9 +68,7 @@ func TestAnIdlePassWritesNothing(t *testing.T) {
 }
 
 func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	stories.Long(t)
 	count := &script{}
 	w := newWorld(t, 3)
 	w.found(larger)
