@@ -11,6 +11,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -141,7 +143,7 @@ func (s *state) convert() error {
 	}
 	s.template, s.places = wanted, places
 	if wanted != nil {
-		wanted.SetOwnerReferences(clusterOwns(s.cluster))
+		wanted.SetOwnerReferences([]metav1.OwnerReference{pairs.OwnedBy(s.cluster, false)})
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -141,7 +142,7 @@ func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionK
 func parse(u *unstructured.Unstructured) (*policies.Object, error) {
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", describe(u), err)
+		return nil, fmt.Errorf("reading %s: %w", pairs.Describe(u), err)
 	}
 	return policies.ParseObject(raw)
 }
