@@ -20,7 +20,6 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
-	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -143,19 +142,6 @@ func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader
 	_, gone, err := facts.Leaving(ctx, r.live, authority.Surrounding{Kind: authority.Definition, Name: s.Env.Platform.InfraInstance.Definition()})
 	if err == nil {
 		s.LacksInstances(kind, !gone)
-	}
-	return err
-}
-
-// gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. A pair that is
-// complete is not asked about.
-func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) error {
-	if s.Complete() {
-		return nil
-	}
-	why, err := facts.FirstLeaving(ctx, r.live, mirroring.LivesIn(s), func(authority.Surrounding, bool) bool { return true })
-	if err == nil && why != "" {
-		s.Leaves(why)
 	}
 	return err
 }

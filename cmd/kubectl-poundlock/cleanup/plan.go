@@ -34,8 +34,7 @@ type Manager struct {
 	Name, Namespace string
 }
 
-// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and MachineSets whose Machines the collector would
-// delete.
+// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and MachineSets whose Machines the collector would delete.
 func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
@@ -53,8 +52,8 @@ func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	return out
 }
 
-// going reports a MachineSet that is not authoritative and is being deleted: Poundlock's finalizer keeps it until its Machines are detached. Without it the
-// garbage collector would delete them, and with those that this side is authoritative for their instances.
+// going reports a MachineSet that is not authoritative and is being deleted: Poundlock's finalizer keeps it until its Machines are detached. Without it the garbage collector would
+// delete them, and with those that this side is authoritative for their instances.
 func going(p inventory.Pair) *Obstacle {
 	mirror, side := p.ClusterAPI, authority.ClusterAPI
 	if p.MachineAPI == nil || mirror == nil || p.Kind.Name != "MachineSet" {
@@ -134,8 +133,7 @@ func ChangeOf(item inventory.Item) Change {
 	}
 }
 
-// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with
-// those of other kinds.
+// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with those of other kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {

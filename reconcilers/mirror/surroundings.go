@@ -1,0 +1,26 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. A pair that is
+// complete is not asked about.
+func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) error {
+	if s.Complete() {
+		return nil
+	}
+	why, err := facts.FirstLeaving(ctx, r.live, mirroring.LivesIn(s), func(authority.Surrounding, bool) bool { return true })
+	if err == nil && why != "" {
+		s.Leaves(why)
+	}
+	return err
+}
