@@ -10,9 +10,9 @@ SHELL := /usr/bin/env bash
 # Tools have a module file of their own, so that their dependencies never move the product's.
 TOOL := go tool -modfile=tools/go.mod
 
-# Test binaries without DWARF: a hundred are linked, and no debugger looks at them. And by Go's own linker: what can load kustomize's plugins is otherwise linked once more, by
+# Test binaries without DWARF and symbols: a hundred are linked, and no debugger looks at them; stack traces have names all the same. And by Go's own linker: what can load kustomize's plugins is otherwise linked once more, by
 # the C compiler's, which takes as long again.
-LINKED := -ldflags='-w$(if $(filter Linux,$(shell uname)), -linkmode=internal)'
+LINKED := -ldflags='-s -w$(if $(filter Linux,$(shell uname)), -linkmode=internal)'
 TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(LINKED)
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
@@ -20,14 +20,14 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundlin
 	kubectl-poundlock/(check|controlplane|convert|diff|explain|krew|migrate|printers|status)|machine/(health|scaling)|$\
 	internal/(build|conditionlist|eventnote|jsonmembers|jsonnumbers|licences|requeue|spelling|versioned))(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
-# is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
+# is a proof of its own (raced-stories); the code of those binaries is tested with it in the packages of its own.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private(/converter)?|modelcheck)|kubectl-poundlock/e2e)$$
 
 # What takes longest begins first: the last to end would otherwise run alone.
 LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
 
-# Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. They run without it; only
-# those that have a manager, two installers or readers beside them run with it (proof WHAT=races has all). Their names are in no other package.
+# Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. Only those that have a
+# manager, two installers or readers beside them run with it (raced-stories has all). Their names are in no other package.
 ALONE := /reconcilers/(handoff|install|rollout)$$
 TOGETHER := ^(TestManager|TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges|TestInAManager|TestTwoOperatorsMakeNoMoreThanOne)$$
 
@@ -55,27 +55,34 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false) --private=$(if $(filter 1,$(PRIVATE)),true,false)
 
 .PHONY: test
-test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
+test: plane ## Run vet, unit, CEL and the main journeys on a real API server, in ten minutes; `make proof` has the race detector and long stories
 	go vet $(PKG)
 	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
+	$(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$all
+	if [ '$(PKG)' = ./... ]; then go -C tools test ./image; fi
+
+# What is proved at length: all, or some of these with commas between. ARGS goes to each.
+WHAT ?= all
+PROOFS := race stories walk deletions chaos platforms rollouts neighbours providers private restarts raced-stories fuzz
+comma := ,
+
+.PHONY: proof
+proof: plane ## Prove at length what `make test` plays in part: WHAT=race,stories,walk,deletions,chaos,platforms,rollouts,neighbours,providers,private,restarts,raced-stories,fuzz (all: some hours)
+	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
+
+# The race detector wherever anything is concurrent. .ci/run plays this.
+proof-race: plane
+	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
-	others=$$(grep -E '$(NOUNS)|$(STORIES)|$(ALONE)' <<<"$$all" || true); \
 	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
-	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m -skip '$(TOGETHER)' $(ARGS) $$others || failed=1; fi; \
-	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
 	if [ -n "$$alone" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -run '$(TOGETHER)' $(ARGS) $$alone || failed=1; fi; \
 	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
-# What is proved at length: all, or some of these with commas between. ARGS goes to each.
-WHAT ?= all
-PROOFS := walk deletions chaos platforms rollouts neighbours providers private restarts races fuzz
-comma := ,
-
-.PHONY: proof
-proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,private,restarts,races,fuzz (all: some hours)
-	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
+# All stories, those that `make test` leaves out among them. .ci/run plays this, too.
+proof-stories: plane
+	$(TESTSUM) -p $(P) -timeout 40m $$(git grep -l 'poundlock/test/stories"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.
 proof-walk:
@@ -84,7 +91,7 @@ proof-walk:
 # Each deletion of a MachineSet in each moment, and of each thing that Machines live in.
 proof-deletions: plane
 	go test -count=1 -timeout 2h -v -run TestDeletionsOfASet ./test/journeys $(or $(ARGS),-complete)
-	go test -count=1 -timeout 2h -v -run TestSurroundingsAreDeleted ./test/absent $(or $(ARGS),-complete)
+	go test -count=1 -timeout 2h -v -run TestSurroundingsAreDeleted ./test/absent -long $(or $(ARGS),-complete)
 
 # Poundlock killed, cut off and confused at each of its writes, in every story.
 proof-chaos: plane
@@ -97,11 +104,11 @@ proof-platforms: plane
 # Random worlds of a control plane, twenty times as many as in `make test`, and each write of a rollout cut off.
 proof-rollouts: plane
 	go test -count=20 -timeout 1h -v -run 'TestWhatIsForecastHappens|TestARolloutComesToItsEnd|WhateverAProviderSpecSays|TestWhatIsKept|TestZeroValues' ./policies/controlplane $(ARGS)
-	go test -count=1 -timeout 1h -v -run 'TestARolloutIsCutOff|TestARemoval|TestTwoOperators' ./reconcilers/rollout $(ARGS)
+	go test -count=1 -timeout 1h -v -run 'TestARolloutIsCutOff|TestARemoval|TestTwoOperators' ./reconcilers/rollout -long $(ARGS)
 
 # The journeys, with OpenShift's own controllers of MachineSets and MachineHealthChecks. They are built at the first time.
 proof-neighbours: plane
-	go test -count=1 -timeout 2h ./test/journeys -real-machine-api $(ARGS)
+	go test -count=1 -timeout 2h ./test/journeys -long -real-machine-api $(ARGS)
 
 # All stories of the installer: `make test` plays those that 90 seconds are enough for. Among the others are every provider's real manifests, installed on a platform of each,
 # and an upgrade of Cluster API's core with its real conversion.
@@ -117,10 +124,10 @@ proof-private: plane
 
 # Ten rolling restarts of the Deployment under load, in each way to a certificate.
 proof-restarts: plane
-	go test -count=1 -timeout 1h -v ./test/installed $(or $(ARGS),-complete)
+	go test -count=1 -timeout 1h -v ./test/installed -long $(or $(ARGS),-complete)
 
 # The stories with the race detector in the binaries that they play, and what works in one goroutine.
-proof-races: plane
+proof-raced-stories: plane
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(ALONE)' | grep -v "/install$$") $(ARGS)
 	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' ./reconcilers/install $(or $(ARGS),-complete)
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)

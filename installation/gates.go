@@ -112,8 +112,8 @@ const (
 	generationError = "serving-cert-generation-error"
 )
 
-// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a webhook
-// that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
+// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a
+// webhook that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])

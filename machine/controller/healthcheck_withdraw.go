@@ -93,8 +93,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
-// that the check could be read.
+// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid
+// reports that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil
@@ -125,7 +125,8 @@ func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
 }
 
 // withdrawAll withdraws every request of a check, of these kinds and of those that are remembered. check is nil where it is gone.
-func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind,
+	why string) error {
 	for _, k := range r.kinds.of(key) {
 		if !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
@@ -138,7 +139,8 @@ func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName
 	return nil
 }
 
-func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind,
+	why string) error {
 	var failures error
 	for _, kind := range kinds {
 		requests, err := r.requests(ctx, key.Namespace, kind)
@@ -179,7 +181,8 @@ func (r *healthChecks) withdrawOne(ctx context.Context, check *unstructured.Unst
 		return fmt.Errorf("deleting the remediation request %s: %w", request.Name, err)
 	}
 	if check != nil {
-		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw", "Withdrew the request %s %s: %s", request.Kind, request.Name, why)
+		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw",
+			"Withdrew the request %s %s: %s", request.Kind, request.Name, why)
 	}
 	return nil
 }

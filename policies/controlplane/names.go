@@ -23,6 +23,15 @@ func OfControlPlane(labels map[string]string) bool {
 // Name is the only one that a ControlPlaneMachineSet may have.
 const Name = "cluster"
 
+// OtherOperator is the Deployment of OpenShift's own operator of ControlPlaneMachineSets, in the namespace of the Machine API.
+const OtherOperator = "control-plane-machine-set-operator"
+
+// OtherOperatorRuns is an event's note, and a message of the log: nothing is done beside it.
+func OtherOperatorRuns(deployment string) string {
+	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
+		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
+}
+
 // Roles are the labels of a control plane's Nodes. Either of them identifies one.
 func Roles() []string {
 	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}

@@ -13,14 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -62,8 +61,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		r := &reconciler{
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
-			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			now: o.Now, environment: environment, compared: o.Compared,
+			recorder: mgr.GetEventRecorder("poundlock-mirror"),
+			now:      o.Now, environment: environment, compared: o.Compared,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -81,9 +80,7 @@ type reconciler struct {
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder
-	informers   cache.Cache
-	controller  controller.Controller
-	watching    sync.Map // platforms whose kinds are watched
+	watcher     *served.Watcher
 	refusals    refusals
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
@@ -182,5 +179,5 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 type pass struct {
 	*pairs.State
 	// news are the events of what the pass has done so far.
-	news []news
+	news []mirroring.News
 }

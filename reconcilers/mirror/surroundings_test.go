@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +58,9 @@ func (w *world) surroundings(t *testing.T) {
 		{namespace, "", capi, false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %s, with its infrastructure cluster: %t", c.gvk.Kind, c.name, c.infra), func(t *testing.T) {
+			if c.gvk != namespace {
+				stories.Long(t)
+			}
 			if c.mixed {
 				w.move(t, machineAPISet, "mixed", authority.ClusterAPI)
 			}
@@ -71,10 +76,14 @@ func (w *world) surroundings(t *testing.T) {
 // losesSurroundings deletes o, and more with it, waits until it has gone, and recreates it.
 func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, with ...*unstructured.Unstructured) {
 	t.Helper()
-	machines := w.running(t)
-	if len(machines) < 2 {
-		t.Fatalf("running: %v", machines)
-	}
+	w.settle(t)
+	var machines []string
+	w.eventually(t, "two Machines that run", func() string {
+		if machines = w.running(t); len(machines) < 2 {
+			return fmt.Sprint(machines)
+		}
+		return ""
+	})
 	again := []*unstructured.Unstructured{o}
 	if o.GetKind() != definition.Kind {
 		again = append(again, w.get(t, awsCluster, capi, "lock-7x2k9"))

@@ -106,7 +106,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := facts.Resolved(ctx, from, r.pair, raw)
+	resolved, err := facts.Resolved(ctx, from, r.accounts, r.pair, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,8 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	found.NoRecreate = !r.recreate
 	v := controlplane.ViewOf(resolved.Set, *found)
 	v.NotReadyGrace, v.Unlinked = r.notReadyGrace, r.links.unlinked(found, v.Now)
-	v.Unresolved, v.Authority = resolved.Unresolved, authority.Read(parsed).Current
+	v.Unresolved = resolved.Unresolved
+	v.Reflects(authority.Read(parsed), set.GetGeneration())
 	return &v, nil
 }
 

@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +29,9 @@ func TestARemoval(t *testing.T) {
 	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 		for at := range 6 { // 3 Machines and the finalizer, and none
 			t.Run(fmt.Sprintf("%s, ended at write %d", how, at), func(t *testing.T) {
+				if at%3 > 0 {
+					stories.Long(t)
+				}
 				w := newWorld(t, 3)
 				w.found()
 				w.waitForRest(w.operator(nil))

@@ -17,7 +17,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +84,7 @@ func losses() []loss {
 // TestSurroundingsAreDeleted deletes what Machines live in, after somebody has allowed it, and brings it back: no Machine of the other API
 // loses its instance. One is drawn, unless -complete is set.
 func TestSurroundingsAreDeleted(t *testing.T) {
+	stories.Long(t)
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
 	}

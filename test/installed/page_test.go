@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,8 +38,11 @@ var overlays = []struct {
 func TestThePage(t *testing.T) {
 	p, page := newPlace(t), read(t)
 	there := p.left(t)
-	for _, o := range overlays {
+	for i, o := range overlays {
 		t.Run(o.name, func(t *testing.T) {
+			if i > 0 {
+				stories.Long(t)
+			}
 			o.before(t, p)
 			for _, s := range page {
 				if s.title == "Upgrade" {

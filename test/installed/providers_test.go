@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -28,6 +30,7 @@ const (
 // TestAStageByItsInstaller is what `make run INSTALL=1` shows: the installer and the real core manager run as their Deployments say, and what
 // somebody breaks comes back.
 func TestAStageByItsInstaller(t *testing.T) {
+	stories.Long(t)
 	p := installedPlace(t)
 	t.Run("the API server converts through the Service of the manager", func(t *testing.T) {
 		p.types(t, strings.ReplaceAll(drainRule, "NAME", "first"))

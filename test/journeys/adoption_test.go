@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/test/testcluster"
@@ -21,6 +23,7 @@ func template(name string) object {
 
 // converting › Resource created as Cluster API Resource, wish to migrate to Machine API Resource: a set with a template of its user's own.
 func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	pattern := newSet(t, "pattern", 0)
@@ -90,6 +93,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 
 // The same of a Machine that belongs to no set: its instance stays the one that it has, through the adoption, a move, and the end.
 func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	lone(t, "like-it")

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +55,7 @@ subjects:
 
 // converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whichever API is authoritative.
 func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	apply(t, autoscalerMay)
@@ -120,6 +124,7 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 
 // TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative: the autoscaler of the releases so far, and its operator, know nothing but the Machine API.
 func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	apply(t, autoscalerMay)
 	a, operator := autoscalers(t)
@@ -169,6 +174,7 @@ func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) 
 
 // The autoscaler goes on while a set moves: what is refused it tries again, and what it says in the moment after the switch counts.
 func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	apply(t, autoscalerMay)
 	a, operator := autoscalers(t)

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -90,6 +93,7 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 // A cloud hides what it has just made. A Machine goes back only once Cluster API has found its instance: the Machine API's controllers would
 // say for good that it has failed, and end it without its instance.
 func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	const name, lag = "hidden", 6 * time.Second
 	set := func(lag time.Duration) {
@@ -118,6 +122,7 @@ func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
 
 // Somebody has deleted the AWSMachine of a Machine that Cluster API runs. The Machine can go back: the Machine API knows the instance, and creates none.
 func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	const name = "bereaved"
@@ -153,6 +158,7 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 // An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as the
 // condition advises, and the Machine API neither fails it nor ends the instance.
 func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T) {
+	stories.Long(t)
 	story(t) // alone: what heals the cloud takes all faults back
 	const name = "bereaved-alive"
 	lone(t, name)
@@ -189,6 +195,7 @@ func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T
 // A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed.
 // Neither begins, until a person has decided, and then there is one instance. story holds the ledger against that.
 func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	const pattern = "pattern"
 	lone(t, pattern)
@@ -255,6 +262,7 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 // What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does.
 // What Cluster API began is ended by its controllers, in the order that the condition names.
 func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	const pattern, name = "quiet-pattern", "quiet-twice"
 	lone(t, pattern)
@@ -309,6 +317,7 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 // While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the collector, after a deletion with --cascade=orphan, or by hand. Its
 // controller does nothing for an AWSMachine without an owner, the acknowledgement of a pause among it, so Cluster API's Machine must not wait for that.
 func TestAnInfrastructureMachineLosesItsOwnerAtBirth(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	const orphaned, stripped = "orphaned-at-birth", "stripped-at-birth" // the mirror gives the second its owner back
 	stage.Freeze()

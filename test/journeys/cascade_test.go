@@ -9,11 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // "Deleting both sides at once, or while Migrating, ends cleanly": nothing is left, on either side or in the cloud.
 func TestDeletingBothSidesAtOnce(t *testing.T) {
+	stories.Long(t)
 	for _, charge := range []string{"MachineAPI", "ClusterAPI"} {
 		for _, moving := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s authoritative, on the move: %t", charge, moving), func(t *testing.T) {

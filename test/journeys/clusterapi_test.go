@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -15,6 +18,7 @@ import (
 // What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
 // refused one field gives up on all of them, and a mirror that takes back what it wrote would do so for ever.
 func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "propagates", 1)
@@ -63,6 +67,7 @@ func rests(t *testing.T, set object, long time.Duration) {
 
 // A move that needs Cluster API, which is down: nobody can write what its webhooks look at, Poundlock no more than others.
 func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	set := newSet(t, "waits", 1)
 	request(t, set, "ClusterAPI")
@@ -86,6 +91,7 @@ func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 
 // A Machine for which Cluster API is authoritative is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance is terminated.
 func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "drains", 1)
@@ -138,6 +144,7 @@ spec:
 
 // Programs that still speak the old version read a mirror as any other object.
 func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "old-version", 0)
@@ -152,6 +159,7 @@ func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 // Cluster API completes a set in its charge: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to
 // each Machine. Neither may keep the set from being mirrored, nor its Machines from being its own after a move back.
 func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	const labels = "      machine.openshift.io/cluster-api-cluster: lock-7x2k9\n      machine.openshift.io/cluster-api-machineset: completed\n"

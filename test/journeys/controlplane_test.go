@@ -12,7 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -239,6 +242,7 @@ var generatedName = regexp.MustCompile(`^lock-7x2k9-master-[a-z0-9]{5}-[012]$`)
 
 // control-plane-machine-set-controller › User Stories: the set that was generated is made Active, which changes nothing, and then asks for larger instances.
 func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
+	stories.Long(t)
 	set := controlPlane(t, false)
 	before, books := names(masters(t)), opened()
 	eventually(t, "the ClusterOperator is at ease", reports(t), atEase)
@@ -286,6 +290,7 @@ func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
 // OnDelete leaves to a person when each Machine goes; back on RollingUpdate the rest follows, the one that is not ready first, and that too only
 // once its replacement is.
 func TestAControlPlaneIsReplacedByHand(t *testing.T) {
+	stories.Long(t)
 	set := controlPlane(t, true)
 	books := opened()
 	strategy := func(s string) answer {
@@ -318,6 +323,7 @@ func TestAControlPlaneIsReplacedByHand(t *testing.T) {
 
 // "In case the ControlPlaneMachineSet is deleted": the Machines stay.
 func TestASetOfAControlPlaneIsDeletedAndItsMachinesStay(t *testing.T) {
+	stories.Long(t)
 	set := controlPlane(t, true)
 	before, calls := names(masters(t)), len(stage.Cloud.Instances())
 	uid := field(t, set, ".metadata.uid")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,6 +105,7 @@ func messageOf(t *testing.T, o object, kind string) string {
 
 // A Machine that never converted has no Cluster API object: Cluster API's set would make another in its place.
 func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	manifest := strings.Replace(testcluster.MachineSet("half-converts", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
@@ -137,6 +140,7 @@ func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 
 // Machines that Cluster API's set creates count, also those that the mirror has not seen to yet when the set is asked back.
 func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "grows-on-its-way", 1)
@@ -168,6 +172,7 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 
 // Scaled in the moment after the request, until admission refuses it: what was accepted is kept, with each Machine mirrored and one instance each.
 func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "far-and-fast", 1)
@@ -193,6 +198,7 @@ func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
 // A set that is asked to move as soon as it is created, and asked back. Before the mirror has made its Machines Cluster API's set counts none of them: it would
 // create others, and delete what it finds too many when the mirrors come.
 func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	const name = "flipped"
@@ -226,6 +232,7 @@ func instancesEver(set string) (n int) {
 
 // A Machine of the Machine API that no set owns, with the labels of a set: the Machine API's set would adopt it after the move, and delete one for it.
 func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "would-adopt", 1)

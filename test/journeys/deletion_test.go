@@ -9,7 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"sigs.k8s.io/yaml"
 
@@ -154,6 +157,7 @@ func instances(name string) []string {
 // A person tidies up on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own"
 // (converting › Deletion of Machines), whichever way the garbage collector goes about it.
 func TestDeletingTheMachineAPISetThatIsNotInChargeLeavesEverythingRunning(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {
@@ -193,6 +197,7 @@ func instancesOf(machines []string) []string {
 }
 
 func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "made-again", 2)
@@ -219,6 +224,7 @@ func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
 // A move back is cancelled by a deletion, and somebody takes Cluster API's finalizer off the Machine, also the one of a Machine at rest. The
 // instance, which somebody asked to end, is terminated all the same, and nothing is left behind.
 func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
+	stories.Long(t)
 	for _, moving := range []bool{true, false} {
 		t.Run(map[bool]string{true: "on the move", false: "at rest"}[moving], func(t *testing.T) {
 			if !moving {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/test/testcluster"
@@ -15,6 +17,7 @@ import (
 // Who keeps a manifest in git finds, after there and back, what is in git. This one is written as people, older tools and templates write:
 // empty, zero and null members, keys in other case.
 func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	manifest := strings.NewReplacer(

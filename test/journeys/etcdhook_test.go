@@ -10,7 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/go-logr/logr"
 	clientrest "k8s.io/client-go/rest"
@@ -56,6 +59,7 @@ func drainsNothing(t *testing.T) *neighbours.DrainController {
 
 // The operator of etcd knows the Machine API alone, and drains nothing itself: what it writes there holds a Machine that Cluster API runs, and lets go of it.
 func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
+	stories.Long(t)
 	controlPlane(t, true)
 	if err := stage.StopSide(simulation.Etcd); err != nil {
 		t.Fatal(err)
@@ -123,6 +127,7 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 
 // Its hook is added to what Cluster API runs, too, and comes back if somebody removes it there.
 func TestEtcdHoldsAMachineAnew(t *testing.T) {
+	stories.Long(t)
 	controlPlane(t, true)
 	if err := stage.StopSide(simulation.Etcd); err != nil {
 		t.Fatal(err)

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // Where the feature gate MachineAPIMigration goes off while a set is Cluster API's (a downgrade, a mistake), the Machine API's controllers act
 // on both objects again, as they know nothing of authority. Both sets would scale; admission keeps it to one.
 func TestTheGateGoesOffUnderASetOfClusterAPI(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	set := newSet(t, "gate-off", 2)
 	move(t, set, "ClusterAPI")

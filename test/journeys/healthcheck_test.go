@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/poundlock/poundlock/test/simulation"
 )
@@ -31,6 +34,7 @@ spec:
 
 // converting › Test Plan › Full migration E2E, step by step.
 func TestMachineHealthCheckInMixedClusters(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	// Ensure a mixed cluster is created with authoritative MachineSets in both APIs.

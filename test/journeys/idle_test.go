@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +26,7 @@ const resyncs = 20
 // A fleet at rest costs reads of a cache and nothing else, however much there is to compare: hooks, lists, and what API servers and webhooks have
 // filled in, on either side and with either side authoritative.
 func TestIdleIsSilent(t *testing.T) {
+	stories.Long(t)
 	afterAll(t)
 	story(t)
 	for _, api := range []string{"MachineAPI", "ClusterAPI"} {

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -150,6 +153,7 @@ func TestAMoveSurvivesThatPoundlockIsKilled(t *testing.T) {
 }
 
 func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	manifest := strings.Replace(testcluster.MachineSet("stays", 0), "deviceIndex: 0", "deviceIndex: 1", 1)
@@ -180,6 +184,7 @@ func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
 }
 
 func TestApplyOfAManifestThatChangesTheAuthorityAlone(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	manifest := testcluster.MachineSet("applied", 1)
@@ -205,6 +210,7 @@ func apply(t *testing.T, manifest string) {
 }
 
 func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "scales", 1)

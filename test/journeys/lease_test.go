@@ -7,10 +7,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // A replica that loses its Lease goes on answering, and moves nothing until it has the Lease again.
 func TestALostLeaseEndsNoWebhook(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	set := newSet(t, "leased", 1)
 	restart(t, "--leader-elect", "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms")

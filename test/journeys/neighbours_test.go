@@ -12,7 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -261,6 +264,7 @@ func (w write) keptIn(t *testing.T, on object) string {
 
 // With all that every cluster has writing beside it, a fleet is at rest with either API authoritative, and nobody is refused.
 func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	set := newSet(t, "visited", 1)
 	machine := machinesOf(t, set.name)[0]

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // manifestOf is the object as a person copies it: under another name, without what the server and controllers keep, and with other members of
@@ -39,6 +41,7 @@ func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]a
 // is authoritative; what is nobody's mirror is its owner's to delete; and through all of it there is one instance. story holds the ledger
 // against that.
 func TestAnInstanceHasOneMachine(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	const name, stray = "one-instance", "one-instance-copy"

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -20,6 +22,7 @@ const admission = "validatingwebhookconfigurations,mutatingwebhookconfigurations
 // converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whichever API is authoritative goes on; where
 // it is installed, an existing fleet gets mirrors, and nothing happens to it.
 func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	stays, moved := newSet(t, "stays-behind", 1), newSet(t, "moved-over", 1)
 	for _, o := range []object{moved, mapiMachine(machinesOf(t, moved.name)[0])} {

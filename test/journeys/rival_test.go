@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // rival is OpenShift's own migration, as far as anybody can see it from outside.
@@ -18,6 +20,7 @@ const rival = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: cluster-
 // Two that move the same objects would undo each other's writes for ever. Poundlock does nothing beside OpenShift's own migration, says so to
 // who asks, and goes on when that is stopped. Its locks hold meanwhile.
 func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	set := newSet(t, "contested", 1)
 	if a := kubectl(t, rival, "create", "-f", "-"); !a.ok {

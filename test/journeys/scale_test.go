@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // converting › Test Plan › Full migration E2E, step by step.
 func TestScaleUpAndDownOfAMirroredMachineSet(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	// Copy an existing MachineSet in Machine API; observe that the new MachineSet is mirrored in Cluster API.
@@ -58,6 +61,7 @@ func gone(t *testing.T, name string) {
 }
 
 func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "in-a-hurry", 1)
@@ -117,6 +121,7 @@ func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 
 // converting › Creation of new Machines: a Machine API set may make Machines that are Cluster API's from birth.
 func TestATemplateMakesMachinesThatAreClusterAPIsFromBirth(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "born-over-there", 0)
@@ -136,6 +141,7 @@ func TestATemplateMakesMachinesThatAreClusterAPIsFromBirth(t *testing.T) {
 
 // converting › Creation of new Machines: "new Machines will not be created in Machine API" for a set that has no Machine API equivalent.
 func TestAnIndependentClusterAPISetStaysToItself(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "lets-go", 1)

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // A spot Machine bears the label that the Machine API's actuators write at each look, on itself and for its Node. Its set does not.
 func TestASpotMachineMovesThereAndBack(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	manifest := strings.Replace(testcluster.MachineSet("spot", 1), "\n          instanceType:", "\n          spotMarketOptions: {}\n          instanceType:", 1)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +17,7 @@ import (
 
 // What mirrors live in is deleted neither by name nor in a collection, unless somebody has allowed it.
 func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	cluster := schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}

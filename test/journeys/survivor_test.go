@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"time"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // Cluster API's set goes on when the Machine API's set, which is not authoritative, is deleted: it counts the Machine that Machine API is
 // authoritative for, makes none instead of it, and an edit of its template comes to rest.
 func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	for _, cascade := range []string{"background", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {
@@ -53,6 +57,7 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 
 // A set is deleted in the middle of its move, on either side. Whichever side is authoritative in the end, its set has all Machines, or none is left.
 func TestDeletingASetInMidMove(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
 		for _, on := range []string{"ClusterAPI", "MachineAPI"} {

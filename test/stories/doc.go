@@ -1,0 +1,12 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stories leaves long stories out of `make test`, so that it ends in ten minutes on two cores. `make proof WHAT=stories`, which .ci/run calls, plays
+// all stories of the packages that import this one.
+//
+// In: the flag -long. Out: a skipped test, whose subtest says who plays it.
+//
+// Non-goals:
+//   - which cases of a table are drawn: each package with such a table has flags of its own
+//   - -short, which leaves out whatever starts a control plane
+package stories
