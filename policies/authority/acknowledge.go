@@ -3,7 +3,11 @@
 
 package authority
 
-import "github.com/poundlock/poundlock/policies"
+import (
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	"github.com/poundlock/poundlock/policies"
+)
 
 // Acknowledgement is how a provider's machine controller reports that it is paused, and that it no longer is.
 type Acknowledgement uint8
@@ -20,7 +24,7 @@ const (
 )
 
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
-const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
+const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
 // infraAcknowledged reads the provider's answer on one of its objects. A release of it that has the condition is believed, whatever others do. lately reports
 // that the object was paused so lately that an earlier pass may still run.

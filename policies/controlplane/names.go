@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -50,7 +51,7 @@ const (
 
 // Labels of the Machine API that a control plane's Machines have.
 const (
-	ClusterLabel = "machine.openshift.io/cluster-api-cluster"
+	ClusterLabel = machinev1beta1.MachineClusterIDLabel
 	RoleLabel    = "machine.openshift.io/cluster-api-machine-role"
 	TypeLabel    = "machine.openshift.io/cluster-api-machine-type"
 )

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +49,7 @@ type state struct {
 	// ungenerated is why there is no set, where none can be generated.
 	ungenerated string
 	// operator is the ClusterOperator; nil where there is none.
-	operator *unstructured.Unstructured
+	operator *configv1.ClusterOperator
 }
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
@@ -58,7 +59,7 @@ func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimest
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
-	if s.operator, err = served.Get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
+	if s.operator, err = clusterOperator(ctx, from); err != nil {
 		return nil, err
 	}
 	if s.set, err = served.Get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil {
@@ -84,6 +85,19 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	s.plan, s.retries = &plan, retries
 	s.unresolved = len(view.Unresolved) > 0 || plan.Refused()
 	return s, nil
+}
+
+// clusterOperator is read without a type, as it is watched: a typed read through the cache would watch it once more.
+func clusterOperator(ctx context.Context, from client.Reader) (*configv1.ClusterOperator, error) {
+	read, err := served.Get(ctx, from, operatorKind, "", controlplane.OperatorName)
+	if err != nil || read == nil {
+		return nil, err
+	}
+	o := &configv1.ClusterOperator{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, o); err != nil {
+		return nil, fmt.Errorf("reading ClusterOperator %s: %w", controlplane.OperatorName, err)
+	}
+	return o, nil
 }
 
 // view is what a plan is made from.
