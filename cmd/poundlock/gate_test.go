@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // What changes which reconcilers run ends the process, in a sentence; an API server that does not answer changes nothing.
@@ -46,5 +49,27 @@ func TestModeWatch(t *testing.T) {
 	}
 	if (mode{gate: true, rival: rival}).moves() || (mode{}).moves() || !(mode{gate: true}).moves() {
 		t.Error("only with the gate on, and nobody else, something moves")
+	}
+}
+
+// When the gate was turned on, nobody stores. Its status was not written before that since.
+func TestLastWritten(t *testing.T) {
+	gates := &configv1.FeatureGate{}
+	if got := lastWritten(gates); !got.IsZero() {
+		t.Errorf("without managed fields: %s", got)
+	}
+	at := func(minute int) *metav1.Time {
+		return &metav1.Time{Time: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}
+	}
+	for _, e := range []metav1.ManagedFieldsEntry{
+		{Manager: "old", Time: at(1), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
+		{Manager: "operator", Time: at(2), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
+		{Manager: "kubectl", Time: at(3), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:featureSet":{}}}`)},
+		{Manager: "nobody"},
+	} {
+		gates.ManagedFields = append(gates.ManagedFields, e)
+	}
+	if got := lastWritten(gates); !got.Equal(at(2).Time) {
+		t.Errorf("%s, want %s", got, at(2))
 	}
 }

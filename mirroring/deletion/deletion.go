@@ -36,6 +36,9 @@ func (s Deletion) asked() authority.Deletion {
 	if s.MachineAPI != nil && side == authority.MachineAPI {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
+	if mirror != nil && mirror.GetDeletionTimestamp() != nil {
+		d.Gate = s.Gate.When(mirror.GetDeletionTimestamp().Time)
+	}
 	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {
 		d.ClusterAPI = authority.Absent
 	}
@@ -76,13 +79,25 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	case authority.DetachChildren:
 		return s.detach(s.Children[0], side)
 	case authority.ReleaseMirror:
-		return s.releaseMirror(side)
+		return s.explained(s.releaseMirror(side), mirror)
 	case authority.ReleaseAuthority:
 		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
 	case authority.Forget:
 		return s.Forget()
 	}
 	return nil
+}
+
+// explained adds to the event of a mirror's release why its deletion is not that of the Machine, where somebody could have meant it so.
+func (s Deletion) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
+	d := s.asked()
+	then := d
+	then.Gate = authority.GateOn
+	if w != nil && w.Object == mirror && then.Next() == authority.DeleteAuthority && d.Next() == authority.ReleaseMirror {
+		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
+			authority.GateSettles.String() + " after it was turned on. To delete the Machine, delete it again"
+	}
+	return w
 }
 
 func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {

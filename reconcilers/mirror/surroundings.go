@@ -38,6 +38,14 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) err
 	return nil
 }
 
+// gatherGate reads the feature gate where a mirror of the Machine API is being deleted: while the gate is off, that API's controllers delete what belongs to a set of Cluster API's.
+func (r *reconciler) gatherGate(ctx context.Context, s *pairs.State) (err error) {
+	if mirror, side := s.Mirror(); side == authority.MachineAPI && pairs.PresenceOf(mirror) == authority.Deleting {
+		s.Gate, err = r.gate(ctx)
+	}
+	return err
+}
+
 // livesIn lists a pair's surroundings.
 func livesIn(s *pairs.State) []facts.Surrounding {
 	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.Pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.Pair.ClusterAPI}}

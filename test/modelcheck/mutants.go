@@ -179,6 +179,8 @@ func mutants() []mutant {
 		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
 		{"what is deleted with its namespace is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
+		{"what is deleted while the feature gate is off is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Gate = authority.GateOn; return d }, sameStep),
+			familyOf(authority.ClusterAPI, authority.ClusterAPI, ungates)},
 		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},

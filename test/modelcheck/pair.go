@@ -138,7 +138,7 @@ type pairs struct {
 }
 
 // deeds are what may happen in a walk beside what fairness promises, and how finely.
-type deeds uint16
+type deeds uint32
 
 const (
 	flips deeds = 1 << iota
@@ -165,6 +165,8 @@ const (
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
+	// ungates: the feature gate of the Machine API's controllers is off for a while.
+	ungates
 	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
 	strips
 )

@@ -255,10 +255,18 @@ func walkOf(may deeds, s scene) walking {
 
 // familyOf walks two MachineSets and their Machines.
 func familyOf(set, kid authority.API, may deeds) walking {
-	return func(r rules, most int) result {
-		name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", set.Text(), kid.Text())
-		return resultOf(&families{rules: r, set: set, machine: kid, may: may, begin: map[string]family{name: newFamily(1, kid)}}, most)
-	}
+	return families{set: set, machine: kid, may: may}.walk
+}
+
+// calmFamilyOf does so while people delete nothing.
+func calmFamilyOf(set, kid authority.API, may deeds) walking {
+	return families{set: set, machine: kid, may: may, calm: true}.walk
+}
+
+func (f families) walk(r rules, most int) result {
+	name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", f.set.Text(), f.machine.Text())
+	f.rules, f.begin = r, map[string]family{name: newFamily(1, f.machine)}
+	return resultOf(&f, most)
 }
 
 // bound is a walk of the proof.
@@ -361,6 +369,10 @@ func bounds() []bound {
 			add(false, edits|crashes)
 			add(false, recreates)
 			add(false, vanishes)
+			add(false, ungates)
+			if set == authority.ClusterAPI && kid == authority.ClusterAPI {
+				out = append(out, bound{name + (edits | crashes | ungates).String(), calmFamilyOf(set, kid, edits|crashes|ungates), true})
+			}
 		}
 	}
 	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -387,6 +399,7 @@ var deedNames = []struct {
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
+	{ungates, "a feature gate that is off for a while"},
 	{strips, "finalizers removed by hand"},
 }
 
