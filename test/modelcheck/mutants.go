@@ -130,6 +130,7 @@ func mutants() []mutant {
 			}
 		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
+		{"the handoff compares generations alone, which a label of the last moment does not bump", func(r *rules) { r.forgetsLabels = true }, walkOf(flips|labels, setOfMachineAPI)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},

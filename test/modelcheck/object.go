@@ -67,6 +67,9 @@ const (
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
 
+// compared is no part of the Machine API object either: Poundlock's process remembers that the mirror found the pair equal, and what it was made from (authority.Edition).
+const compared = earlier
+
 func number(a authority.API) object { return object(slices.Index(values[:], a)) }
 
 func (o object) has(bits object) bool       { return o&bits == bits }

@@ -165,6 +165,8 @@ const (
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
+	// labels: the source's controllers, as long as they act, write labels to their object, which bump no generation.
+	labels
 	// ungates: the feature gate of the Machine API's controllers is off for a while.
 	ungates
 	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
@@ -210,7 +212,7 @@ func (w *pair) wrote(o which, by actor, grows bool) {
 		w.behind = true
 	}
 	if grows && side(w.source())&o != 0 {
-		w.m.clear(caught)
+		w.m.clear(caught | compared)
 	}
 	w.bury(o, by)
 }
@@ -395,7 +397,7 @@ func (p *pairs) unrest(w pair) string {
 	if w.c.has(theirs) || w.i.has(theirs) {
 		return "" // who made it paused is who has to release it
 	}
-	step := p.step(w.m, w.c, w.i, w.k, w.m.has(caught))
+	step := p.step(w.m, w.c, w.i, w.k, p.caughtUp(w.m, w.c))
 	switch src := w.source(); {
 	case w.k.has(there) && !w.i.has(there):
 		return "what was kept for the instance is left behind"

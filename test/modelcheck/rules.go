@@ -65,6 +65,8 @@ type rules struct {
 	letsForeground bool
 	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
 	letsActingGo bool
+	// forgetsLabels: the handoff compares generations alone, which labels do not bump.
+	forgetsLabels bool
 	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
 	takesStrangers bool
 }

@@ -302,6 +302,8 @@ func bounds() []bound {
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
+	add(true, setOfMachineAPI, flips|labels|torn|anyDelay|crashes)
+	add(true, machineOfMachineAPI, flips|labels|crashes)
 	add(true, machineOfMachineAPI, flips|visits|crashes)
 	add(true, machineOfMachineAPI, flips|vanishes)
 	add(true, newMachine, twice|crashes)
@@ -399,6 +401,7 @@ var deedNames = []struct {
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
+	{labels, "labels of the last moment"},
 	{ungates, "a feature gate that is off for a while"},
 	{strips, "finalizers removed by hand"},
 }
