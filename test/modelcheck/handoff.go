@@ -33,6 +33,7 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 		s.Infra, s.InfraActs = provider.Party, provider.acts
 		s.CaughtUp = s.CaughtUp && provider.caughtUp
 	}
+	s.RequestsOpen = !p.forgetsRequests && (m.source() == authority.MachineAPI && m.has(requesting) || m.source() == authority.ClusterAPI && c.has(requesting))
 	if p.check {
 		s.ClusterAPI.Finalizer = authority.NoFinalizer
 	}

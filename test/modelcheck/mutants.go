@@ -131,6 +131,15 @@ func mutants() []mutant {
 		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"the handoff compares generations alone, which a label of the last moment does not bump", func(r *rules) { r.forgetsLabels = true }, walkOf(flips|labels, setOfMachineAPI)},
+		{"a check moves whose requests to remediate are open", func(r *rules) { r.forgetsRequests = true }, walkOf(flips|remediates, checkOfMachineAPI)},
+		{"requests to remediate are looked at before the check has paused, and not after", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if s.RequestsOpen && s.Current == authority.Migrating {
+				s.RequestsOpen = false
+				return authority.Next(s)
+			}
+			return step
+		}), walkOf(flips|remediates, checkOfMachineAPI)},
+		{"a set acts while a mark of long ago would have it delete a Machine", func(r *rules) { r.forgetsMarks = true }, movingSets(authority.MachineAPI, false, flips|remediates)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},

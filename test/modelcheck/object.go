@@ -70,6 +70,9 @@ var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority
 // compared is no part of the Machine API object either: Poundlock's process remembers that the mirror found the pair equal, and what it was made from (authority.Edition).
 const compared = earlier
 
+// requesting, of stored checks: the check has asked somebody else to remediate a Machine, and only its own controller takes that back.
+const requesting = stopped
+
 func number(a authority.API) object { return object(slices.Index(values[:], a)) }
 
 func (o object) has(bits object) bool       { return o&bits == bits }

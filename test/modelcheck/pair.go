@@ -167,6 +167,8 @@ const (
 	twice
 	// labels: the source's controllers, as long as they act, write labels to their object, which bump no generation.
 	labels
+	// requests: a check that acts has somebody else remediate a Machine, and takes that back when the Machine is healthy.
+	remediates
 	// ungates: the feature gate of the Machine API's controllers is off for a while.
 	ungates
 	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
@@ -367,6 +369,8 @@ func (p *pairs) wrong(w pair) string {
 	switch src := w.source(); {
 	case machineMayAct && clusterMayAct:
 		return "both sides' controllers can act"
+	case w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting):
+		return "a check has moved away from its request to remediate, which nobody takes back"
 	case w.cloud&(byM|byC) == byM|byC:
 		return "there are two instances"
 	case w.cloud&endedUnasked != 0:
@@ -421,6 +425,8 @@ func (p *pairs) unrest(w pair) string {
 		return "" // the same: everybody has paused, so nobody finds out
 	case step.Action == authority.Wait && (w.halted && byPerson[step.Reason] || step.Reason == authority.ReasonNotSynchronized):
 		return "" // a condition says what for, and it is a person who can end that
+	case step.Reason == authority.ReasonRequestsOpen && (src == authority.MachineAPI && p.gate(w.m).act || src == authority.ClusterAPI && p.acts(w.core.seen)):
+		return "" // the check, which acts, takes it back when the Machine is healthy
 	case step.Action != authority.Settle:
 		return fmt.Sprintf("the handoff says %s (%s)", step.Action, step.Reason)
 	case !w.c.has(there) || !p.set && !w.i.has(there):

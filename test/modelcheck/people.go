@@ -17,6 +17,9 @@ func (t *turn) user() {
 	if t.can(labels) {
 		t.lastWords()
 	}
+	if t.can(remediates) {
+		t.checkRequests()
+	}
 	if t.can(visits) {
 		t.neighbourWrites()
 	}
@@ -109,6 +112,31 @@ func (t *turn) lastWords() {
 		t.might("a label is written to the Machine API object", func(n *pair) { n.label(ofM); n.c.clear(fresh) })
 	case src == authority.ClusterAPI && w.c.presence() == authority.Present && w.core.seen.mayAct():
 		t.might("a label is written to the Cluster API object", func(n *pair) { n.label(ofC); n.m.clear(fresh) })
+	}
+}
+
+// checkRequests: a pass of a check's controller makes a request, or deletes it, and its status shows that.
+func (t *turn) checkRequests() {
+	w := &t.was
+	for _, c := range []struct {
+		which
+		acts bool
+		name string
+	}{
+		{ofM, w.work == toLook && !w.behind, "Machine API"},
+		{ofC, w.core.seen.mayAct() && w.c.presence() == authority.Present, "Cluster API"},
+	} {
+		if !c.acts || !w.at(c.which).has(there) {
+			continue
+		}
+		what := c.name + "'s check has somebody else remediate a Machine"
+		if w.at(c.which).has(requesting) {
+			what = c.name + "'s check takes its request to remediate back"
+		}
+		t.might(what, func(n *pair) {
+			*n.at(c.which) ^= requesting
+			n.wrote(c.which, user, false)
+		})
 	}
 }
 

@@ -301,6 +301,7 @@ func bounds() []bound {
 	add(true, setOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
+	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
 	add(true, setOfMachineAPI, flips|labels|torn|anyDelay|crashes)
 	add(true, machineOfMachineAPI, flips|labels|crashes)
@@ -382,9 +383,9 @@ func bounds() []bound {
 			if fresh && charge == authority.ClusterAPI {
 				continue
 			}
-			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals} {
+			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals, flips | remediates, flips | edits | remediates} {
 				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may),
-					charge == authority.ClusterAPI && may == flips|edits})
+					charge == authority.ClusterAPI && may == flips|edits || charge == authority.MachineAPI && may == flips|remediates && !fresh})
 			}
 		}
 	}
@@ -402,6 +403,7 @@ var deedNames = []struct {
 	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
 	{labels, "labels of the last moment"},
+	{remediates, "requests to remediate"},
 	{ungates, "a feature gate that is off for a while"},
 	{strips, "finalizers removed by hand"},
 }
