@@ -140,6 +140,14 @@ func mutants() []mutant {
 			return step
 		}), walkOf(flips|remediates, checkOfMachineAPI)},
 		{"a set acts while a mark of long ago would have it delete a Machine", func(r *rules) { r.forgetsMarks = true }, movingSets(authority.MachineAPI, false, flips|remediates)},
+		{"a Machine moves back that the garbage collector is about to delete", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Detached = false
+			return authority.Next(s)
+		}), walkOf(flips, detachedOfClusterAPI)},
+		{"a move goes on although the Machine API's controller, with its gate off, has ended the instance", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Ended = false
+			return authority.Next(s)
+		}), walkOf(flips|ungates, endedOnItsWay)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},

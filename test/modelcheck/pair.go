@@ -369,7 +369,7 @@ func (p *pairs) wrong(w pair) string {
 	switch src := w.source(); {
 	case machineMayAct && clusterMayAct:
 		return "both sides' controllers can act"
-	case w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting):
+	case p.check && (w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting)):
 		return "a check has moved away from its request to remediate, which nobody takes back"
 	case w.cloud&(byM|byC) == byM|byC:
 		return "there are two instances"
@@ -411,6 +411,8 @@ func (p *pairs) unrest(w pair) string {
 		return "what was deleted is still there"
 	case w.m.has(there | emptied):
 		return p.without(w, src)
+	case w.m.has(there | ungated):
+		return "" // a move away from such a controller waits
 	case p.can(twice) && p.strange(w.m, w.c, w.i):
 		if w.m.has(failed) {
 			return "" // a condition says that neither begins, and what to do

@@ -52,6 +52,26 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made",
 		family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
+	// The collector takes the Machine API object, however late.
+	detachedOfClusterAPI = scene{name: "a Machine of Cluster API's, detached from its Machine API MachineSet that is gone",
+		family: authority.Parent{MachineAPI: authority.Absent, ClusterAPI: authority.Present}, world: func() pair {
+			w := mirroredOfClusterAPI()
+			w.k = 0
+			w.m.set(detached)
+			return w
+		}}
+	endedOnItsWay = scene{name: "a Machine on its way to Cluster API that is deleted, and a controller with its feature gate off", world: func() pair {
+		w := onItsWay.world()
+		w.m.set(ungated | leaving)
+		w.will = maybe
+		return w
+	}}
+	onItsWay = scene{name: "a Machine on its way to Cluster API", world: func() pair {
+		w := remade()
+		w.k = 0
+		w.core.seen, w.infra.seen = w.showC(), w.showI()
+		return w
+	}}
 	setOfMachineAPI   = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
 	onOpenStack       = kept(keptByProvider, "on OpenStack")
 	onVSphere         = kept(keptByMirror, "on vSphere")
@@ -299,6 +319,11 @@ func bounds() []bound {
 	add(true, ownedOfMachineAPI, deletes)
 	add(true, setOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|deletes)
+	add(true, detachedOfClusterAPI, flips|crashes)
+	add(true, endedOnItsWay, flips|ungates|crashes)
+	add(false, onItsWay, deletes|ungates)
+	add(false, detachedOfClusterAPI, flips|torn|anyDelay|skips)
+	add(false, onItsWay, flips|deletes|ungates|crashes)
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)
