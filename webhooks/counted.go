@@ -84,6 +84,9 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 
 // unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not know yet.
 func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
+	if c.Side == policies.Surroundings {
+		return l.unknownIn(ctx, c)
+	}
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
 	if !ok || l.Owned == nil || c.Old == nil {
@@ -103,6 +106,36 @@ func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]str
 			return nil, err
 		}
 		if authority.UnknownInstance(m, twin) {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// unknownIn names those Machines in a namespace that is deleted, or of its Cluster. Those count, too, whose own deletion waits for the hook.
+func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
+	namespace := c.Namespace
+	if c.Kind == authority.Namespace {
+		namespace = c.Name
+	}
+	if l.Sets == nil {
+		return nil, nil
+	}
+	machines, err := l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "Machine"), namespace)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range machines {
+		if !m.HasAnnotation(authority.InstanceHookAnnotation) {
+			continue
+		}
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
+		if err != nil {
+			return nil, err
+		}
+		if authority.Read(twin).Current != authority.MachineAPI {
 			out = append(out, m.Metadata.Name)
 		}
 	}

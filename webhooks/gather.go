@@ -84,7 +84,7 @@ type Lookups struct {
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
 	Holding Holding
-	// Sets lists all MachineSets of a namespace; nil: nobody asks which one would adopt a Machine.
+	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
 	Sets      Listing
 	Platforms []conversion.Platform
 	// Rival is a fact of each change.
@@ -185,7 +185,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedUnknownInstances) {
 		unknown, err := l.unknownInstances(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of the set's Machines could not be looked at: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines could not be looked at: %v", err))
 		}
 		c.Facts.UnknownInstances = unknown
 	}
