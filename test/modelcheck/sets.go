@@ -496,7 +496,7 @@ func (w *setPair) deleteMarked() {
 	}
 }
 
-// checks is a check of Cluster API's, which looks at Machines there whoever's their set is. A person deletes it, and what it has marked stays marked. The set that acts
+// checks is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked stays marked. The set that acts
 // may be faster than all; what it deletes then is no matter of a move.
 func (t *setTurn) checks() {
 	w := &t.was
