@@ -52,6 +52,8 @@ func (s steps) next() *pairs.Write {
 		return nil
 	case follows != nil:
 		return follows
+	case s.deletion.LeftBySet() != nil:
+		return s.deletion.LeftBySet()
 	case s.Surroundings == authority.Go:
 		return pairs.First(s.releaseInfra, s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:

@@ -391,3 +391,17 @@ func (s Deletion) GivenToCluster() *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.ClusterOwns()}}),
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
+
+// LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for that set to own it, and the
+// Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
+func (s Deletion) LeftBySet() *pairs.Write {
+	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
+		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
+		return nil
+	}
+	if _, labelled := s.Core.GetLabels()[clusterv1.MachineSetNameLabel]; !labelled {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
+		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
+}
