@@ -66,12 +66,19 @@ func migration(ctx context.Context, c client.Reader, s settings) (authority.Migr
 	return authority.Migration{Off: !enabledIn(gates, s.release), Since: lastWritten(gates)}, nil
 }
 
-// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it.
+// firstWritten is how long after the object the status of the feature gates of a new cluster is written.
+const firstWritten = time.Minute
+
+// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it, and of a cluster
+// whose gates are as they were first written: its gate was never off.
 func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	for _, m := range gates.ManagedFields {
 		if m.Time != nil && m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && m.Time.After(last) {
 			last = m.Time.Time
 		}
+	}
+	if last.Before(gates.CreationTimestamp.Add(firstWritten + 1)) {
+		return time.Time{}
 	}
 	return last
 }

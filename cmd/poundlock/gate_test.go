@@ -72,4 +72,12 @@ func TestLastWritten(t *testing.T) {
 	if got := lastWritten(gates); !got.Equal(at(2).Time) {
 		t.Errorf("%s, want %s", got, at(2))
 	}
+	gates.CreationTimestamp = *at(1)
+	if got := lastWritten(gates); !got.IsZero() {
+		t.Errorf("written when the object was created: %s", got)
+	}
+	gates.CreationTimestamp = metav1.Time{Time: at(0).Add(-time.Hour)}
+	if got := lastWritten(gates); !got.Equal(at(2).Time) {
+		t.Errorf("of an older object: %s, want %s", got, at(2))
+	}
 }
