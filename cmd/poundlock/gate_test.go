@@ -61,13 +61,11 @@ func TestLastWritten(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}
 	}
-	for _, e := range []metav1.ManagedFieldsEntry{
+	gates.ManagedFields = []metav1.ManagedFieldsEntry{
 		{Manager: "old", Time: at(1), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
 		{Manager: "operator", Time: at(2), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
 		{Manager: "kubectl", Time: at(3), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:featureSet":{}}}`)},
 		{Manager: "nobody"},
-	} {
-		gates.ManagedFields = append(gates.ManagedFields, e)
 	}
 	if got := lastWritten(gates); !got.Equal(at(2).Time) {
 		t.Errorf("%s, want %s", got, at(2))

@@ -63,7 +63,8 @@ func going(p inventory.Pair) *Obstacle {
 	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
 		return nil
 	}
-	what, remedy := "", "start Poundlock again, and let it carry the deletion out: "
+	var what, remedy string
+	const start = "start Poundlock again, and let it carry the deletion out: "
 	switch {
 	case p.Kind.Name == "MachineSet":
 		what, remedy = "the garbage collector would delete its Machines there", "start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
@@ -71,10 +72,10 @@ func going(p inventory.Pair) *Obstacle {
 		return nil // its own controller ends what is authoritative
 	case side == authority.ClusterAPI:
 		what = "it is paused, so the deletion would never end; unpaused, Cluster API would terminate the instance, which the Machine API runs"
-		remedy += "the deletion then ends"
+		remedy = start + "the deletion then ends"
 	case controlled(mirror):
 		what = "Poundlock has yet to delete the Machine of Cluster API, which would keep running"
-		remedy += fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s", p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
+		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s", p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
 	default:
 		return nil // it goes, and nothing else
 	}
