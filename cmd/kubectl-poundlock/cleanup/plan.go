@@ -40,8 +40,10 @@ type Manager struct {
 func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
-		if owns := going(p); owns != nil {
-			out = append(out, *owns)
+		for _, o := range []*Obstacle{going(p), hooked(p)} {
+			if o != nil {
+				out = append(out, *o)
+			}
 		}
 		if p.MachineAPI == nil || !p.Moving() {
 			continue
@@ -80,6 +82,18 @@ func going(p inventory.Pair) *Obstacle {
 		return nil // it goes, and nothing else
 	}
 	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: %s", p.Ref(), side.Text(), what), Remedy: remedy}
+}
+
+// hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook, and leaves its instance behind: the provider does not know it yet.
+func hooked(p inventory.Pair) *Obstacle {
+	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() || p.InCharge() == authority.MachineAPI {
+		return nil
+	}
+	return &Obstacle{
+		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: without the annotation %s the instance would keep running",
+			p.Ref(), authority.InstanceHookAnnotation),
+		Remedy: "start Poundlock again, which removes it from the Machine when the provider knows the instance",
+	}
 }
 
 // controlled reports whether a controller owns an object, so that its deletion is meant for both.
