@@ -113,16 +113,30 @@ func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]str
 	return out, nil
 }
 
-// unknownIn names those Machines in a namespace that is deleted, or of its Cluster. Those count, too, whose own deletion waits for the hook.
+// unknownIn names those Machines in a namespace that is deleted, of its Cluster, or of all namespaces. Those count, too, whose own deletion waits for the hook.
 func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
-	namespace := c.Namespace
-	if c.Kind == authority.Namespace {
-		namespace = c.Name
-	}
 	if l.Sets == nil {
 		return nil, nil
 	}
-	machines, err := l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "Machine"), namespace)
+	switch c.Kind {
+	case authority.Namespace:
+		return l.unknownOf(ctx, authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Name})
+	case authority.Definition:
+		var out []string
+		for _, pair := range l.Pairs {
+			unknown, err := l.unknownOf(ctx, pair)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, unknown...)
+		}
+		return out, nil
+	}
+	return l.unknownOf(ctx, authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace})
+}
+
+func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, error) {
+	machines, err := l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "Machine"), pair.ClusterAPI)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +145,7 @@ func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, er
 		if !m.HasAnnotation(authority.InstanceHookAnnotation) {
 			continue
 		}
-		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: pair.MachineAPI, Name: m.Metadata.Name})
 		if err != nil {
 			return nil, err
 		}

@@ -115,6 +115,7 @@ func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 	}
 	twins := map[string]string{"ours": "MachineAPI", "theirs": "ClusterAPI", "moving": "Migrating", "known": "ClusterAPI"}
 	l := Lookups{
+		Pairs: authority.Pairs{{MachineAPI: "there", ClusterAPI: "here"}},
 		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
 			if status, has := twins[ref.Name]; has && ref.Group == "machine.openshift.io" && ref.Kind == "Machine" && ref.Namespace == "there" {
 				return object("", status), nil
@@ -132,6 +133,7 @@ func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 	for _, in := range []policies.Subject{
 		{Side: policies.Surroundings, Kind: authority.Namespace, Namespace: "here", TwinNamespace: "there", Name: "here"},
 		{Side: policies.Surroundings, Kind: authority.Cluster, Namespace: "here", TwinNamespace: "there", Name: "a"},
+		{Side: policies.Surroundings, Kind: authority.Definition, Name: "vspheremachines.infrastructure.cluster.x-k8s.io"},
 	} {
 		c := policies.Change{Subject: in, Operation: admissionv1.Delete, Old: object("", "")}
 		if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 {

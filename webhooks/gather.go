@@ -87,6 +87,8 @@ type Lookups struct {
 	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
 	Sets      Listing
 	Platforms []conversion.Platform
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
 	// Rival is a fact of each change.
 	Rival string
 }

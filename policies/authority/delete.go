@@ -190,10 +190,16 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 
 // endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, whatever their Machines wait for.
 func endsAtOnce(c policies.Change) bool {
-	return inForeground(c) || c.Kind == Namespace && !cleans(c) && !c.Old.Deleting()
+	return inForeground(c) && c.Kind == Cluster || (c.Kind == Namespace || ofProvidersMachines(c)) && !cleans(c) && !c.Old.Deleting()
 }
 
-// DeleteSurroundingsOfUnknownInstance does it for a namespace, whose controller deletes all that is in it at once, and for a Cluster in the foreground: that somebody allowed the
+// ofProvidersMachines reports whether a definition is that of a provider's machines, or of what it keeps for instances.
+func ofProvidersMachines(c policies.Change) bool {
+	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
+	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" && (strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
+}
+
+// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody allowed the
 // deletion says that instances may end, and not that one is left behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
@@ -204,13 +210,13 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	if len(unknown) > 1 {
 		more = fmt.Sprintf(" (and of %d more Machines)", len(unknown)-1)
 	}
-	in := c.Namespace
-	if c.Kind == Namespace {
-		in = c.Name
+	get := fmt.Sprintf("kubectl -n %s get machines.cluster.x-k8s.io %s -o yaml", cmp.Or(c.Namespace, c.Name), unknown[0])
+	if c.Kind == Definition {
+		get = "kubectl get machines.cluster.x-k8s.io -A -o yaml"
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. Try again when the Machine has lost the annotation %s: kubectl -n %s get machines.cluster.x-k8s.io %s -o yaml",
-		unknown[0], more, c.Kind, InstanceHookAnnotation, in, unknown[0])))
+		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. Try again when the Machine has lost the annotation %s: %s",
+		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
 // UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine until it
