@@ -44,6 +44,8 @@ func (s steps) next() *pairs.Write {
 		return s.Observe(s.State)
 	case step == authority.Forget:
 		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
+	case step == authority.ReleaseMirror && s.deletion.Restores():
+		return pairs.First(func() *pairs.Write { return feedback.LastChosen(s.State) }, func() *pairs.Write { return s.deletion.Next(step) })
 	case step != authority.KeepMirroring:
 		return s.deletion.Next(step)
 	case s.MachineAPI == nil:

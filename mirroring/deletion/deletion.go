@@ -88,12 +88,17 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	return nil
 }
 
+// Restores reports whether a mirror that is being deleted is recreated, although its owner's controller may delete it: the feature gate was off then.
+func (s Deletion) Restores() bool {
+	now := s.asked()
+	then := now
+	then.Gate = authority.GateOn
+	return then.Next() == authority.DeleteAuthority && now.Next() == authority.ReleaseMirror
+}
+
 // explained adds to the event of a mirror's release why its deletion is not that of the Machine, where somebody could have meant it so.
 func (s Deletion) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
-	d := s.asked()
-	then := d
-	then.Gate = authority.GateOn
-	if w != nil && w.Object == mirror && then.Next() == authority.DeleteAuthority && d.Next() == authority.ReleaseMirror {
+	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
 			authority.GateSettles.String() + " after it was turned on. To delete the Machine, delete it again"
 	}
