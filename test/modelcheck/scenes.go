@@ -323,7 +323,6 @@ func bounds() []bound {
 	add(true, endedOnItsWay, flips|ungates|crashes)
 	add(false, onItsWay, deletes|ungates)
 	add(false, detachedOfClusterAPI, flips|torn|anyDelay|skips)
-	add(false, onItsWay, flips|deletes|ungates|crashes)
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)
