@@ -84,11 +84,13 @@ type Lookups struct {
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
 	Holding Holding
-	// Sets lists all MachineSets of a namespace; nil: nobody asks which one would adopt a Machine.
+	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
 	Sets Listing
 	// Deployments lists all MachineDeployments of a namespace; nil: nobody asks which one would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
 	// Rival is a fact of each change.
 	Rival string
 }
@@ -187,7 +189,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedUnknownInstances) {
 		unknown, err := l.unknownInstances(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of the set's Machines could not be looked at: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines could not be looked at: %v", err))
 		}
 		c.Facts.UnknownInstances = unknown
 	}

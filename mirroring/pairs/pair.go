@@ -37,6 +37,9 @@ type State struct {
 	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
 	Surroundings authority.Surroundings
 
+	// Gate is the feature gate, as far as it was asked.
+	Gate authority.Migration
+
 	// Unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
 	Unserved schema.GroupVersionKind
 

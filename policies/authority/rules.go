@@ -349,6 +349,13 @@ func Rules() policies.Set {
 			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
 		},
 		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
+			Remedy:      "Try again when Poundlock has removed the hook from the Machine that is named.",
+			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: []admissionv1.Operation{admissionv1.Delete}}),
+			Needs:       when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",

@@ -33,6 +33,8 @@ type Options struct {
 	Now func() time.Time
 	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
 	Concurrency int
+	// Gate reads the feature gate from the API server; nil: it is on, and always was.
+	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and with one whose
@@ -49,6 +51,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
 		o.Concurrency = 4
 	}
+	if o.Gate == nil {
+		o.Gate = func(context.Context) (authority.Migration, error) { return authority.Migration{}, nil }
+	}
 	if o.Compared == nil {
 		o.Compared = func(string, types.NamespacedName, uint64, bool) {}
 	}
@@ -62,7 +67,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"),
-			now:      o.Now, environment: environment, compared: o.Compared,
+			now:      o.Now, environment: environment, compared: o.Compared, gate: o.Gate,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -85,6 +90,7 @@ type reconciler struct {
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time
+	gate     func(context.Context) (authority.Migration, error)
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
@@ -110,6 +116,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	if err := r.gatherSurroundings(ctx, s); err != nil {
+		return result(err)
+	}
+	if err := r.gatherGate(ctx, s); err != nil {
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
