@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -73,7 +73,7 @@ const firstWritten = time.Minute
 // whose gates are as they were first written: its gate was never off.
 func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	for _, m := range gates.ManagedFields {
-		if m.Time != nil && m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && m.Time.After(last) {
+		if m.Time != nil && m.Time.After(last) && managedfields.EntryHolds(m, managedfields.Path("status")) {
 			last = m.Time.Time
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -49,16 +50,15 @@ func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 
 // ownsField reports whether an entry has a field, a part of it, or the whole that it is in.
 func ownsField(e metav1.ManagedFieldsEntry, path []string) bool {
-	at := map[string]any{}
-	if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &at) != nil {
+	set, err := managedfields.Read(e)
+	if err != nil || e.FieldsV1 == nil {
 		return true // what cannot be read may be anything
 	}
-	for i, name := range path {
-		next, has := at["f:"+name].(map[string]any)
-		if !has {
-			return i > 0 && len(at) == 0
+	leaves := set.Leaves()
+	for i := 1; i < len(path); i++ {
+		if leaves.Has(managedfields.Path(path[:i]...)) {
+			return true
 		}
-		at = next
 	}
-	return true
+	return managedfields.Holds(set, managedfields.Path(path...))
 }
