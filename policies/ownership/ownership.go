@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/internal/jsontree"
 	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
@@ -55,33 +56,17 @@ func strings2any(m map[string]string) map[string]any {
 	return out
 }
 
+// differs lists the paths beneath one at which live lacks what is wanted.
 func differs(path string, wanted, live any) []string {
-	switch w := wanted.(type) {
-	case map[string]any:
-		l, ok := live.(map[string]any)
-		if !ok && len(w) > 0 {
-			return []string{path}
-		}
-		var out []string
-		for _, k := range slices.Sorted(maps.Keys(w)) {
-			out = append(out, differs(path+"."+k, w[k], l[k])...)
-		}
-		return out
-	case []any:
-		l, _ := live.([]any)
-		if len(l) != len(w) {
-			return []string{path}
-		}
-		var out []string
-		for i := range w {
-			out = append(out, differs(path+"[]", w[i], l[i])...)
-		}
-		return slices.Compact(out)
+	at := (*jsontree.Path)(nil)
+	for name := range strings.SplitSeq(path, ".") {
+		at = at.At(name)
 	}
-	if !jsonnumbers.Equal(wanted, live) {
-		return []string{path}
+	var out []string
+	for _, lack := range (jsontree.Comparison{}).Lacking(at, wanted, live) {
+		out = append(out, lack.Path.Unnumbered())
 	}
-	return nil
+	return slices.Compact(out)
 }
 
 // owned reads a manager's fields of the object itself, not of its subresources.
@@ -429,4 +414,4 @@ func Names(e metav1.ManagedFieldsEntry, path fieldpath.Path) []string {
 }
 
 // Has reports whether live has what is wanted. What it has beyond that is a default.
-func Has(live, wanted any) bool { return len(differs("", wanted, live)) == 0 }
+func Has(live, wanted any) bool { return jsontree.Has(wanted, live) }
