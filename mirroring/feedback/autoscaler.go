@@ -246,7 +246,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
-// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has fewer replicas.
+// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has
+// fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Deleting {

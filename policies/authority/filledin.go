@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// filledIn reports whether a difference is a default and not the requester's: webhooks of Cluster API and of its providers fill in what is absent, in each update, and
-// those of a new release fill in more. Locked like a change, such a default would have the collector, the provider and everybody else refused what they may write,
-// until Poundlock itself writes to the object.
+// filledIn reports whether a difference is a default and not the requester's: webhooks of Cluster API and of its providers fill in what is absent, in each
+// update, and those of a new release fill in more. Locked like a change, such a default would have the collector, the provider and everybody else refused what
+// they may write, until Poundlock itself writes to the object.
 //
-// The API server records under its client's name each field that a request sets, before it asks those webhooks, and does not record what they add. A client may clear
-// what is recorded, but not with anything left. One that writes in another version of the API has its names recorded in that version's words, so nothing follows
-// from their absence.
+// The API server records under its client's name each field that a request sets, before it asks those webhooks, and does not record what they add. A client may
+// clear what is recorded, but not with anything left. One that writes in another version of the API has its names recorded in that version's words, so nothing
+// follows from their absence.
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain || slices.Contains(instanceFields(policies.SideInfrastructure), path[len(path)-1]) {
