@@ -225,7 +225,8 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would be twice the Machines.
+// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would
+// be twice the Machines.
 func ownedByNoDeployment(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -54,13 +55,13 @@ func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if want.GetKind() != s.Kind.Name {
 		return nil
 	}
-	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
+	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, managedfields.Path("spec", "replicas")) {
 		return []string{"spec.replicas"}
 	}
 	for _, g := range authority.Annotated(s.MirrorSide()) {
 		for _, key := range g.Fields {
 			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, managedfields.Path("metadata", "annotations", key)) {
 				return []string{"metadata.annotations." + key}
 			}
 		}
@@ -123,24 +124,15 @@ func propagatedPaths(live *unstructured.Unstructured) [][]string {
 			continue
 		}
 		for _, names := range []string{"labels", "annotations"} {
-			for _, name := range ownership.Names(e, "f:metadata", "f:"+names) {
+			for _, name := range ownership.Names(e, managedfields.Path("metadata", names)) {
 				out = append(out, []string{"metadata", names, name})
 			}
 		}
 		for _, field := range authority.PropagatedFields() {
-			if path := strings.Split(field, "."); ownership.Holds(e, spelled(path)...) {
+			if path := strings.Split(field, "."); ownership.Holds(e, managedfields.Path(path...)) {
 				out = append(out, path)
 			}
 		}
-	}
-	return out
-}
-
-// spelled is a path of fields as managed fields spell it.
-func spelled(path []string) []string {
-	out := make([]string, len(path))
-	for i, step := range path {
-		out[i] = "f:" + step
 	}
 	return out
 }

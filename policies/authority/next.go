@@ -202,8 +202,8 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The mirror takes the mark
-// back. A set that is being deleted deletes all of them.
+// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The
+// mirror takes the mark back. A set that is being deleted deletes all of them.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -217,7 +217,8 @@ func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone, too.
+// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone,
+// too.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
 // stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
@@ -422,7 +423,8 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they answer.
+// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they
+// answer.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -446,8 +448,8 @@ func last(s State) Step {
 
 // handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
-// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs on paused objects too, so of a
-// Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
+// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs
+// on paused objects too, so of a Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {

@@ -37,8 +37,8 @@ type Options struct {
 	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and with one whose
-	// Machine API object does not exist; nil: nobody asks.
+	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and
+	// with one whose Machine API object does not exist; nil: nobody asks.
 	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 

@@ -25,7 +25,8 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) err
 	return err
 }
 
-// gatherGate reads the feature gate where a mirror of the Machine API is being deleted: while the gate is off, that API's controllers delete what belongs to a set of Cluster API's.
+// gatherGate reads the feature gate where a mirror of the Machine API is being deleted: while the gate is off, that API's controllers delete what belongs to a
+// set of Cluster API's.
 func (r *reconciler) gatherGate(ctx context.Context, s *pairs.State) (err error) {
 	if mirror, side := s.Mirror(); side == authority.MachineAPI && pairs.PresenceOf(mirror) == authority.Deleting {
 		s.Gate, err = r.gate(ctx)

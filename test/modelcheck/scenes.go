@@ -91,7 +91,8 @@ type keeping struct {
 	remade scene
 	// unkept: Synchronized is still True, and the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
 	unkept scene
-	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
+	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being
+	// deleted.
 	stranger scene
 }
 
