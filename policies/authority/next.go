@@ -455,7 +455,12 @@ func (s State) handedOver() bool {
 	if s.Origin == MachineAPI && s.Ended {
 		return false
 	}
-	return (source.lost() || s.infraLost()) && target.Exists && target.Finalizer != FinalizerAbsent
+	return (source.lost() || s.infraLost() || s.endedByTarget()) && target.Exists && target.Finalizer != FinalizerAbsent
+}
+
+// endedByTarget reports that the Machine API's controller ends the instance before authority is its API's: its feature gate is off. Cluster API stands still, and may act no more.
+func (s State) endedByTarget() bool {
+	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent && s.Ended
 }
 
 // lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
@@ -486,7 +491,7 @@ func back(s State) Step {
 	if who := s.unheld(s.Origin); who != 0 {
 		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}
 	}
-	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()), Cancelled: true, Reason: ReasonCancelled,
+	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()) | s.endable(), Cancelled: true, Reason: ReasonCancelled,
 		Message: fmt.Sprintf("The move is cancelled: %s is authoritative again.", s.Origin.Text())}
 }
 
@@ -498,6 +503,15 @@ func (s State) unheld(a API) Who {
 // held are the objects of a side whose finalizer can be taken off without ending a deletion.
 func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
+}
+
+// endable is the Machine API object that authority does not go to, if it is being deleted with its machine finalizer: a controller that obeys no authority would end the instance, while
+// Cluster API is released. The sync finalizer keeps the object until then.
+func (s State) endable() Who {
+	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
+		return WhoMachineAPI
+	}
+	return 0
 }
 
 func (s State) deleting() Who {

@@ -60,6 +60,8 @@ type State struct {
 	Detached bool
 	// Ended reports that the Machine API's controller has seen the deletion of its object, and so ends the instance itself.
 	Ended bool
+	// Loose reports that the Machine API object has no sync finalizer: once it is being deleted, it goes with its machine finalizer.
+	Loose bool
 	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
 	RequestsOpen bool
 }
@@ -144,6 +146,7 @@ func (o Objects) State() State {
 		TargetLeaves: o.Leaving != "",
 		Judged:       len(o.Judged) > 0,
 		Ended:        shape.Phase == "Deleting",
+		Loose:        !o.MachineAPI.HasFinalizer(SyncFinalizer),
 		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
