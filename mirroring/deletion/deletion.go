@@ -66,6 +66,13 @@ func (s Deletion) controllersFinalizer(side authority.API) string {
 	return s.Kind.ClusterAPIFinalizer
 }
 
+// Gated reports whether what becomes of the deletion depends on the feature gate.
+func (s Deletion) Gated() bool {
+	on, off := s.asked(), s.asked()
+	on.Gate, off.Gate = authority.GateOn, authority.GateOff
+	return on.Next() != off.Next()
+}
+
 // Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
 func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
