@@ -35,6 +35,9 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		changed = unclaimed(s, want, live)
 	}
 	if len(changed) == 0 {
+		changed = unseen(s, want, live)
+	}
+	if len(changed) == 0 {
 		return nil
 	}
 	want = want.DeepCopy()
@@ -42,6 +45,15 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
 	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
+}
+
+// unseen lists what items of lists have beyond what is wanted, unless the API server has answered just this apply: then they are its defaults.
+func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
+	left := ownership.Leftover(want, live)
+	if len(left) > 0 && s.Answered != nil && s.Answered(want) {
+		return nil
+	}
+	return left
 }
 
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may

@@ -174,6 +174,49 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
+// Leftover lists what items of lists in spec have beyond what is wanted. API servers know lists of providers as a whole, so that nobody owns a part of an item: it may be a default, or be
+// left from what was wanted before. An apply shows which.
+func Leftover(wanted, live *unstructured.Unstructured) []string {
+	var out []string
+	beyond("spec", false, wanted.Object["spec"], live.Object["spec"], &out)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func beyond(path string, inItem bool, wanted, live any, out *[]string) {
+	switch l := live.(type) {
+	case map[string]any:
+		w, _ := wanted.(map[string]any)
+		for name, v := range l {
+			if said, has := w[name]; has {
+				beyond(path+"."+name, inItem, said, v, out)
+			} else if inItem && !empty(v) {
+				*out = append(*out, path+"."+name)
+			}
+		}
+	case []any:
+		w, _ := wanted.([]any)
+		if len(w) != len(l) {
+			return
+		}
+		for i := range l {
+			beyond(path+"[]", true, w[i], l[i], out)
+		}
+	}
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
 // otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the
 // object.
 func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
