@@ -47,7 +47,7 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
-// unseen lists what items of lists have beyond what is wanted, unless the API server has answered just this apply: then they are its defaults.
+// unseen lists what items of lists have beyond what is wanted, unless the API server has taken just this apply: then they are its defaults.
 func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	left := ownership.Leftover(want, live)
 	if len(left) > 0 && s.Answered != nil && s.Answered(want) {

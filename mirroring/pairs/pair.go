@@ -37,7 +37,7 @@ type State struct {
 	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
 	Surroundings authority.Surroundings
 
-	// Answered reports whether the API server has answered the creation or apply of just this object, whatever it made of it; nil: nobody remembers.
+	// Answered reports whether the API server has taken the creation or apply of just this object, and added to it; nil: nobody remembers.
 	Answered func(want *unstructured.Unstructured) bool
 
 	// Gate is the feature gate, as far as it was asked.

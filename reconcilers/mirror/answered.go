@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"hash/fnv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/lru"
 
@@ -27,14 +26,13 @@ func (a answered) has(want *unstructured.Unstructured) bool {
 	return known && last == digest(want)
 }
 
-// hear takes the answer to what was sent.
-func (a answered) hear(sent, now *unstructured.Unstructured, err error) {
-	switch {
-	case err == nil && len(ownership.Leftover(sent, now)) == 0:
+// hear takes the answer to what was sent. What is refused is not equal, and is refused again.
+func (a answered) hear(sent, now *unstructured.Unstructured) {
+	if len(ownership.Leftover(sent, now)) == 0 {
 		a.sent.Remove(pairs.Describe(sent))
-	case err == nil, apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		a.sent.Add(pairs.Describe(sent), digest(sent))
+		return
 	}
+	a.sent.Add(pairs.Describe(sent), digest(sent))
 }
 
 func digest(o *unstructured.Unstructured) uint64 {

@@ -28,11 +28,11 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 	now := w.Object.DeepCopy()
 	err := r.send(ctx, p.State, w, now)
 	r.count(p.Kind.Name, w, err)
-	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
-		r.answered.hear(w.Object, now, err)
-	}
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
+	}
+	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
+		r.answered.hear(w.Object, now)
 	}
 	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
 		r.tell(ctx, p, w)
