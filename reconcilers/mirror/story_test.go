@@ -102,7 +102,7 @@ func (w *world) refusedByServer(t *testing.T) {
 }
 
 // replaces: a provider lets nobody change most of its machine. The mirror is created again, and stays where it would not be created either.
-// dropsFromAList drops a field of an item of a list: no managed field tells of it, and the provider's machine may not be changed.
+// dropsFromAList drops a field of an item of a list: no managed field has it, and the provider's machine may not be changed.
 func (w *world) dropsFromAList(t *testing.T, name string) {
 	t.Helper()
 	spec := w.get(t, machineAPIMachine, mapi, name)
