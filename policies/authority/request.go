@@ -303,9 +303,10 @@ func extentWarning(c policies.Change, s standing) []string {
 }
 
 // failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine
-// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side.
+// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side. A Machine without an instance leaves that
+// behind (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
-	if s.inCharge() != ClusterAPI || !failed(c) {
+	if s.inCharge() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
 	}
 	return []string{fmt.Sprintf(
