@@ -325,7 +325,7 @@ func TestRestrictionIsASentenceWithItsNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Remediation is not allowed: of 3 Machines 2 are unhealthy, starting or being deleted, and maxUnhealthy allows 1"
+	want := "Remediation is not allowed: the check finds 2 of 3 Machines unhealthy, starting or being deleted, and maxUnhealthy allows 1"
 	if diff := cmp.Diff(want, j.Restriction()); diff != "" {
 		t.Error(diff)
 	}
