@@ -51,12 +51,17 @@ type loss struct {
 	refuses bool
 	// unseen: Poundlock is killed once it is gone, and starts again after it has come back and the collector has been there.
 	unseen bool
+	// restarts: Poundlock is killed while it is being deleted, and starts again at once.
+	restarts bool
 }
 
 func (l loss) String() string {
 	out := l.kind + " " + l.name
 	if l.unseen {
 		out += ", unseen"
+	}
+	if l.restarts {
+		out += ", with a restart"
 	}
 	return out
 }
@@ -72,6 +77,7 @@ func losses() []loss {
 		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
 		{kind: "Namespace", name: capi, takes: clusterAPI, refuses: true},
+		{kind: "Namespace", name: capi, takes: clusterAPI, restarts: true},
 		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI, unseen: true},
@@ -148,6 +154,11 @@ func (w world) loses(l loss, name string, line *string) {
 		w.grantEverywhere(l.name)
 	}
 	w.must(w.Admin.Delete(w.Context(), o.DeepCopy()))
+	if l.restarts {
+		w.must(w.StopManager())
+		w.must(w.StartManager(w.Context()))
+		process = w.Plane.PID(testcluster.Poundlock)
+	}
 	if l.refuses {
 		w.ask(name+"-lone-machineapi", l.takes)
 	}
