@@ -495,7 +495,7 @@ func (w world) settles(f fleet) {
 	})
 }
 
-// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is
+// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as docs/runbooks.md asks for before the namespace is
 // deleted: the Role goes first.
 func (w world) grantEverywhere(namespace string) {
 	w.Helper()
