@@ -45,24 +45,35 @@ func Ending(of API, machines []*policies.Object) []string {
 // asksForControlPlane reports whether somebody deletes surroundings. What the cleaners delete follows from a deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
-// ControlPlaneEnds: etcd's hook is on the Machine API object, and Cluster API ignores hooks while the Cluster is being deleted. Machines of the control plane are
-// then deleted at once, all of them. That somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant.
+// heldByEtcd reports whether etcd's hook still holds Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while the Cluster
+// is being deleted, also with its namespace, and the provider's machines have none.
+func heldByEtcd(c policies.Change) bool {
+	kind, _ := KindNamed("Machine")
+	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
+}
+
+// ControlPlaneEnds: that somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant, all of whose Machines are deleted
+// at the same time.
 func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
 	if !asksForControlPlane(c) || len(ending) == 0 {
 		return policies.Verdict{}
 	}
-	what := fmt.Sprintf("with this %s %d of %d control plane Machines (%s) are deleted, with their instances, and do not wait for etcd", kindOf(c), len(ending), all, nameSome(ending))
+	what, lost := ", and do not wait for etcd", ": etcd loses its quorum, and the API server stops"
+	if heldByEtcd(c) {
+		what, lost = " once etcd's hook no longer holds them", ", and a deletion cannot be taken back"
+	}
+	what = fmt.Sprintf("with this %s %d of %d control plane Machines (%s) are deleted with their instances%s", kindOf(c), len(ending), all, nameSome(ending), what)
 	if all-len(ending) > all/2 {
 		return policies.Warn(what)
 	}
-	what += ": etcd loses its quorum, and the API server stops"
+	what += lost
 	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
 		return policies.Warn(what)
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. First migrate them to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s",
-		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane)+" --overwrite")))
+		"%s. First migrate them to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
+		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
 // namedAtMost is how many objects nameSome names.

@@ -382,7 +382,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: they do not wait for etcd's hook. If etcd would lose its quorum, the deletion is refused, also where poundlock.openshift.io/allow-deletion is true.",
+			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where poundlock.openshift.io/allow-deletion is true.",
 			Remedy:      "Migrate the control plane's Machines to the API that stays. Or annotate the object with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
 			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
 			Needs:       when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
