@@ -146,14 +146,18 @@ func (w world) loses(l loss, name string, line *string) {
 	if err := w.Admin.Delete(w.Context(), o.DeepCopy()); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
 		w.Errorf("deleting it before anybody has allowed it: %v", err)
 	}
-	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
-		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))))
+	w.allow(o, "true")
 	w.must(w.Admin.Get(w.Context(), client.ObjectKeyFromObject(o), o))
 	uid := o.GetUID()
 	if l.kind == "Namespace" {
 		w.grantEverywhere(l.name)
 	}
-	w.must(w.Admin.Delete(w.Context(), o.DeepCopy()))
+	err := w.Admin.Delete(w.Context(), o.DeepCopy())
+	if err != nil && l.takes == "MachineAPI" && strings.Contains(err.Error(), "[authority/control-plane-ends]") { // with the fleet's master-0
+		w.allow(o, "with-control-plane")
+		err = w.Admin.Delete(w.Context(), o.DeepCopy())
+	}
+	w.must(err)
 	if l.restarts {
 		w.must(w.StopManager())
 		w.must(w.StartManager(w.Context()))
@@ -203,6 +207,13 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	w.tidy(f)
 	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+}
+
+// allow lets somebody delete what mirrors live in.
+func (w world) allow(o *unstructured.Unstructured, value string) {
+	w.Helper()
+	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"`+value+`"}}}`))))
 }
 
 // collected reports a Machine of the API that lost its definition of sets, which a set of that API owned, and which nobody has asked to delete.
