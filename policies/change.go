@@ -92,6 +92,10 @@ type Facts struct {
 	Uncounted []Uncounted
 	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not know yet.
 	UnknownInstances []string
+	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
+	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
+	Ending           []string
+	ControlPlaneSize int
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
@@ -189,6 +193,8 @@ const (
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet
+	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
+	NeedEnding
 )
 
 // Has reports whether n includes all of other.

@@ -35,7 +35,9 @@ type asked struct {
 }
 
 const (
-	capiManager = "system:serviceaccount:c:capi-manager"
+	capiManager         = "system:serviceaccount:c:capi-manager"
+	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+	collector           = "system:serviceaccount:kube-system:generic-garbage-collector"
 
 	machinesHere   = "machines.v1beta1.machine.openshift.io"
 	setsHere       = "machinesets.v1beta1.machine.openshift.io"
@@ -59,14 +61,15 @@ const (
 	nulls     = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
 	odd       = `{metadata: {name: a}, spec: text, status: [1]}`
 
-	stranger  = `{metadata: {name: a}, spec: {clusterName: x}}`
-	paused    = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
-	marked    = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
-	ofASet    = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	ofAPlane  = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	withID    = `{metadata: {name: a}, spec: {providerID: "aws:///a/i-1"}}`
-	ownedHere = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: b, uid: u}]}, spec: {providerID: "aws:///a/i-1"}}`
-	scaledTo  = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
+	stranger   = `{metadata: {name: a}, spec: {clusterName: x}}`
+	paused     = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
+	heldMirror = `{metadata: {name: a, finalizers: [f], annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {}}`
+	marked     = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
+	ofASet     = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	ofAPlane   = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	withID     = `{metadata: {name: a}, spec: {providerID: "aws:///a/i-1"}}`
+	ownedHere  = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: b, uid: u}]}, spec: {providerID: "aws:///a/i-1"}}`
+	scaledTo   = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
 )
 
 // What a request comes to when no replica answers: DESIGN §3.1, row by row.
@@ -162,6 +165,10 @@ func TestWhatFailsClosed(t *testing.T) {
 		"an edit of a mirror by Cluster API":                     {asked{resource: machinesThere, before: marked, after: marked, by: capiManager}, true},
 		"an edit of a provider's mirror":                         {asked{resource: infraThere, before: marked, after: marked}, true},
 		"a deletion of a provider's mirror":                      {asked{resource: templatesThere, before: marked}, true},
+		"that of a provider's machine":                           {asked{resource: infraThere, before: heldMirror}, true},
+		"the namespace controller's deletion of it":              {asked{resource: infraThere, before: heldMirror, by: namespaceController}, false},
+		"the garbage collector's deletion of it":                 {asked{resource: infraThere, before: heldMirror, by: collector}, false},
+		"an edit of it by the garbage collector":                 {asked{resource: infraThere, before: heldMirror, after: heldMirror, by: collector}, true},
 		"a Machine that acts":                                    {asked{resource: machinesThere, after: stranger}, true},
 		"a MachineSet that acts":                                 {asked{resource: setsThere, after: stranger, by: capiManager}, true},
 		"a check that acts":                                      {asked{resource: checksThere, after: stranger}, true},
@@ -236,7 +243,7 @@ func everyDoor(t *testing.T) doors {
 	t.Helper()
 	validating, mutating := Configurations(ConfigOptions{
 		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: "https://127.0.0.1:1",
-		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}},
+		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}, policies.NamespaceController: {namespaceController}, policies.GarbageCollector: {collector}},
 	})
 	var out doors
 	for _, w := range mutating.Webhooks {

@@ -50,9 +50,21 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if c.Side == policies.SideMachineAPI {
 		api = MachineAPI
 	}
+	which := ""
+	if ending := c.Facts.Ending; len(ending) > 0 {
+		which = fmt.Sprintf(" (%d: %s)", len(ending), nameSome(ending))
+	}
 	return policies.Warn(
-		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does",
-			api.Text()))
+		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative%s are deleted with their instances. With --cascade=background none does",
+			api.Text(), which))
+}
+
+// foregroundNeeds are the facts about a deletion for which a set's Machines have to be looked at: that is one in the foreground.
+func foregroundNeeds(c policies.Change) policies.Need {
+	if c.Kind == "MachineSet" && inForeground(c) {
+		return policies.NeedTwin | policies.NeedEnding
+	}
+	return policies.NeedTwin
 }
 
 // runs returns what goes on running.

@@ -315,13 +315,13 @@ func Rules() policies.Set {
 			ID: "authority/delete-detached", Clause: deletion,
 			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
 			Remedy:      "Delete the Cluster API object to end it and its machines.",
-			On:          on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
+			On:          on(mapi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
 			Description: "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: Poundlock recreates it. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances. Of an object that Poundlock did not make and Cluster API acts on the warning says what ends with it.",
 			Remedy:      "Delete the Machine API object.",
-			On:          on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
+			On:          on(capi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteRecreated,
 		},
 		{
 			ID: "authority/delete-orphans", Clause: deletion,
@@ -379,6 +379,13 @@ func Rules() policies.Set {
 			Remedy:      "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with poundlock.openshift.io/allow-deletion=true, then delete it.",
 			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
+		},
+		{
+			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where poundlock.openshift.io/allow-deletion is true.",
+			Remedy:      "Migrate the control plane's Machines to the API that stays. Or annotate the object with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
+			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
+			Needs:       when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
 		},
 	}
 }
