@@ -23,6 +23,9 @@ import (
 // Manager is the field manager of every write of the mirror's.
 const Manager = "poundlock-mirror"
 
+// HandoffManager is the field manager of every write of the handoff's.
+const HandoffManager = "poundlock-handoff"
+
 // lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
 func lacking(wanted, live *unstructured.Unstructured) []string {
