@@ -100,25 +100,6 @@ func (p Output) Table(rows [][]string) {
 	}
 }
 
-// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns.
-func Wrap(text, indent string, width int) string {
-	if width <= 0 || width > 120 {
-		width = 100
-	}
-	var lines []string
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if line != indent && Wide(line)+1+Wide(word) > width {
-			lines, line = append(lines, line), indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
-	}
-	return strings.Join(append(lines, line), "\n")
-}
-
 // Count is a number of things: "1 Machine", "2 Machines".
 func Count(n int, thing string) string {
 	if n == 1 {
