@@ -149,6 +149,8 @@ type report struct {
 	Reasons  []check.Group       `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
+	// Away reports that Poundlock is installed and does not answer, and since when.
+	Away string `json:"away,omitempty"`
 
 	others    int
 	unchecked []string
@@ -170,6 +172,13 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 		return err
 	}
 	r := judge(f, f.Describe(o.said), to)
+	if len(o.paths) == 0 {
+		pairs, err := p.pairs()
+		if err != nil {
+			return err
+		}
+		r.Away = p.awayIfInstalled(ctx, pairs[0].ClusterAPI)
+	}
 	if r.Objects, err = sorted(o.output, r.Objects); err != nil {
 		return err
 	}
@@ -289,6 +298,9 @@ type reader struct {
 func (w reader) wide() bool { return w.format == "wide" }
 
 func (w reader) write() {
+	if w.Away != "" {
+		w.Linef("%s\n", w.Red(printers.Wrap(w.Away, "", w.Width)))
+	}
 	if len(w.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found%s.", w.aside())
 		for _, text := range w.unchecked {
