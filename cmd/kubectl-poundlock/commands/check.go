@@ -4,6 +4,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -415,7 +416,9 @@ func (w reader) reasons() {
 		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
 		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
-	w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
+	if topic := w.firstTopic(explain.Topics()); topic != "" {
+		w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+topic, "", w.Width))
+	}
 }
 
 // neighbours reports who else writes to the objects, because these writers read no warning.
@@ -431,11 +434,14 @@ func (w reader) neighbours() {
 	}
 }
 
-func (w reader) firstTopic() string {
-	if g := w.Reasons[0]; g.Field != "" {
-		return shellWord(g.Field)
+// firstTopic is the first field or reason that can be explained: a misspelt field cannot; "" for none.
+func (w reader) firstTopic(all explain.Catalog) string {
+	for _, g := range w.Reasons {
+		if topic := cmp.Or(g.Field, g.Reason); len(all.Find(topic)) > 0 {
+			return shellWord(topic)
+		}
 	}
-	return w.Reasons[0].Reason
+	return ""
 }
 
 // shellWord quotes what a shell would take apart.

@@ -226,3 +226,19 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		t.Error("no command of a command was looked at")
 	}
 }
+
+// A command that check prints is worth typing.
+func TestCheckNamesATopicThatExplainKnows(t *testing.T) {
+	for sentence, c := range map[string]struct{ with, want string }{
+		"a field":                         {"deviceIndex: 2", "kubectl poundlock explain deviceIndex\n"},
+		"a misspelt field before a field": {"aaa: 1, deviceIndex: 2", "kubectl poundlock explain deviceIndex\n"},
+		"a misspelt field":                {"aaa: 1", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			out, _, _ := run(t, strings.NewReplacer("deviceIndex: 2", c.with, "spotMarketOptions: {}, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd), "check", "-f", "-")
+			if c.want == "" && strings.Contains(out, "poundlock explain") || !strings.Contains(out, c.want) {
+				t.Errorf("want %q:\n%s", c.want, out)
+			}
+		})
+	}
+}

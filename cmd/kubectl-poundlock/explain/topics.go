@@ -199,7 +199,8 @@ const (
 
 var (
 	index = regexp.MustCompile(`\[[^\]]*\]`)
-	ways  = []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."}
+	// ways are matched in any case, as the Machine API's readers take names in any.
+	ways = regexp.MustCompile(`(?i)(^|\.)providerSpec\.value\.|MachineTemplate\.spec\.template\.spec\.|Machine\.spec\.`)
 )
 
 // normal is what was asked for without what differs from object to object: indexes, and the way to the providerSpec or to the spec of
@@ -210,10 +211,8 @@ func normal(asked string) string {
 		asked = asked[1 : len(asked)-1]
 	}
 	asked = index.ReplaceAllString(asked, "[]")
-	for _, way := range ways {
-		if _, rest, found := strings.Cut(asked, way); found && rest != "" {
-			return rest
-		}
+	if way := ways.FindStringIndex(asked); way != nil && asked[way[1]:] != "" {
+		return asked[way[1]:]
 	}
 	return asked
 }
