@@ -184,7 +184,7 @@ func obey(ctx context.Context, out io.Writer, p poundlock, line string, runs boo
 func start(ctx context.Context, out io.Writer, p poundlock) error {
 	applied, err := p.InstallMissing(ctx)
 	if len(applied) > 0 {
-		fmt.Fprintf(out, "applied again what was removed of Poundlock's manifests: %s\n", strings.Join(applied, ", "))
+		fmt.Fprintf(out, "applied again %d of Poundlock's manifests that were removed, such as %s\n", len(applied), applied[0])
 	}
 	if err != nil {
 		return err
