@@ -187,7 +187,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	many := fmt.Sprintf("%d of %d control plane Machines", n, p.Replicas)
 	switch {
 	case verb == Create:
-		return fmt.Sprintf("%s %d control plane Machines", p.doing("create"), n)
+		return fmt.Sprintf("%s %d control plane %s", p.doing("create"), n, number(n, "Machine", "Machines"))
 	case verb == Delete:
 		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.Machines()))
 	case p.Strategy == machinev1.Recreate:
@@ -195,6 +195,14 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 			p.doing("replace"), many)
 	}
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
+}
+
+// number is the word for one thing, or for several.
+func number(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 // leavesOff returns what is left to a person, or waited for, when nothing more happens by itself.
@@ -211,8 +219,8 @@ func (p *Plan) leavesOff(last *Plan) []string {
 	var out []string
 	if all := last.alone(); len(all) > 0 {
 		out = append(out, fmt.Sprintf(
-			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once you delete it: %s",
-			p.doing("replace"), len(all), p.Replicas, p.tell(all)))
+			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines %s outdated, and %s replaced once you delete it: %s",
+			p.doing("replace"), len(all), p.Replicas, number(len(all), "is", "are"), number(len(all), "is", "each is"), p.tell(all)))
 	}
 	if all := last.beside(); all != "" {
 		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); delete the Machines that are no longer needed: %s", p.doing("delete"), all))

@@ -221,7 +221,7 @@ func machinesOf(o *policies.Object) string {
 	var status struct {
 		Replicas int `json:"replicas"`
 	}
-	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 0 {
+	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 1 {
 		return fmt.Sprintf("the control plane's %d Machines", status.Replicas)
 	}
 	return "the control plane's Machines"
