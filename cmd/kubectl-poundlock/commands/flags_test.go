@@ -27,7 +27,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 		command.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			named := regexp.MustCompile(`--` + f.Name + `\b`).Match(page) || f.Shorthand != "" && regexp.MustCompile(`[ \x60]-`+f.Shorthand+`\b`).Match(page)
+			named := regexp.MustCompile(`--`+f.Name+`\b`).Match(page) || f.Shorthand != "" && regexp.MustCompile(`[ \x60]-`+f.Shorthand+`\b`).Match(page)
 			if !named && !slices.Contains(kubectls, f.Name) {
 				t.Errorf("docs/plugin.md does not name --%s of %s", f.Name, name)
 			}
