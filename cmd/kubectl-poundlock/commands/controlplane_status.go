@@ -329,7 +329,7 @@ func (w roster) remarks(s controlplane.Standing) {
 	case s.Reported != s.Numbers:
 		w.remark(fmt.Sprintf(
 			"The set's status counts %s, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
-			printers.Count(int(s.Reported.Replicas), "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
+			printers.Count(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
 	}
 }
 
