@@ -71,7 +71,7 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is none: its controllers end nothing while it is paused. ""
+// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while it is paused. ""
 // where nothing is.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if id := pairs.Nested(o, "spec", "providerID"); id != "" && id == pairs.Nested(s.MachineAPI, "spec", "providerID") {
@@ -86,7 +86,7 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	if !pairs.IsPaused(core) && !pairs.IsPaused(infra) || len(commands) == 0 {
 		return ""
 	}
-	return ". Its controllers end nothing while it is paused. To delete it, in this order: " + strings.Join(commands, "; ")
+	return ". Its controllers delete nothing while it is paused. To delete it, in this order: " + strings.Join(commands, "; ")
 }
 
 // stranger is o if Poundlock did not make it, nil otherwise.

@@ -70,7 +70,7 @@ func stranger(t *testing.T, machineAPI, core, infra []change) *pairs.State {
 	return s
 }
 
-// TestTheWayOutBesideAPausedStranger: controllers end nothing for an object that is paused, so that a deletion alone is no way out. Admission lets each command of
+// TestTheWayOutBesideAPausedStranger: controllers delete nothing for an object that is paused, so that a deletion alone is no way out. Admission lets each command of
 // the way out pass, in its order, and what was in the way is gone then.
 func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 	const (
