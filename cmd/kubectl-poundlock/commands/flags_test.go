@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
-// Whoever reads the page finds each flag, but those that kubectl has, too.
+// A reader of the page finds each flag, but those that kubectl has, too.
 func TestFlagsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/plugin.md")
 	if err != nil {
