@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -51,7 +52,17 @@ type Catalog []Topic
 
 // Topics lists everything that can be explained.
 func Topics() Catalog {
-	return slices.Concat(rules(), reasons(), signals(), fields())
+	return slices.Concat(rules(), reasons(), verdicts(), signals(), fields())
+}
+
+// verdicts are what the plugin's own tables have.
+func verdicts() []Topic {
+	out := []Topic{reasonTopic(status.ReasonRequested, "reason of kubectl poundlock status",
+		"another API was asked for, and Poundlock has not looked at the object since", "if it stays, look whether Poundlock runs: the first line of status reports it")}
+	for _, v := range check.Verdicts() {
+		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
+	}
+	return out
 }
 
 // signals are the conditions, events, alerts and metrics.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
@@ -108,7 +109,10 @@ func TestATopicIsWhole(t *testing.T) {
 // Whatever a person can read of Poundlock's, explain answers. The sources say what there is; docs compares conditions, events, alerts and metrics with them.
 func TestWhatIsPrintedIsExplained(t *testing.T) {
 	all := explain.Topics()
-	asked := map[string]string{}
+	asked := map[string]string{status.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
+	for _, v := range check.Readinesses() {
+		asked[string(v)] = "a verdict"
+	}
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI, authority.Migrating} {
 		asked[string(api)] = "a value of authoritativeAPI"
 	}
