@@ -71,11 +71,13 @@ func (p *plugin) explain(o output, asked string) error {
 func explained(w printers.Output, t explain.Topic) {
 	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
 	for _, part := range t.Parts {
-		text := strings.ReplaceAll(part.Text, "`", "")
 		if part.Heading == "" {
-			w.Linef("\n%s", printers.Wrap(text, "  ", w.Width))
+			w.Linef("\n%s", unquoted(printers.Wrap(part.Text, "  ", w.Width)))
 			continue
 		}
-		w.Linef("%s", printers.Wrap(w.Dim(part.Heading+":")+" "+text, "  ", w.Width))
+		w.Linef("%s", unquoted(printers.Wrap(w.Dim(part.Heading+":")+" "+part.Text, "  ", w.Width)))
 	}
 }
+
+// unquoted leaves out Markdown's backquotes, by which a text is wrapped: they show where a command ends.
+func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

@@ -242,3 +242,12 @@ func TestCheckNamesATopicThatExplainKnows(t *testing.T) {
 		})
 	}
 }
+
+// A command ends where the text does not show it any more.
+func TestExplainBreaksNoCommand(t *testing.T) {
+	out, _, code := run(t, "", "explain", "NoMachineAPIObject")
+	if code != 0 || strings.Contains(out, "`") || !strings.Contains(strings.Join(strings.Fields(out), " "), "(kubectl poundlock convert writes it)") ||
+		strings.Contains(out, "kubectl\n") || strings.Contains(out, "poundlock\n") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}

@@ -54,6 +54,8 @@ func TestWrapBreaksNoCommand(t *testing.T) {
 		"before a bracket":          {"type " + move + " (as admin)", "  type\n  " + move + "\n  (as admin)"},
 		"one that fits":             {"see kubectl get x. So", "  see kubectl get x. So"},
 		"one that fits the next":    {"see it there: kubectl get pods.", "  see it there:\n  kubectl get pods"},
+		"a short one":               {"see what is there: kubectl get. So go on", "  see what is there:\n  kubectl get. So go on"},
+		"a short one in brackets":   {"see what is there (kubectl a b), and", "  see what is there\n  (kubectl a b), and"},
 		"the name alone":            {"`kubectl` is a program", "  `kubectl` is a program"},
 		"an argument with brackets": {"kubectl get m -o jsonpath='{.a[?(@.b==\"c\")].d}' --all-namespaces", "  kubectl get m -o jsonpath='{.a[?(@.b==\"c\")].d}' --all-namespaces"},
 	} {

@@ -5,8 +5,8 @@ package printers
 
 import "strings"
 
-// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns. A command is not broken: one that does not fit into
-// the line has a line of its own, of whatever length, without the sentence's punctuation, so that it can be copied.
+// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns. A command is not broken: a long one that
+// does not fit into the line has a line of its own, of whatever length, without the sentence's punctuation, so that it can be copied.
 func Wrap(text, indent string, width int) string {
 	if width <= 0 || width > 120 {
 		width = 100
@@ -18,9 +18,10 @@ func Wrap(text, indent string, width int) string {
 			lines, line = append(lines, line), indent
 		}
 	}
-	for _, word := range words(text) {
+	short := (width - Wide(indent)) / 2
+	for _, word := range words(text, short) {
 		fits := Wide(line)+1+Wide(word) <= width
-		if isCommand(word) && !fits {
+		if isCommand(word) && !fits && Wide(word) > short {
 			end()
 			line += strings.TrimRight(strings.Trim(word, "`"), ".,;:`")
 			end()
@@ -40,8 +41,8 @@ func Wrap(text, indent string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// words are what is not broken: the words of a text, and whole commands.
-func words(text string) []string {
+// words are what is not broken: the words of a text, and whole commands. A command that is not short is a word without the bracket that it stands in.
+func words(text string, short int) []string {
 	var out []string
 	all := strings.Fields(text)
 	for i := 0; i < len(all); i++ {
@@ -51,6 +52,11 @@ func words(text string) []string {
 		}
 		n := commandLength(all[i:])
 		command := strings.Join(all[i:i+n], " ")
+		i += n - 1
+		if Wide(command) <= short {
+			out = append(out, command)
+			continue
+		}
 		before, after := "", ""
 		if strings.HasPrefix(command, "(") {
 			before, command = command[:1], command[1:]
@@ -63,7 +69,6 @@ func words(text string) []string {
 				out = append(out, word)
 			}
 		}
-		i += n - 1
 	}
 	return out
 }
