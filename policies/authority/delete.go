@@ -261,7 +261,7 @@ func endsUnknown(c policies.Change) bool {
 // Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
-	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) {
+	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) || notMade(c) {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf("%s is authoritative for this Machine, which a %s owns: it and its instance are deleted too",

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -22,6 +23,9 @@ import (
 
 // Manager is the field manager of every write of the mirror's.
 const Manager = "poundlock-mirror"
+
+// HandoffManager is the field manager of every write of the handoff's.
+const HandoffManager = "poundlock-handoff"
 
 // lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
@@ -229,6 +233,7 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
+//     The pause stays the handoff's, too, which takes it off by itself.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
@@ -345,6 +350,9 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 	for field, names := range map[string]map[string]string{"labels": wanted.GetLabels(), "annotations": wanted.GetAnnotations()} {
 		step := fieldpath.FieldNameElement(field)
 		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
+	}
+	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows
+		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))
 	}
 	put(out, metadataStep, taken)
 	return out

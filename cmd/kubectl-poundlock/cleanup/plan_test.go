@@ -176,6 +176,7 @@ func TestObstacles(t *testing.T) {
 		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
 		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
 		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
+		"a Deployment with one replica":                                            {manager: cleanup.Manager{Deployment: 1}, want: "wants 1 replica:"},
 		"one scaled to none":                                                       {manager: cleanup.Manager{}},
 		"a Lease that is renewed":                                                  {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
 		"a Lease that ran out":                                                     {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},

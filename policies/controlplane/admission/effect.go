@@ -229,7 +229,7 @@ func machinesOf(o *policies.Object) string {
 	var status struct {
 		Replicas int `json:"replicas"`
 	}
-	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 0 {
+	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 1 {
 		return "the control plane's " + amount.Of(status.Replicas, "Machine")
 	}
 	return "the control plane's Machines"
