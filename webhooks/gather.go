@@ -203,7 +203,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the Machine could not be checked: %v", err))
+			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of this %s could not be checked: %v", c.Kind, err))
 		}
 		c.Facts.ControlPlane = in
 	}
@@ -217,7 +217,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether another MachineSet adopts the Machine could not be checked: %v", err))
+			doubts = append(doubts, fmt.Sprintf("which object adopts which could not be checked: %v", err))
 		}
 		c.Facts.Sets = sets
 	}
@@ -362,8 +362,8 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every set of the template: those that its marks name, and those whose machines are made from it. The marks of a person's copy, which
-// has another name than the mirror gives, mean nothing.
+// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. Of sets that do not lock it, it is judged by the first, so
+// one whose machines are made from it comes first. The marks of a person's copy, which has another name than the mirror gives, mean nothing.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -373,9 +373,10 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
 		marks = append(marks, set)
 	}
+	sets = slices.Clone(sets)
 	for _, set := range marks {
 		if core.IsTemplateName(set, c.Name) && !slices.Contains(sets, set) {
-			sets = append([]string{set}, sets...)
+			sets = append(sets, set)
 		}
 	}
 	return sets, nil

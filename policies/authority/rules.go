@@ -306,10 +306,16 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
+			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
 			Remedy:      "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
-			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)),
+			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate), infra([]string{InfraMachineTemplate}, onCreate)),
 			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+		},
+		{
+			ID: "authority/deployment-adopts", Clause: authOf,
+			Description: "A MachineDeployment whose selector matches a mirrored MachineSet that no MachineDeployment owns warns: it makes the set its own as soon as Cluster API is authoritative for it, and deletes the set's Machines in favour of its own template.",
+			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
+			On:          on(capi([]string{MachineDeployment}, onWrite)), Needs: when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,

@@ -171,6 +171,12 @@ func Rules() policies.Set {
 			On:          onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
+			ID: "controlplane/template", Clause: mismatch,
+			Description: "An infrastructure machine template that the set names for Cluster API, and that somebody creates, edits or deletes, warns of what the set will do, like an edit of the set: in place the edit starts a rollout as well.",
+			Remedy:      "None is needed where that is meant. To have the rollout reviewed with the set, create a template under another name, and have the set refer to it.",
+			On:          onTemplates(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Needs: templateNeeds, Check: TemplateEdited,
+		},
+		{
 			ID: "controlplane/finalizer", Clause: removal,
 			Description: "Removing the set's finalizer by hand while Machines refer to the set warns: the garbage collector deletes them.",
 			Remedy:      "Remove the set's entry from metadata.ownerReferences of each Machine first; the operator does both.",
