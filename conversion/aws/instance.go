@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -90,6 +91,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			c.AdditionalTags[name] = value
 		}
 	}
+	inherits(p, "tags", c.AdditionalTags)
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
 		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
@@ -106,6 +108,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
 		}
 	}
+	inherits(p, "additionalTags", c.AdditionalTags)
 	m.Tags = tagList(p, "additionalTags", own)
 }
 
@@ -121,7 +124,7 @@ func ignored(p *pass, name string) bool {
 // for those that Cluster API adds too, by the AWSCluster.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
-	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	theirs := clusterTags(p)
 	out := map[string]string{}
 	for _, item := range list {
 		tag, _ := item.(map[string]any)
@@ -132,6 +135,28 @@ func inheritedTags(p *pass) map[string]string {
 		}
 	}
 	return out
+}
+
+// clusterTags are those of the AWSCluster, which Cluster API adds to each instance.
+func clusterTags(p *pass) map[string]string {
+	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	return out
+}
+
+// inherits reports the tags that an instance has by the AWSCluster alone. Cluster API gives them to one that runs, too, and Name takes the place of its name.
+func inherits(p *pass, path string, own map[string]string) {
+	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
+	for _, name := range slices.Sorted(maps.Keys(clusterTags(p))) {
+		value, here := clusterTags(p)[name], "name it here, or "
+		if _, named := own[name]; named || name == ownerTag+p.Env.ClusterName || name == awsv1.NameAWSClusterAPIRole || name == awsv1.ClusterTagKey(p.Env.ClusterName) ||
+			slices.ContainsFunc(list, func(t any) bool { return reflect.DeepEqual(t, map[string]any{"key": name, "value": value}) }) {
+			continue
+		}
+		if ignored(p, name) {
+			here = ""
+		}
+		p.Inherits(path, "additionalTags", name, value, here, map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+	}
 }
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.

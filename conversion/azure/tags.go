@@ -114,20 +114,11 @@ func inherited(p *pass, path string, own map[string]string) {
 	}
 	mapi, capi := resourceTags(p), clusterTags(p)
 	for _, name := range slices.Sorted(maps.Keys(capi)) {
-		if named(own, name) || marksOwner(name) || say(mapi, name) == say(capi, name) {
+		if value, is := mapi[name]; named(own, name) || marksOwner(name) || is && value == capi[name] {
 			continue
 		}
-		p.Unsupported(path+"["+name+"]", nil,
-			fmt.Sprintf("the Infrastructure's resourceTags, which Machine API adds to each machine, have %s, and the AzureCluster's additionalTags, which Cluster API adds, have %s: make them the same, or name the tag here",
-				say(mapi, name), say(capi, name)))
+		p.Inherits(path, "additionalTags", name, capi[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
-}
-
-func say(tags map[string]string, name string) string {
-	if value, ok := tags[name]; ok {
-		return fmt.Sprintf("%q", value)
-	}
-	return "none"
 }
 
 // marksOwner recognizes a tag that only says whose a resource is; each API has its own.

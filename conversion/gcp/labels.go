@@ -42,7 +42,39 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 			p.Invalid(at, v, "labels have no capital letters on Google Cloud")
 		}
 	}
-	return instanceLabels(p, given)
+	all := instanceLabels(p, given)
+	inherits(p, path, all)
+	return all
+}
+
+// inherits reports the labels that a new instance has by the GCPCluster alone. Cluster API does not change those of one that is there.
+func inherits(p *pass, path string, own map[string]string) {
+	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalLabels")
+	for _, name := range sortedKeys(theirs) {
+		_, here := own[name]
+		if _, fixed := fixedLabels(p)[name]; here || fixed || exists(p) {
+			continue
+		}
+		p.Inherits(path, "additionalLabels", name, theirs[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+	}
+}
+
+// exists reports whether a Machine has an instance, which Cluster API gives neither labels nor tags.
+func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
+
+// inheritsTags does for tags what inherits does for labels. A patch has the whole list.
+func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
+	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
+	for i, item := range theirs {
+		tag, _ := item.(map[string]any)
+		key, _, _ := unstructured.NestedString(tag, "key")
+		value, _, _ := unstructured.NestedString(tag, "value")
+		if hasTag(own, key) || exists(p) {
+			continue
+		}
+		rest := slices.Delete(slices.Clone(theirs), i, i+1)
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "name it here, or ", map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
+	}
 }
 
 // instanceLabels are those that Machine API gives to an instance.
@@ -101,6 +133,7 @@ func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	uniqueTags(p, c.ResourceManagerTags)
+	inheritsTags(p, c.ResourceManagerTags)
 }
 
 // resourceTagsFrom cannot add what is missing: a GCPMachine without it could not be given it on the way back.
@@ -110,6 +143,7 @@ func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 		m.ResourceManagerTags = append(m.ResourceManagerTags, machinev1beta1.ResourceManagerTag{ParentID: t.ParentID, Key: t.Key, Value: t.Value})
 	}
 	uniqueTags(p, c.ResourceManagerTags)
+	inheritsTags(p, c.ResourceManagerTags)
 	for _, t := range listed(p, "resourceTags") {
 		if !hasTag(c.ResourceManagerTags, t["key"]) {
 			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it",
