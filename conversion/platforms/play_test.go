@@ -70,7 +70,7 @@ func play(t *testing.T, infraCluster map[string]any, says string) (map[string]an
 	return out, played
 }
 
-// ends plays the commands of an object's refusals, one after the other, and reports those of which the same message comes again.
+// ends plays the commands of an object's refusals, one after the other, and reports messages that come again all the same.
 func ends(t *testing.T, o *unstructured.Unstructured, env conversion.Env) (played int, problems []string) {
 	t.Helper()
 	for range 6 {
@@ -252,12 +252,12 @@ func TestRemovingWhatAMessageSaysToRemoveRemovesIt(t *testing.T) {
 						continue
 					}
 					seen[e.Field+e.Detail] = true
-					mended := runtime.DeepCopyJSON(spec)
-					if !take(mended, steps(name), value, leaveOut) {
+					fixed := runtime.DeepCopyJSON(spec)
+					if !take(fixed, steps(name), value, leaveOut) {
 						t.Errorf("%s is not there: %s", e.Field, e.Detail)
 						continue
 					}
-					for _, again := range convert(mended) {
+					for _, again := range convert(fixed) {
 						if again.Field == e.Field {
 							t.Errorf("%s: %s\nand then: %s", e.Field, e.Detail, again.Detail)
 						}
