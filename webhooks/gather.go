@@ -203,7 +203,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of this %s could not be checked: %v", c.Kind, err))
+			what := "Machine"
+			if c.Side == policies.SideInfrastructure {
+				what = "template"
+			}
+			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked: %v", what, err))
 		}
 		c.Facts.ControlPlane = in
 	}
