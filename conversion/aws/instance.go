@@ -37,7 +37,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	case text(m.AMI.ID) != "":
 		c.AMI.ID = m.AMI.ID
 	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
-		p.Required("ami.id", "without it Cluster API would look an image up by itself: give it")
+		p.Required("ami.id", "without it Cluster API would look for an image itself: set it")
 	}
 }
 
