@@ -131,6 +131,9 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 	if out.Templates, err = l.template(ctx, c, set, template, nil); err != nil {
 		return nil, err
 	}
+	if out.Stored, err = l.template(ctx, c, set, Requested{}, nil); err != nil {
+		return nil, err
+	}
 	out.Set = set
 	tried := *out // what was read of the set so far was read without the answers
 	tried.Trials = l.ControlPlanes.Try(ctx, admission.TemplateTrials(set, out))

@@ -133,6 +133,9 @@ type resolving struct {
 func (r resolving) Resolved(ctx context.Context, _ authority.Pair, set []byte, with Requested) (controlplane.Resolved, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSMachineTemplate"})
+	if with.Name == "" {
+		return controlplane.Resolved{Set: &machinev1.ControlPlaneMachineSet{}}, nil // the stored one
+	}
 	r.read(u, with.reader(shelf{}).Get(ctx, client.ObjectKey{Namespace: "c", Name: "larger"}, u))
 	out := &machinev1.ControlPlaneMachineSet{}
 	return controlplane.Resolved{Set: out}, json.Unmarshal(set, out)

@@ -38,7 +38,8 @@ func RefersTo(set *policies.Object, group, kind, name string) bool {
 	return err == nil && t != nil && t.Spec.InfrastructureRef == controlplane.TemplateReference{APIGroup: group, Kind: kind, Name: name}
 }
 
-// TemplateEdited forecasts what the set makes of an edit of the template that it names: to the plan it is an edit of the set.
+// TemplateEdited forecasts what the set makes of an edit of the template that it names: to the plan it is an edit of the set. What rules would refuse in an edit of the set
+// is a warning: nobody edits the set.
 func TemplateEdited(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !editsTemplate(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -54,7 +55,34 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	if p.authority == authority.Migrating {
 		says = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. After that:"}, says...)
 	}
-	return p.written(policies.Warn(says...))
+	v := p.written(policies.Warn(says...))
+	if len(p.Unresolved) == 0 {
+		v.Warnings = append(v.Warnings, broken(in)...)
+	}
+	return v
+}
+
+// broken is what the rules of a set's content say of it with the requested template, and did not say with the stored one.
+func broken(in *policies.ControlPlane) []string {
+	stored := *in
+	stored.Templates, stored.Trials = in.Stored, nil
+	of := func(world *policies.ControlPlane) policies.Change {
+		return policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: controlplane.Kind}, Operation: admissionv1.Create, New: in.Set,
+			Facts: policies.Facts{ControlPlane: world}}
+	}
+	after, before := of(in), of(&stored)
+	var out []string
+	for _, r := range Rules().Applying(after) {
+		if r.ID == ForecastRule {
+			continue
+		}
+		v := beyond(r.Check(after), r.Check(before))
+		for _, e := range v.Denials {
+			out = append(out, fmt.Sprintf("%s: %s. An edit of the set to this is refused (%s)", e.Field, e.Detail, r.ID))
+		}
+		out = append(out, v.Warnings...)
+	}
+	return out
 }
 
 // TemplateTrials are the Machines that the review of a template's edit tries with a dry run: one for each failure domain of the set that names it.
