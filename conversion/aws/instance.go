@@ -91,7 +91,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			c.AdditionalTags[name] = value
 		}
 	}
-	inherits(p, "tags", c.AdditionalTags)
+	inherits(p, "tags", c.AdditionalTags, false)
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
 		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
@@ -108,7 +108,12 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
 		}
 	}
-	inherits(p, "additionalTags", c.AdditionalTags)
+	for name, value := range inherits(p, "additionalTags", c.AdditionalTags, !p.Core.ControlPlane) {
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[name] = value
+	}
 	m.Tags = tagList(p, "additionalTags", own)
 }
 
@@ -143,20 +148,34 @@ func clusterTags(p *pass) map[string]string {
 	return out
 }
 
-// inherits reports the tags that an instance has by the AWSCluster alone. Cluster API gives them to one that runs, too, and Name takes the place of its name.
-func inherits(p *pass, path string, own map[string]string) {
+// clusterAlone are the tags that an instance has by the AWSCluster alone, but for marks of ownership. Cluster API gives them to one that runs, too, and Name takes the
+// place of its name.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
-	for _, name := range slices.Sorted(maps.Keys(clusterTags(p))) {
-		value, here := clusterTags(p)[name], "name it here, or "
-		if _, named := own[name]; named || name == ownerTag+p.Env.ClusterName || name == awsv1.NameAWSClusterAPIRole || name == awsv1.ClusterTagKey(p.Env.ClusterName) ||
-			slices.ContainsFunc(list, func(t any) bool { return reflect.DeepEqual(t, map[string]any{"key": name, "value": value}) }) {
+	out := clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool {
+		_, named := own[name]
+		return named || name == ownerTag+p.Env.ClusterName || name == awsv1.NameAWSClusterAPIRole || name == awsv1.ClusterTagKey(p.Env.ClusterName) ||
+			slices.ContainsFunc(list, func(t any) bool { return reflect.DeepEqual(t, map[string]any{"key": name, "value": value}) })
+	})
+	return out
+}
+
+// inherits refuses the tags that an instance has by the AWSCluster alone. Those that the mirror may name in the machine it returns.
+func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
+	alone := clusterAlone(p, own)
+	for _, name := range slices.Sorted(maps.Keys(alone)) {
+		here := "name it here, or "
+		switch {
+		case ignored(p, name):
+			here = ""
+		case mayName:
 			continue
 		}
-		if ignored(p, name) {
-			here = ""
-		}
-		p.Inherits(path, "additionalTags", name, value, here, map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		p.Inherits(path, "additionalTags", name, alone[name], here, map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		delete(alone, name)
 	}
+	return alone
 }
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.

@@ -23,6 +23,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	checkTags(p, "tags", m.Tags, all)
+	inherits(p, "tags", all)
 	c.AdditionalTags = all
 }
 
@@ -32,6 +33,16 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	derived := derivedTags(p)
 	own := maps.Clone(c.AdditionalTags)
 	maps.DeleteFunc(own, func(name, value string) bool { said, is := derived[name]; return is && said == value })
+	if p.Core.ControlPlane {
+		inherits(p, "additionalTags", c.AdditionalTags)
+	} else {
+		for name, value := range clusterAlone(p, c.AdditionalTags) {
+			if own == nil {
+				own = map[string]string{}
+			}
+			own[name] = value
+		}
+	}
 	if m.Tags = own; len(own) == 0 {
 		m.Tags = nil
 	}
@@ -76,7 +87,6 @@ func checkTags(p *pass, path string, tags, all map[string]string) {
 		}
 		seen[strings.ToLower(name)] = name
 	}
-	inherited(p, path, all)
 }
 
 // withCluster adds the tags that Cluster API's controller adds to a machine.
@@ -107,18 +117,25 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	return ""
 }
 
-// inherited reports the tags that Cluster API adds to each machine of the cluster, and Machine API does not.
-func inherited(p *pass, path string, own map[string]string) {
+// inherits refuses the tags that a machine has by the AzureCluster alone.
+func inherits(p *pass, path string, own map[string]string) {
+	alone := clusterAlone(p, own)
+	for _, name := range slices.Sorted(maps.Keys(alone)) {
+		p.Inherits(path, "additionalTags", name, alone[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+	}
+}
+
+// clusterAlone are the tags that a machine has by the AzureCluster alone, but for marks of ownership.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
-		return
+		return nil
 	}
-	mapi, capi := resourceTags(p), clusterTags(p)
-	for _, name := range slices.Sorted(maps.Keys(capi)) {
-		if value, is := mapi[name]; named(own, name) || marksOwner(name) || is && value == capi[name] {
-			continue
-		}
-		p.Inherits(path, "additionalTags", name, capi[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
-	}
+	mapi, out := resourceTags(p), clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool {
+		have, is := mapi[name]
+		return named(own, name) || marksOwner(name) || is && have == value
+	})
+	return out
 }
 
 // marksOwner recognizes a tag that only says whose a resource is; each API has its own.

@@ -61,7 +61,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// Labels, metadata and tags.
 	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels", "GCPCluster"+elsewhere+"spec.additionalLabels"),
-		"As they are, and what Machine API adds to every instance is said in both: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's resourceLabels where the machine has no value of its own. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, and to a new instance the GCPCluster's additionalLabels: those must be named here.",
+		"As they are, and what Machine API adds to every instance is said in both: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's resourceLabels where the machine has no value of its own. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, and to a new instance the GCPCluster's additionalLabels: those must be named here. The mirror names them on the way back, but not in a control plane Machine.",
 		labelsTo, labelsFrom),
 	of.Iso(at("gcpMetadata[].key", "gcpMetadata[].value"), at("additionalMetadata[].key", "additionalMetadata[].value"),
 		"Each key once, and not user-data, which is the machine's user data in both.", metadataTo, metadataFrom),

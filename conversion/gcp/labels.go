@@ -24,10 +24,24 @@ func clusterLabel(p *pass) string { return "kubernetes-io-cluster-" + p.Env.Clus
 
 func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalLabels = labels(p, "labels", m.Labels)
+	inherits(p, "labels", c.AdditionalLabels)
+}
+
+// inherits refuses the labels that a new instance has by the GCPCluster alone.
+func inherits(p *pass, path string, own map[string]string) {
+	alone := clusterAlone(p, own)
+	for _, name := range sortedKeys(alone) {
+		p.Inherits(path, "additionalLabels", name, alone[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+	}
 }
 
 func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.Labels = labels(p, "additionalLabels", c.AdditionalLabels)
+	if p.Core.ControlPlane {
+		inherits(p, "additionalLabels", m.Labels)
+		return
+	}
+	maps.Copy(m.Labels, clusterAlone(p, m.Labels))
 }
 
 // labels adds what the controllers of Machine API add to every instance, and refuses what those of either API would replace.
@@ -42,27 +56,27 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 			p.Invalid(at, v, "labels have no capital letters on Google Cloud")
 		}
 	}
-	all := instanceLabels(p, given)
-	inherits(p, path, all)
-	return all
+	return instanceLabels(p, given)
 }
 
-// inherits reports the labels that a new instance has by the GCPCluster alone. Cluster API does not change those of one that is there.
-func inherits(p *pass, path string, own map[string]string) {
-	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalLabels")
-	for _, name := range sortedKeys(theirs) {
-		_, here := own[name]
-		if _, fixed := fixedLabels(p)[name]; here || fixed || exists(p) {
-			continue
-		}
-		p.Inherits(path, "additionalLabels", name, theirs[name], "name it here, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+// clusterAlone are the labels that a new instance has by the GCPCluster alone. Cluster API does not change those of one that is there.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
+	if exists(p) {
+		return nil
 	}
+	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalLabels")
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		_, here := own[name]
+		_, fixed := fixedLabels(p)[name]
+		return here || fixed
+	})
+	return out
 }
 
 // exists reports whether a Machine has an instance, which Cluster API gives neither labels nor tags.
 func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 
-// inheritsTags does for tags what inherits does for labels. A patch has the whole list.
+// inheritsTags reports the tags that a new instance has by the GCPCluster alone. A patch has the whole list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
 	for i, item := range theirs {

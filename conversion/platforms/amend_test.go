@@ -5,6 +5,7 @@ package platforms_test
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -144,8 +145,8 @@ func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, is in the way in both directions, until
-// it is named in the machine or taken away from the cluster, as the message says.
+// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, is in the way until it is named in the
+// machine or taken away from the cluster, as the message says. On the way back the mirror names it.
 func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 	tag := map[string]any{"parentID": "openshift", "key": "extra", "value": "x"}
 	other := map[string]any{"parentID": "openshift", "key": "other", "value": "y"}
@@ -155,16 +156,17 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 		field          string
 		named          string // what names it in the providerSpec, as a merge patch
 		silent         bool
+		stays          bool // it cannot be named by the mirror
 	}{
 		{platform: "AWS", list: "additionalTags", given: map[string]any{"extra": "x"}, field: "tags[extra]", named: `{"tags":[{"name":"extra","value":"z"}]}`},
-		{platform: "AWS", list: "additionalTags", given: map[string]any{"Name": "x"}, field: "tags[Name]"},
+		{platform: "AWS", list: "additionalTags", given: map[string]any{"Name": "x"}, field: "tags[Name]", stays: true},
 		{platform: "AWS", list: "additionalTags", given: map[string]any{"kubernetes.io/cluster/lock-7x2k9": "owned"}, silent: true},
 		{platform: "Azure", list: "additionalTags", given: map[string]any{"extra": "x"}, field: "tags[extra]", named: `{"tags":{"extra":"z"}}`},
 		{platform: "GCP", list: "additionalLabels", given: map[string]any{"extra": "x"}, field: "labels[extra]", named: `{"labels":{"extra":"z"}}`},
 		{platform: "GCP", list: "additionalLabels", given: map[string]any{"capg-role": "node"}, silent: true},
-		{platform: "GCP", list: "resourceManagerTags", given: []any{tag}, field: "resourceManagerTags[extra]", named: `{"resourceManagerTags":[{"parentID":"openshift","key":"extra","value":"z"}]}`},
+		{platform: "GCP", list: "resourceManagerTags", given: []any{tag}, field: "resourceManagerTags[extra]", named: `{"resourceManagerTags":[{"parentID":"openshift","key":"extra","value":"z"}]}`, stays: true},
 		{platform: "GCP", list: "resourceManagerTags", given: []any{tag, other}, field: "resourceManagerTags[other]",
-			named: `{"resourceManagerTags":[{"parentID":"openshift","key":"extra","value":"z"},{"parentID":"openshift","key":"other","value":"z"}]}`},
+			named: `{"resourceManagerTags":[{"parentID":"openshift","key":"extra","value":"z"},{"parentID":"openshift","key":"other","value":"z"}]}`, stays: true},
 	} {
 		t.Run(c.platform+" "+c.field, func(t *testing.T) {
 			kit := kitOf(t, c.platform)
@@ -218,8 +220,30 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			if _, errs = core.ToMachineAPI("MachineSet", twin, kit.Env()); !slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API gives it to each machine") }) {
+			back, errs := core.ToMachineAPI("MachineSet", twin, kit.Env())
+			if refused := slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API gives it to each machine") }); refused != c.stays {
 				t.Errorf("going back: %v", errs)
+			}
+			if !c.stays { // it is named there, and so can go again
+				if _, errs := core.ToClusterAPI("MachineSet", back, kit.Env()); len(errs) > 0 {
+					t.Errorf("going there once more: %v", errs)
+				}
+			}
+			// A control plane Machine would differ from its ControlPlaneMachineSet if the mirror named it, and be replaced.
+			masters := plain
+			masters.ProviderSpec = ofMaster(plain)
+			master := machineAPIObject("MachineSet", masters)
+			for _, label := range []string{"role", "type"} {
+				if err := unstructured.SetNestedField(master.Object, "master", "spec", "template", "metadata", "labels", "machine.openshift.io/cluster-api-machine-"+label); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if twin, errs = core.ToClusterAPI("MachineSet", master, plain.Env()); len(errs) == 0 {
+				if _, errs = core.ToMachineAPI("MachineSet", twin, kit.Env()); !slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API gives it to each machine") }) {
+					t.Errorf("a control plane, going back: %v", errs)
+				}
+			} else {
+				t.Error(errs)
 			}
 			// A label is given to new instances alone on Google Cloud.
 			if _, errs = core.ToClusterAPI("Machine", machineAPIObject("Machine", kit), kit.Env()); (len(errs) == 0) != (c.platform == "GCP") {
@@ -227,6 +251,16 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ofMaster is the providerSpec of a control plane Machine.
+func ofMaster(kit conversiontest.Kit) map[string]any {
+	out := runtime.DeepCopyJSON(kit.ProviderSpec)
+	maps.Copy(out, runtime.DeepCopyJSON(kit.Master))
+	if kit.Platform.Name == "AWS" {
+		out["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-int", "type": "network"}, map[string]any{"name": "lock-7x2k9-ext", "type": "network"}}
+	}
+	return out
 }
 
 func kitOf(t *testing.T, platform string) conversiontest.Kit {

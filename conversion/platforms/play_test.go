@@ -130,9 +130,7 @@ func TestTheCommandsOfMessagesEndWhateverTheClusterSays(t *testing.T) {
 							machine = []string{"spec", "template"}
 						}
 						if role == "master" {
-							value, _, _ := unstructured.NestedMap(o.Object, append(slices.Clone(machine), "spec", "providerSpec", "value")...)
-							maps.Copy(value, runtime.DeepCopyJSON(kit.Master))
-							if err := unstructured.SetNestedMap(o.Object, value, append(slices.Clone(machine), "spec", "providerSpec", "value")...); err != nil {
+							if err := unstructured.SetNestedMap(o.Object, ofMaster(kit), append(slices.Clone(machine), "spec", "providerSpec", "value")...); err != nil {
 								t.Fatal(err)
 							}
 						}

@@ -74,15 +74,15 @@ func TestATemplateThatIsEdited(t *testing.T) {
 				"c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"it is deleted": {operation: admissionv1.Delete, old: stored, unresolved: unresolved, asks: true,
 			want: []string{says + `this will do nothing until this is fixed: The set cannot be carried out: spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Invalid value: "larger": AWSMachineTemplate larger does not exist`}},
-		"in place, to what the set's rules refuse":  {operation: admissionv1.Update, old: stored, new: larger, edit: want("instanceType", 3), asks: true, want: []string{
+		"in place, to what the set's rules refuse": {operation: admissionv1.Update, old: stored, new: larger, edit: want("instanceType", 3), asks: true, want: []string{
 			says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → 3), c-master-1 (instanceType m6i.xlarge → 3), c-master-2 (instanceType m6i.xlarge → 3)",
 			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: instanceType: AWSMachineProviderConfig has a string here. An edit of the set to this is refused (controlplane/provider-spec)"}},
 		"in place, to what the set's rules warn of": {operation: admissionv1.Update, old: stored, new: larger, edit: want("spotMarketOptions", map[string]any{}), asks: true, want: []string{
 			says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (spotMarketOptions none → {}), c-master-1 (spotMarketOptions none → {}), c-master-2 (spotMarketOptions none → {})",
 			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: its spotMarketOptions: the cloud may take such an instance back at any moment, and etcd with it"}},
-		"in its labels alone":                       {operation: admissionv1.Update, old: stored, new: labelled},
-		"by the mirror":                             {operation: admissionv1.Update, old: stored, new: larger, actor: policies.Poundlock},
-		"by a controller of Cluster API":            {operation: admissionv1.Create, new: larger, actor: policies.ClusterAPIController},
+		"in its labels alone":            {operation: admissionv1.Update, old: stored, new: labelled},
+		"by the mirror":                  {operation: admissionv1.Update, old: stored, new: larger, actor: policies.Poundlock},
+		"by a controller of Cluster API": {operation: admissionv1.Create, new: larger, actor: policies.ClusterAPIController},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := reviewed()
