@@ -165,7 +165,7 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		here := "name it here, or "
+		here := "set it here too, or "
 		switch {
 		case ignored(p, name):
 			here = ""

@@ -85,14 +85,14 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 			now = append(now, set.Metadata.Name)
 		}
 	}
-	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment makes it its own, and deletes its Machines with their instances in favour of its template. " +
-		"To prevent that, first narrow the selector, or change the set's labels"
+	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it, and replaces its Machines and their instances by those of its own template. " +
+		"To prevent that, narrow the selector or change the set's labels first"
 	v := policies.Verdict{}
 	if len(now) > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(now), ""))
 	}
 	if len(later) > 0 {
-		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(later), "once it has moved to Cluster API, "))
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(later), "after its move to Cluster API "))
 	}
 	return v
 }

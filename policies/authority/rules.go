@@ -313,7 +313,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/deployment-adopts", Clause: authOf,
-			Description: "A MachineDeployment whose selector matches a mirrored MachineSet that no MachineDeployment owns warns: it makes the set its own as soon as Cluster API is authoritative for it, and deletes the set's Machines in favour of its own template.",
+			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
 			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
 			On:          on(capi([]string{MachineDeployment}, onWrite)), Needs: when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},

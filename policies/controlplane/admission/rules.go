@@ -172,7 +172,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/template", Clause: mismatch,
-			Description: "An infrastructure machine template that the set names for Cluster API, and that somebody creates, edits or deletes, warns of what the set will do, like an edit of the set: in place the edit starts a rollout as well. What the rules refuse in an edit of the set is a warning here.",
+			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
 			Remedy:      "None is needed where that is meant. To have the rollout reviewed with the set, create a template under another name, and have the set refer to it.",
 			On:          onTemplates(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Needs: templateNeeds, Check: TemplateEdited,
 		},
