@@ -311,7 +311,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	}
 	refs := named(coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace, sets...)
 	if controlplanetemplate.IsOwn(o.Metadata.Annotations[authority.MirrorAnnotation], c.Name) {
-		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
+		refs = append(refs, named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name)...)
 	}
 	return refs, nil
 }

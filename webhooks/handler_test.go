@@ -528,6 +528,8 @@ func TestADeploymentThatIsCreatedIsWarnedOf(t *testing.T) {
 func TestATemplateInUseIsReviewed(t *testing.T) {
 	const before = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"s-0123abcd","labels":{"machine.openshift.io/cluster-api-machineset":"s"}},"spec":{"template":{"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"}}}}}`
 	after := strings.Replace(before, `"instanceType"`, `"imageLookupOrg":"1","instanceType"`, 1)
+	ofControlPlane := strings.NewReplacer(`"s-0123abcd","labels":{"machine.openshift.io/cluster-api-machineset":"s"}`,
+		`"cluster-0123abcd","annotations":{"poundlock.openshift.io/mirror-of":"ControlPlaneMachineSet/cluster"}`).Replace
 	refers := func(template string) string {
 		return fmt.Sprintf(`{"metadata":{"namespace":"c"},"spec":{"clusterName":"x","template":{"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"d"},
 			"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q}}}}}`, template)
@@ -544,6 +546,9 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 			refers:  map[string]string{"s": "s-ffffffff", "other": "s-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
 		"it is created again": {path: "/validate/infrastructure-template-create", request: `,"operation":"CREATE","object":` + after,
 			refers: map[string]string{"s": "s-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
+		"it is edited, and was made for the ControlPlaneMachineSet": {path: "/validate/infrastructure", request: `,"operation":"UPDATE","oldObject":` +
+			ofControlPlane(before) + `,"object":` + ofControlPlane(after),
+			refers: map[string]string{"s": "cluster-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
 		"it is created before anybody refers to it": {path: "/validate/infrastructure-template-create", request: `,"operation":"CREATE","object":` + after,
 			refers: map[string]string{"s": "s-ffffffff"}},
 		"it is edited in another version of its CRD": {path: "/validate/infrastructure",
@@ -559,7 +564,12 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 			}
 			w.convert = converting(awsShelf(t), w).Unconvertible
 			h, _ := serve(t, All(platforms.List()...), w)
-			got := ask(t, h, c.path, awsTemplates+c.request)
+			w.live["machine.openshift.io ControlPlaneMachineSet m/cluster"] = strings.Replace(underClusterAPI, `"name":"a"`, `"name":"cluster"`, 1)
+			resource := awsTemplates
+			if w.sets["cluster-0123abcd"] != nil {
+				resource = strings.Replace(awsTemplates, "s-0123abcd", "cluster-0123abcd", 1)
+			}
+			got := ask(t, h, c.path, resource+c.request)
 			if all := strings.Join(got.Warnings, " "); !got.Allowed || !strings.Contains(all, c.want) || c.want == "" && all != "" {
 				t.Errorf("want %q, got %+v", c.want, got)
 			}
