@@ -130,6 +130,8 @@ type ControlPlane struct {
 	Infrastructure *configv1.Infrastructure
 	// Templates are what the templates of sets under review stand for that name one of Cluster API's.
 	Templates []Template
+	// Stored are what those templates stand for now, where the review is about one of Cluster API's that somebody changes.
+	Stored []Template
 	// Trials are the API server's answers to dry runs of the Machines that the set under review would create.
 	Trials []Trial
 	// Now is when all this was read.

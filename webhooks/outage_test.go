@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,15 +40,16 @@ const (
 	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
 	collector           = "system:serviceaccount:kube-system:generic-garbage-collector"
 
-	machinesHere   = "machines.v1beta1.machine.openshift.io"
-	setsHere       = "machinesets.v1beta1.machine.openshift.io"
-	checksHere     = "machinehealthchecks.v1beta1.machine.openshift.io"
-	controlPlanes  = "controlplanemachinesets.v1.machine.openshift.io"
-	machinesThere  = "machines.v1beta2.cluster.x-k8s.io"
-	setsThere      = "machinesets.v1beta2.cluster.x-k8s.io"
-	checksThere    = "machinehealthchecks.v1beta2.cluster.x-k8s.io"
-	infraThere     = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
-	templatesThere = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
+	machinesHere     = "machines.v1beta1.machine.openshift.io"
+	setsHere         = "machinesets.v1beta1.machine.openshift.io"
+	checksHere       = "machinehealthchecks.v1beta1.machine.openshift.io"
+	controlPlanes    = "controlplanemachinesets.v1.machine.openshift.io"
+	machinesThere    = "machines.v1beta2.cluster.x-k8s.io"
+	setsThere        = "machinesets.v1beta2.cluster.x-k8s.io"
+	checksThere      = "machinehealthchecks.v1beta2.cluster.x-k8s.io"
+	infraThere       = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
+	deploymentsThere = "machinedeployments.v1beta2.cluster.x-k8s.io"
+	templatesThere   = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
 
 	unmoved   = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
 	fresh     = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
@@ -195,6 +197,10 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a provider's machine that is not one":            {asked{resource: infraThere, before: odd, after: odd}, false},
 		"a template that belongs to a set":                {asked{resource: templatesThere, before: stranger, after: ofASet}, false},
 
+		"an edit of a provider's mirror, in a version that Poundlock does not read": {asked{resource: "awsmachines.v1beta1.infrastructure.cluster.x-k8s.io", before: marked, after: marked}, true},
+		"a template that somebody creates":                                          {asked{resource: templatesThere, after: stranger}, false},
+		"a MachineDeployment":                                                       {asked{resource: deploymentsThere, after: stranger}, false},
+
 		// Everything else.
 		"a Machine":                             {asked{resource: machinesHere, after: fresh}, false},
 		"a Machine that names no authority":     {asked{resource: machinesHere, after: unnamed}, false},
@@ -233,6 +239,31 @@ func TestWhatFailsClosed(t *testing.T) {
 			}
 			if doors.closed(t, c.asked, nil) {
 				t.Error("fails closed before any replica has answered")
+			}
+		})
+	}
+}
+
+// TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update, too.
+func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
+	doors := everyDoor(t)
+	selects := func(app string, replicas int) string {
+		return fmt.Sprintf(`{metadata: {name: a}, spec: {replicas: %d, selector: {matchLabels: {app: %s}}}}`, replicas, app)
+	}
+	for what, c := range map[string]struct {
+		asked
+		want bool
+	}{
+		"it is created":              {asked{resource: deploymentsThere, after: selects("a", 1)}, true},
+		"it is created with nothing": {asked{resource: deploymentsThere, after: empty}, true},
+		"it is scaled":               {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("a", 2)}, false},
+		"it selects others":          {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("b", 1)}, true},
+		"it has no spec":             {asked{resource: deploymentsThere, before: empty, after: empty}, false},
+		"it is full of null":         {asked{resource: deploymentsThere, before: nulls, after: nulls}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			if got := len(doors.asked(t, c.asked, nil)); (got == 1) != c.want || got > 1 {
+				t.Errorf("%d doors are asked, want one: %t", got, c.want)
 			}
 		})
 	}
@@ -332,7 +363,8 @@ func (d door) reached(a *admission.VersionedAttributes) bool {
 		resource += "/" + a.GetSubresource()
 	}
 	return slices.ContainsFunc(d.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.Contains(r.APIGroups, a.GetResource().Group) && slices.Contains(r.Resources, resource) &&
+		inVersion := slices.Contains(r.APIVersions, "*") || slices.Contains(r.APIVersions, a.GetResource().Version)
+		return inVersion && slices.Contains(r.APIGroups, a.GetResource().Group) && slices.Contains(r.Resources, resource) &&
 			slices.Contains(r.Operations, admissionregistrationv1.OperationType(a.GetOperation()))
 	})
 }

@@ -187,6 +187,36 @@ func Leftover(wanted, live *unstructured.Unstructured) []string {
 	return slices.Compact(out)
 }
 
+// Added lists what others than a manager have added to a spec, beyond what is wanted: fields of theirs, and what items have more in lists of theirs. A default of the
+// API server belongs to the manager whose request it completes.
+func Added(manager string, wanted, live *unstructured.Unstructured) []string {
+	var out []string
+	for _, e := range live.GetManagedFields() {
+		if e.Manager != manager && e.Subresource == "" && !otherVersion(e, live) {
+			added("spec", owned(e).WithPrefix(specStep), wanted.Object["spec"], live.Object["spec"], &out)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func added(path string, set *fieldpath.Set, wanted, live any, out *[]string) {
+	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
+		at := path + readable(step)
+		is, there := element(step, live)
+		want, said := element(step, wanted)
+		switch _, isList := is.([]any); {
+		case !there:
+		case !said:
+			*out = append(*out, at)
+		case isList && parts.Empty():
+			beyond(at, false, want, is, out)
+		default:
+			added(at, parts, want, is, out)
+		}
+	})
+}
+
 func beyond(path string, inItem bool, wanted, live any, out *[]string) {
 	switch l := live.(type) {
 	case map[string]any:
