@@ -89,10 +89,10 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 		"To prevent that, narrow the selector or change the set's labels first"
 	v := policies.Verdict{}
 	if len(now) > 0 {
-		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(now), ""))
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(now))), ""))
 	}
 	if len(later) > 0 {
-		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(later), "after its move to Cluster API "))
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(later))), "after its move to Cluster API "))
 	}
 	return v
 }
@@ -101,13 +101,4 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 func wouldAdopt(deployment, set *policies.Object) bool {
 	selector := SelectorOf(deployment)
 	return !selector.Empty() && selector.Matches(labels.Set(set.Metadata.Labels))
-}
-
-// nameSome names up to three, and how many more there are.
-func nameSome(names []string) string {
-	slices.Sort(names)
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }
