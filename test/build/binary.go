@@ -128,7 +128,7 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 
 // compile builds the binary into dir and links its other names to it.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
-	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
+	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
 	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
 	work := filepath.Join(dir, "work")
 	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
