@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/version"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -28,7 +29,7 @@ func Contract(metadata []byte, release string) (string, error) {
 	if err := yaml.Unmarshal(metadata, &m); err != nil {
 		return "", fmt.Errorf("reading metadata.yaml: %w", err)
 	}
-	if m.Kind != "Metadata" || m.APIVersion != "clusterctl.cluster.x-k8s.io/v1alpha3" {
+	if m.Kind != "Metadata" || m.APIVersion != clusterctlv1.GroupVersion.String() {
 		return "", errors.New("metadata.yaml is no Metadata of clusterctl.cluster.x-k8s.io/v1alpha3: give the provider's own")
 	}
 	v, err := version.ParseSemantic(release)

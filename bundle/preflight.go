@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // ErrNoCore is the error of providers without the core provider. They wait for it.
@@ -49,7 +51,7 @@ func Preflight(all []Bundle) []error {
 				continue
 			}
 			problems = append(problems, claim(claimed, d.Group()+"/"+d.Namespace()+"/"+d.ID(), label, d.ID())...)
-			if secret := text(at(d.Object, "metadata", "annotations"), servingCert); secret != "" {
+			if secret := text(at(d.Object, "metadata", "annotations"), issuers.ServingCert); secret != "" {
 				problems = append(problems, claim(secrets, secret, label, "the certificate's Secret "+secret)...)
 			}
 		}

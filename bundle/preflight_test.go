@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 func TestPreflight(t *testing.T) {
@@ -19,7 +21,7 @@ func TestPreflight(t *testing.T) {
 		return Bundle{Provider: Provider{Name: name, Type: Infrastructure, Version: "v1.0.0"}, Contract: contract, Documents: decoded(t, documents)}
 	}
 	service := func(name string) string {
-		return doc("Service", "name: "+name+", namespace: openshift-cluster-api, annotations: {"+servingCert+": webhook-server-cert}", "")
+		return doc("Service", "name: "+name+", namespace: openshift-cluster-api, annotations: {"+issuers.ServingCert+": webhook-server-cert}", "")
 	}
 	for name, c := range map[string]struct {
 		in  []Bundle

@@ -12,6 +12,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // Where things are.
@@ -26,7 +27,7 @@ const (
 
 // Labels and annotations of a ConfigMap that carries a provider.
 const (
-	ProviderLabel = "cluster.x-k8s.io/provider"
+	ProviderLabel = clusterv1.ProviderNameLabel
 	NameLabel     = "provider.cluster.x-k8s.io/name"
 	TypeLabel     = "provider.cluster.x-k8s.io/type"
 	VersionLabel  = "provider.cluster.x-k8s.io/version"

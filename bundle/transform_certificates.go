@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 const (
 	certManager     = "cert-manager.io"
-	servingCert     = "service.beta.openshift.io/serving-cert-secret-name"
-	injectCABundle  = "service.beta.openshift.io/inject-cabundle"
 	usualSecretPath = "serving-cert"
 )
 
@@ -39,7 +39,7 @@ func ServingCertificates(d *Draft) {
 
 func (d *Draft) issue(service Document, must bool, owner map[string]string) {
 	annotations := at(service.Object, "metadata", "annotations")
-	secret, why := text(annotations, servingCert), ""
+	secret, why := text(annotations, issuers.ServingCert), ""
 	if secret == "" {
 		secret, why = d.secretOf(service, must)
 	}
@@ -59,7 +59,7 @@ func (d *Draft) issue(service Document, must bool, owner map[string]string) {
 	}
 	owner[secret] = service.Name()
 	d.issued[secret] = true
-	d.set(service, ensure(service.Object, "metadata", "annotations"), "annotation "+servingCert, servingCert, secret)
+	d.set(service, ensure(service.Object, "metadata", "annotations"), "annotation "+issuers.ServingCert, issuers.ServingCert, secret)
 }
 
 // secretOf finds the Secret with the certificate of a Service: what its pods mount counts, whatever a Certificate says.
@@ -95,7 +95,7 @@ func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 			return guess[0], ""
 		}
 		if len(guess) > 1 {
-			return "", "its pods mount several: " + strings.Join(guess, ", ") + ": set the annotation " + servingCert + " on the Service"
+			return "", "its pods mount several: " + strings.Join(guess, ", ") + ": set the annotation " + issuers.ServingCert + " on the Service"
 		}
 	}
 	return "", "no pod that it selects mounts a Secret with a certificate: check its selector and the volumes of the workload"
@@ -198,6 +198,6 @@ func (d *Draft) trust(doc Document) {
 	case services > 0 && urls > 0:
 		d.refuse(doc, "some webhooks call a URL and some a Service: the service CA writes into all of them: use two configurations")
 	case services > 0:
-		d.set(doc, ensure(doc.Object, "metadata", "annotations"), "annotation "+injectCABundle, injectCABundle, "true")
+		d.set(doc, ensure(doc.Object, "metadata", "annotations"), "annotation "+issuers.InjectCABundle, issuers.InjectCABundle, "true")
 	}
 }

@@ -19,8 +19,8 @@ type exclusion struct {
 	why map[int]string
 }
 
-// Exclusions leaves out what the maintainer excludes, and what depends on it: custom resources, webhooks, policies and rules of a definition; Services, accounts,
-// budgets and monitors of a workload; webhooks and monitors of a Service; bindings of a role or an account.
+// Exclusions leaves out what the maintainer excludes, and what depends on it: custom resources, webhooks, policies and rules of a definition; Services,
+// accounts, budgets and monitors of a workload; webhooks and monitors of a Service; bindings of a role or an account.
 func Exclusions(d *Draft) {
 	if len(d.Exclude) == 0 {
 		return

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func missingService(name string) error {
@@ -148,7 +150,7 @@ type mover struct {
 	moved map[string]bool
 }
 
-const nameOfNamespace = "kubernetes.io/metadata.name"
+const nameOfNamespace = corev1.LabelMetadataName
 
 // walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with and in names of hosts.
 func (m *mover) walk(value any, words bool) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // transformed is one case of a transformation: documents before and after, or a part of the problem.
@@ -155,7 +157,7 @@ var tables = map[string]map[string]transformed{
 		"the Service of a webhook gets the Secret that its pods mount": {
 			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("Certificate", "name: c", certificate) +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+issuers.ServingCert+": hook-cert}", "spec: {selector: {app: m}}") +
 				doc("Certificate", "name: c", certificate) +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
 		},
@@ -163,14 +165,14 @@ var tables = map[string]map[string]transformed{
 			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") +
 				doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") +
 				doc("MutatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}]"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+issuers.ServingCert+": hook-cert}", "spec: {selector: {app: m}}") +
 				doc("Certificate", "name: c", "spec: {secretName: another, dnsNames: [hook.own.svc]}") + doc("MutatingWebhookConfiguration", "name: v",
 				"webhooks: [{name: a, "+webhookService+"}]"),
 		},
 		"the Service of a conversion": {
 			in: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook", "spec: {selector: {app: m}}") + doc("CustomResourceDefinition", "name: c",
 				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
-			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: hook, annotations: {"+issuers.ServingCert+": hook-cert}", "spec: {selector: {app: m}}") +
 				doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
 		},
 		"the second webhook's Service, too": {
@@ -180,8 +182,8 @@ var tables = map[string]map[string]transformed{
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}, {name: b, clientConfig: {service: {name: two}}}]"),
 			want: doc("Deployment", "name: m", mounting) +
 				doc("DaemonSet", "name: n", strings.NewReplacer("app: m", "app: n", "hook-cert", "two-cert").Replace(mounting)) +
-				doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
-				doc("Service", "name: two, annotations: {"+servingCert+": two-cert}", "spec: {selector: {app: n}}") +
+				doc("Service", "name: hook, annotations: {"+issuers.ServingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("Service", "name: two, annotations: {"+issuers.ServingCert+": two-cert}", "spec: {selector: {app: n}}") +
 				doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, "+webhookService+"}, {name: b, clientConfig: {service: {name: two}}}]"),
 		},
 		"two Services and one Secret": {
@@ -196,7 +198,7 @@ var tables = map[string]map[string]transformed{
 				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v",
 				"webhooks: [{name: a, "+webhookService+"}]"),
 			want: doc("Deployment", "name: m", mounting) + doc("Service", "name: metrics", "spec: {selector: {app: m}}") +
-				doc("Service", "name: hook, annotations: {"+servingCert+": hook-cert}", "spec: {selector: {app: m}}") +
+				doc("Service", "name: hook, annotations: {"+issuers.ServingCert+": hook-cert}", "spec: {selector: {app: m}}") +
 				doc("Certificate", "name: c", "spec: {secretName: hook-cert, dnsNames: [hook.own.svc, metrics.own.svc]}") + doc("ValidatingWebhookConfiguration", "name: v",
 				"webhooks: [{name: a, "+webhookService+"}]"),
 			note: "belongs to Service hook",
@@ -214,13 +216,13 @@ var tables = map[string]map[string]transformed{
 		"webhooks": {
 			in: doc("ValidatingWebhookConfiguration", "name: v, annotations: {cert-manager.io/inject-ca-from: own/c}",
 				"webhooks: [{name: a, clientConfig: {caBundle: Cg==, service: {name: hook}}}, {name: b, clientConfig: {caBundle: Cg==, service: {name: hook}}}]"),
-			want: doc("ValidatingWebhookConfiguration", "name: v, annotations: {"+injectCABundle+": 'true'}",
+			want: doc("ValidatingWebhookConfiguration", "name: v, annotations: {"+issuers.InjectCABundle+": 'true'}",
 				"webhooks: [{name: a, clientConfig: {service: {name: hook}}}, {name: b, clientConfig: {service: {name: hook}}}]"),
 		},
 		"a conversion": {
 			in: doc("CustomResourceDefinition", "name: c, annotations: {cert-manager.io/inject-ca-from: own/c, x: y}",
 				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
-			want: doc("CustomResourceDefinition", "name: c, annotations: {"+injectCABundle+": 'true', x: y}",
+			want: doc("CustomResourceDefinition", "name: c, annotations: {"+issuers.InjectCABundle+": 'true', x: y}",
 				"spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
 		},
 		"a definition without webhook": {

@@ -171,8 +171,8 @@ func unsupported(text string) error {
 	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
 }
 
-// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples. What is dropped is not either:
-// providers' Secrets are full of variables, and nobody needs to set those.
+// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples. What is dropped is not
+// either: providers' Secrets are full of variables, and nobody needs to set those.
 func (d Document) hasVariables() bool {
 	fate, _ := FateOf(d.GroupKind())
 	return fate != Dropped && !d.isDefinition()

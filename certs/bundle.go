@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // Kind is a kind of object that carries caBundles.
@@ -207,10 +209,10 @@ func hostsOf(leaf *x509.Certificate) []string {
 // otherInjector names the annotation by which another component fills in caBundles. Two of them would overwrite each other for ever.
 func otherInjector(annotations map[string]string) string {
 	for _, name := range []string{
-		"cert-manager.io/inject-ca-from",
-		"cert-manager.io/inject-ca-from-secret",
-		"cert-manager.io/inject-apiserver-ca",
-		"service.beta.openshift.io/inject-cabundle",
+		issuers.InjectCAFrom,
+		issuers.InjectCAFromSecret,
+		issuers.InjectAPIServerCA,
+		issuers.InjectCABundle,
 	} {
 		if value, set := annotations[name]; set && value != "false" {
 			return name

@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // The keys of the Secret. ca.crt, tls.crt and tls.key are named as everybody names them.
@@ -65,7 +67,7 @@ func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	if st.secret == nil || len(st.secret.Data) == 0 || st.secret.Labels[labelOurs] != "" || st.material.ca != nil {
 		return false, nil
 	}
-	for _, annotation := range []string{"cert-manager.io/certificate-name", "service.beta.openshift.io/originating-service-name"} {
+	for _, annotation := range []string{issuers.CertificateName, issuers.OriginatingService} {
 		if owner, set := st.secret.Annotations[annotation]; set {
 			return true, fmt.Errorf(
 				"the Secret %s belongs to another issuer (annotation %s: %s): serve it from files, or name another Secret for self-managed certificates",

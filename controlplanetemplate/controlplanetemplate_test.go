@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/environment"
@@ -217,7 +218,7 @@ func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 				t.Errorf("the template is called %s", template.GetName())
 			}
 			kind := kit.Platform.InfraMachineTemplate.GroupVersionKind
-			got, err := Resolve(world(append(cluster(kit), template)...), pair, clusterAPI(t, kind, template.GetName(), domains))
+			got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, clusterAPI(t, kind, template.GetName(), domains))
 			if err != nil || len(got.Unresolved) > 0 {
 				t.Fatal(got.Unresolved, err)
 			}
@@ -295,4 +296,57 @@ func made(t *testing.T, set *machinev1.ControlPlaneMachineSet, kit conversiontes
 		Labels: set.Spec.Template.OpenShiftMachineV1Beta1Machine.ObjectMeta.Labels}}
 	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
 	return m
+}
+
+// The template for Cluster API names no zone, so a set whose zone stands in its providerSpec has to list it, and reads where.
+func TestASetForClusterAPIListsItsOnlyZone(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		name := kit.Platform.Name
+		if name != "GCP" && name != "Azure" { // the others convert what is in no zone
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			spec, domains := master(kit)
+			template, errs := Reflect(read(t, machineAPI(t, spec, domains)), kit.Env())
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, clusterAPI(t, kit.Platform.InfraMachineTemplate.GroupVersionKind, template.GetName(), nil))
+			if err != nil || len(got.Unresolved) == 0 {
+				t.Fatal(got.Unresolved, err)
+			}
+			for _, e := range got.Unresolved {
+				if e.Field != "spec.template.machines_v1beta2_cluster_x_k8s_io.failureDomains" || !strings.Contains(e.Detail, `{"platform":"`+name+`","`+strings.ToLower(name)+`":[{"zone":"ZONE"}]}`) {
+					t.Error(e)
+				}
+			}
+		})
+	}
+}
+
+// Where the infrastructure cluster object has no account of the cloud, as OpenShift's operator writes Azure's, it is read from elsewhere.
+func TestTheAccountIsReadFromElsewhere(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		if kit.Platform.Name != "Azure" {
+			continue
+		}
+		own, _, _ := unstructured.NestedString(kit.InfraCluster, "subscriptionID")
+		kit.InfraCluster = (&unstructured.Unstructured{Object: kit.InfraCluster}).DeepCopy().Object
+		delete(kit.InfraCluster, "subscriptionID")
+		env := kit.Env()
+		env.Account = own
+		spec, domains := master(kit)
+		template, errs := Reflect(read(t, machineAPI(t, spec, domains)), env)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		account := func(conversion.Platform, map[string]any) (string, error) { return own, nil }
+		set := clusterAPI(t, kit.Platform.InfraMachineTemplate.GroupVersionKind, template.GetName(), domains)
+		if got, err := Resolve(world(append(cluster(kit), template)...), account, pair, set); err != nil || len(got.Unresolved) > 0 {
+			t.Error(got.Unresolved, err)
+		}
+		if got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, set); err != nil || len(got.Unresolved) == 0 {
+			t.Error("without it nothing is missing", err)
+		}
+	}
 }

@@ -26,8 +26,9 @@ import (
 const Purpose = "a control plane can be made there"
 
 // Resolve reads a set from its JSON, whichever member of the union its template has, and puts its template into Machine API's words. Every reason why one does
-// not go is in Unresolved, by path: a template that does not exist among them. The error is the caller's reading's, or the JSON's.
-func Resolve(get environment.Get, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+// not go is in Unresolved, by path: a template that does not exist among them. The error is the caller's reading's, or the JSON's. account reads the account
+// of the cloud that the cluster is in, where a platform's conversions need one.
+func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {
 		return controlplane.Resolved{}, fmt.Errorf("reading a ControlPlaneMachineSet: %w", err)
@@ -36,20 +37,26 @@ func Resolve(get environment.Get, pair authority.Pair, set []byte) (controlplane
 	if err != nil || t == nil {
 		return controlplane.Resolved{Set: out}, err
 	}
-	providerSpec, errs, err := resolve(get, pair, controlplane.Resolve(out, t, nil, nil).Set, t)
+	providerSpec, errs, err := resolve(get, account, pair, controlplane.Resolve(out, t, nil, nil).Set, t)
 	if err != nil {
 		return controlplane.Resolved{}, err
 	}
 	return controlplane.Resolve(out, t, providerSpec, errs), nil
 }
 
-func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte,
+// Account reads the account of the cloud that a cluster is in, empty where nothing has it; nil knows none.
+type Account func(conversion.Platform, map[string]any) (string, error)
+
+func resolve(get environment.Get, account Account, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte,
 	field.ErrorList, error) {
 	path := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef")
 	env := conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI}
 	missing, err := environment.Read(get, true, &env)
 	if err == nil && missing == (conversion.Missing{}) {
 		missing, err = environment.NeedInfraCluster(get, &env, Purpose)
+	}
+	if err == nil && missing == (conversion.Missing{}) && account != nil {
+		env.Account, err = account(env.Platform, env.Infrastructure)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +74,7 @@ func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPla
 	}
 	converted, errs := core.ToMachineAPI("MachineSet", core.Twin{Core: clusterAPISet(t, where[0].FailureDomain, env), Infra: template}, env)
 	if len(errs) > 0 {
-		return nil, moved(errs, controlplane.ClusterAPITemplatePath()), nil
+		return nil, unzoned(moved(errs, controlplane.ClusterAPITemplatePath()), env.Platform.Name), nil
 	}
 	providerSpec, _, err := unstructured.NestedMap(converted.Object, "spec", "template", "spec", "providerSpec", "value")
 	if err != nil {
@@ -116,6 +123,19 @@ func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]contro
 	}
 	all, _ := controlplane.Places(set, about)
 	return all, nil
+}
+
+// unzoned names the field in which a set has the zone of its Machines: a Cluster API Machine has it in spec.failureDomain, a set for Cluster API in its failure domains.
+func unzoned(errs field.ErrorList, platform string) field.ErrorList {
+	member := controlplane.ClusterAPITemplatePath()
+	for _, e := range errs {
+		if e.Field == member.Child("spec", "failureDomain").String() {
+			e.Field = member.Child("failureDomains").String()
+			e.Detail += fmt.Sprintf(`. A template for Cluster API names no zone: list it here, also where it is the only one, as {"platform":%q,%q:[{"zone":"ZONE"}]}`,
+				platform, strings.ToLower(platform))
+		}
+	}
+	return errs
 }
 
 // moved names fields by where a set has its template.

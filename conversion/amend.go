@@ -29,6 +29,17 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 // Quoted is a text as a shell reads it.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
+// Argument is a text as an argument of a shell's command: Quoted where a shell would read more in it than a word.
+func Argument(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
+	}
+	if text != "" && strings.TrimFunc(text, plain) == "" {
+		return text
+	}
+	return Quoted(text)
+}
+
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
@@ -52,11 +63,15 @@ func (p *Pass) Apply(path string, value any, manager, why string, spec map[strin
 	p.amend(path, value, why, fmt.Sprintf("echo %s | kubectl apply --server-side --field-manager=%s -f -", Quoted(string(manifest)), Quoted(manager)))
 }
 
-// amend never cuts the command: half of one is none. One that no message holds is left out.
 func (p *Pass) amend(path string, value any, why, command string) {
-	infra := p.Under(p.Env.Platform.InfraCluster.Kind)
-	if infra.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
-		command = "the command is too long for a message. Edit the object: kubectl edit " + p.InfraCluster()
+	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
+}
+
+// Command is Unsupported with words that end in a command. It never cuts the command: half of one is none. One that no message holds is left out, and
+// the message ends with otherwise.
+func (p *Pass) Command(path string, value any, why, command, otherwise string) {
+	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
+		command = "the command is too long for a message. " + otherwise
 	}
 	last := (*p.errs)[len(*p.errs)-1]
 	last.Detail += ": " + command

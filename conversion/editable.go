@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // Editable lists the fields of the spec of an infrastructure machine, and of a template of such, that the provider lets a person change after the
@@ -31,7 +29,7 @@ func (p *Pass) WarnOfReplacement() {
 	note := fmt.Sprintf("; nobody can change this in a stored %s: %s", kind, todo)
 	for _, e := range *p.errs {
 		if path, ok := strings.CutPrefix(e.Field, p.root); ok && !editableAt(editable, strings.TrimPrefix(path, ".")) {
-			e.Detail = eventnote.Cut(e.Detail, longestWords-len(note)) + note
+			e.Detail += note // whole: what goes before is bounded, and may be a command
 		}
 	}
 }

@@ -119,8 +119,8 @@ type Platform struct {
 	// InfraInstance is what the provider keeps for each instance beside its machine, which owns it. Its controller obeys its own pause alone. The zero value:
 	// the platform has none.
 	InfraInstance Resource
-	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to make
-	// it. nil: the provider makes them all.
+	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to
+	// make it. nil: the provider makes them all.
 	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
@@ -141,6 +141,17 @@ type Platform struct {
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
+	// Supposed is what an installer might have left in a cluster that is not known.
+	Supposed Supposition
+}
+
+// Supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise. Each is
+// JSON, or "" for nothing.
+type Supposition struct {
+	// InfraCluster is the infrastructure cluster object.
+	InfraCluster string
+	// PlatformStatus and PlatformSpec are the platform's own part of the Infrastructure's status.platformStatus and spec.platformSpec.
+	PlatformStatus, PlatformSpec string
 }
 
 // Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so

@@ -185,13 +185,23 @@ func indirect(v reflect.Value) reflect.Value {
 	return v
 }
 
-// set reports whether somebody has said something: any pointer that is not nil, any other value that is not empty.
+// set reports whether somebody has said something: any pointer that is not nil, any other value that is not empty, in a struct too.
 func set(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
 		return v.Len() > 0
 	case reflect.Pointer, reflect.Interface:
 		return !v.IsNil()
+	case reflect.Struct:
+		if opaque(v.Type()) {
+			break
+		}
+		for i := range v.NumField() {
+			if set(v.Field(i)) {
+				return true
+			}
+		}
+		return false
 	}
 	return !v.IsZero()
 }

@@ -6,8 +6,6 @@ package conversion
 import (
 	"fmt"
 	"strings"
-
-	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // WarnOfRollout adds to each error below p's root what has to precede an edit of a control plane Machine's providerSpec: an Active
@@ -20,7 +18,7 @@ func (p *Pass) WarnOfRollout() {
 		p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
 		if strings.HasPrefix(e.Field, p.root+".") {
-			e.Detail = eventnote.Cut(e.Detail, longestWords-len(note)) + note
+			e.Detail += note // whole: what goes before is bounded, and may be a command
 		}
 	}
 }

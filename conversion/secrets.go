@@ -11,7 +11,8 @@ func (e *Env) Credentials() string {
 	return e.Platform.CredentialsSecret
 }
 
-// OwnCredentials refuses the name of a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all machines.
+// OwnCredentials refuses the name of a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all
+// machines.
 func (p *Pass) OwnCredentials(name string) {
 	if want := p.Env.Credentials(); name != want {
 		p.Differs("credentialsSecret.name", name, "the cluster's credentials secret", want)

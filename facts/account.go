@@ -46,13 +46,15 @@ func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrast
 	if time.Now().Before(a.until) {
 		return a.account, nil
 	}
-	config := &corev1.ConfigMap{}
+	config := &unstructured.Unstructured{}
+	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	err := a.Reader.Get(ctx, client.ObjectKey{Namespace: "openshift-config", Name: name}, config)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return "", fmt.Errorf("reading ConfigMap openshift-config/%s: %w", name, err)
 	}
 	key, _, _ := unstructured.NestedString(infrastructure, "spec", "cloudConfig", "key")
-	a.account, a.until = platform.Account(config.Data[key]), time.Now().Add(known)
+	text, _, _ := unstructured.NestedString(config.Object, "data", key)
+	a.account, a.until = platform.Account(text), time.Now().Add(known)
 	if a.account == "" {
 		a.until = time.Now().Add(unknown)
 	}

@@ -20,9 +20,15 @@ import (
 )
 
 // InfraInstance reads what a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. Only where it need not have the
-// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at.
-func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, infraMachine *unstructured.Unstructured) (*unstructured.Unstructured,
-	error) {
+// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at. The machine may have gone before it: then infraMachine is nil, and key
+// named it.
+func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, key client.ObjectKey, infraMachine *unstructured.Unstructured) (
+	*unstructured.Unstructured, error) {
+	if infraMachine == nil {
+		infraMachine = &unstructured.Unstructured{}
+		infraMachine.SetNamespace(key.Namespace)
+		infraMachine.SetName(key.Name)
+	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
 	err := from.Get(ctx, client.ObjectKeyFromObject(infraMachine), o)

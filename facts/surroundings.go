@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -23,32 +22,37 @@ var (
 	ClusterKind    = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: authority.Cluster}
 )
 
-// Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
-type Surrounding struct {
-	GVK             schema.GroupVersionKind
-	Namespace, Name string
-	// UID is what an owner reference names; "" where any object of that name will do.
-	UID types.UID
-	// Since is when something that lived in it was created, so that one which was created later is another of its name; zero where it does not matter.
-	Since metav1.Time
+var surroundingKinds = map[string]schema.GroupVersionKind{
+	authority.Namespace: NamespaceKind, authority.Definition: DefinitionKind, authority.Cluster: ClusterKind,
 }
 
-// Leaving returns a sentence about an object that is being deleted, or that is gone already; "": it stays.
-func (s Surrounding) Leaving(ctx context.Context, from client.Reader) (why string, gone bool, err error) {
+// Leaving returns a sentence about an object that is being deleted, or that is gone already; "": it stays. Its kind is one of those above.
+func Leaving(ctx context.Context, from client.Reader, s authority.Surrounding) (why string, gone bool, err error) {
 	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(s.GVK)
+	o.SetGroupVersionKind(surroundingKinds[s.Kind])
 	err = from.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, o)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s %s does not exist", s.GVK.Kind, s.Name), true, nil
+		return fmt.Sprintf("%s %s does not exist", s.Kind, s.Name), true, nil
 	case err != nil:
-		return "", false, fmt.Errorf("reading %s %s: %w", s.GVK.Kind, s.Name, err)
+		return "", false, fmt.Errorf("reading %s %s: %w", s.Kind, s.Name, err)
 	case o.GetDeletionTimestamp() != nil:
-		return fmt.Sprintf("%s %s is being deleted", s.GVK.Kind, s.Name), false, nil
+		return fmt.Sprintf("%s %s is being deleted", s.Kind, s.Name), false, nil
 	case s.UID != "" && s.UID != o.GetUID():
-		return fmt.Sprintf("%s %s with the UID %s does not exist", s.GVK.Kind, s.Name, s.UID), true, nil
+		return fmt.Sprintf("%s %s with the UID %s does not exist", s.Kind, s.Name, s.UID), true, nil
 	case !s.Since.IsZero() && o.GetCreationTimestamp().After(s.Since.Time):
-		return fmt.Sprintf("%s %s was deleted and recreated", s.GVK.Kind, s.Name), true, nil
+		return fmt.Sprintf("%s %s was deleted and recreated", s.Kind, s.Name), true, nil
 	}
 	return "", false, nil
+}
+
+// FirstLeaving returns the sentence about the first object that is being deleted, or that is gone and counts as such; "" where all stay.
+func FirstLeaving(ctx context.Context, from client.Reader, all []authority.Surrounding, counts func(s authority.Surrounding, gone bool) bool) (string, error) {
+	for _, s := range all {
+		why, gone, err := Leaving(ctx, from, s)
+		if err != nil || why != "" && counts(s, gone) {
+			return why, err
+		}
+	}
+	return "", nil
 }

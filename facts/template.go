@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/controlplanetemplate"
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -26,7 +27,9 @@ func Getter(ctx context.Context, r client.Reader) environment.Get {
 
 // Resolved reads a set from its JSON, whichever member of the union its template has, with the template in the words of the Machine API. It
 // takes the JSON and not the published type, which has no member for Cluster API. Where the template has the member for Machine API, nothing
-// is read.
-func Resolved(ctx context.Context, r client.Reader, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
-	return controlplanetemplate.Resolve(Getter(ctx, r), pair, set)
+// is read. accounts has the account of the cloud that the cluster is in.
+func Resolved(ctx context.Context, r client.Reader, accounts *Accounts, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+	return controlplanetemplate.Resolve(Getter(ctx, r), func(platform conversion.Platform, infrastructure map[string]any) (string, error) {
+		return accounts.Of(ctx, platform, infrastructure)
+	}, pair, set)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // Facts are what gates ask for beside the objects themselves.
@@ -77,7 +78,7 @@ func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	case bundle.Definitions:
 		return definitionWaits(live, f)
 	case bundle.Services:
-		return certificateWaits(o.GetAnnotations()[servingCert], live, f)
+		return certificateWaits(o.GetAnnotations()[issuers.ServingCert], live, f)
 	case bundle.Workloads:
 		return rolloutWaits(live)
 	case bundle.Webhooks:
@@ -98,7 +99,7 @@ type Certificate struct {
 // CertificateOf reads who wrote a Secret of a certificate from its annotations.
 func CertificateOf(annotations map[string]string) Certificate {
 	return Certificate{
-		CertManager: annotations["cert-manager.io/certificate-name"],
+		CertManager: annotations[issuers.CertificateName],
 		Service:     cmp.Or(annotations[serviceCA+"originating-service-name"], annotations[formerServiceCA+"originating-service-name"]),
 		ServiceUID:  types.UID(cmp.Or(annotations[serviceCA+"originating-service-uid"], annotations[formerServiceCA+"originating-service-uid"])),
 	}
@@ -111,8 +112,8 @@ const (
 	generationError = "serving-cert-generation-error"
 )
 
-// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a webhook
-// that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
+// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a
+// webhook that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])

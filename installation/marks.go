@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/internal/issuers"
 )
 
 // Marks of what the installer writes.
@@ -33,8 +35,6 @@ const (
 )
 
 const (
-	injectCABundle = "service.beta.openshift.io/inject-cabundle"
-	servingCert    = "service.beta.openshift.io/serving-cert-secret-name"
 	admissionGroup = "admissionregistration.k8s.io"
 	rbacGroup      = "rbac.authorization.k8s.io"
 	crdKind        = "CustomResourceDefinition"
@@ -95,4 +95,6 @@ func isDefinition(o *unstructured.Unstructured) bool { return o.GetKind() == crd
 // IsDefinition reports whether an object is a CustomResourceDefinition.
 func IsDefinition(o *unstructured.Unstructured) bool { return isDefinition(o) }
 
-func injected(o *unstructured.Unstructured) bool { return o.GetAnnotations()[injectCABundle] == "true" }
+func injected(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[issuers.InjectCABundle] == "true"
+}

@@ -75,7 +75,8 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	return nil
 }
 
-// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for. It is platform itself if there is no such one.
+// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for. It is platform itself if there is no such
+// one.
 func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 	var common []string
 	for i := range all {

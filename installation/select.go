@@ -132,8 +132,8 @@ func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[st
 	return out
 }
 
-// Waiting reports whether an error passes when the release has come completely, or the Infrastructure: a shard or the core provider is missing, ConfigMaps are of two
-// releases, or the platform is not known.
+// Waiting reports whether an error passes when the release has come completely, or the Infrastructure: a shard or the core provider is missing, ConfigMaps are
+// of two releases, or the platform is not known.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
 	var overlap *bundle.Overlap

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/bundle"
 )
@@ -168,9 +167,9 @@ func (p Pass) settled() bool {
 }
 
 // Conditions are the ClusterOperator's. was says whether it is degraded so far.
-func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
+func (p Pass) Conditions(m Memory, was bool, now time.Time) []configv1.ClusterOperatorStatusCondition {
 	if p.Platform.Unsupported != "" {
-		return []metav1.Condition{
+		return []configv1.ClusterOperatorStatusCondition{
 			condition(configv1.OperatorAvailable, true, "UnsupportedPlatform", p.Platform.Unsupported),
 			condition(configv1.OperatorProgressing, false, "UnsupportedPlatform", ""),
 			condition(configv1.OperatorDegraded, false, "UnsupportedPlatform", ""),
@@ -178,15 +177,15 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
 		}
 	}
 	if p.Unread {
-		return []metav1.Condition{p.degradedCondition(m, was, now)}
+		return []configv1.ClusterOperatorStatusCondition{p.degradedCondition(m, was, now)}
 	}
 	// What cannot be read leaves a condition what it was, unless something else decides it.
-	var all []metav1.Condition
-	if c := p.available(); c.Status == metav1.ConditionFalse || !p.any(func(o Outcome) bool { return o.Unseen }) {
+	var all []configv1.ClusterOperatorStatusCondition
+	if c := p.available(); c.Status == configv1.ConditionFalse || !p.any(func(o Outcome) bool { return o.Unseen }) {
 		all = append(all, c)
 	}
 	all = append(all, p.progressing(), p.degradedCondition(m, was, now))
-	if c := p.upgradeable(); c.Status == metav1.ConditionFalse || !p.any(func(o Outcome) bool { return o.StoredUnseen }) {
+	if c := p.upgradeable(); c.Status == configv1.ConditionFalse || !p.any(func(o Outcome) bool { return o.StoredUnseen }) {
 		all = append(all, c)
 	}
 	return all
@@ -194,15 +193,15 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
 
 func (p Pass) any(is func(Outcome) bool) bool { return slices.ContainsFunc(p.Outcomes, is) }
 
-func condition(kind configv1.ClusterStatusConditionType, is bool, reason, message string) metav1.Condition {
-	status := metav1.ConditionFalse
+func condition(kind configv1.ClusterStatusConditionType, is bool, reason, message string) configv1.ClusterOperatorStatusCondition {
+	status := configv1.ConditionFalse
 	if is {
-		status = metav1.ConditionTrue
+		status = configv1.ConditionTrue
 	}
-	return metav1.Condition{Type: string(kind), Status: status, Reason: reason, Message: message}
+	return configv1.ClusterOperatorStatusCondition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-func (p Pass) available() metav1.Condition {
+func (p Pass) available() configv1.ClusterOperatorStatusCondition {
 	var down, never []string
 	for _, o := range p.Outcomes {
 		switch {
@@ -242,7 +241,7 @@ func (p Pass) why() string {
 	return p.Waits
 }
 
-func (p Pass) progressing() metav1.Condition {
+func (p Pass) progressing() configv1.ClusterOperatorStatusCondition {
 	var moving []string
 	if p.Waits != "" {
 		moving = append(moving, p.Waits)
@@ -272,7 +271,7 @@ func (o Outcome) describe() string {
 	return out
 }
 
-func (p Pass) degradedCondition(m Memory, was bool, now time.Time) metav1.Condition {
+func (p Pass) degradedCondition(m Memory, was bool, now time.Time) configv1.ClusterOperatorStatusCondition {
 	problems, _ := p.problems(now)
 	switch {
 	case !p.degraded(m, was, now):
@@ -305,7 +304,7 @@ func (p Pass) reason() string {
 	return "StageOverdue"
 }
 
-func (p Pass) upgradeable() metav1.Condition {
+func (p Pass) upgradeable() configv1.ClusterOperatorStatusCondition {
 	var stored []string
 	for _, o := range p.Outcomes {
 		stored = append(stored, o.Stored...)
@@ -342,30 +341,6 @@ func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersi
 		out = append(out, configv1.OperandVersion{Name: o.Provider, Version: o.Installed.Version})
 	}
 	return out
-}
-
-// Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only.
-func Merge(now []configv1.ClusterOperatorStatusCondition, want []metav1.Condition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition,
-	changed bool) {
-	merged = slices.Clone(now)
-	for _, w := range want {
-		c := configv1.ClusterOperatorStatusCondition{
-			Type: configv1.ClusterStatusConditionType(w.Type), Status: configv1.ConditionStatus(w.Status), Reason: w.Reason, Message: w.Message,
-			LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
-		}
-		i := slices.IndexFunc(merged, func(m configv1.ClusterOperatorStatusCondition) bool { return m.Type == c.Type })
-		if i < 0 {
-			merged, changed = append(merged, c), true
-			continue
-		}
-		if merged[i].Status == c.Status {
-			c.LastTransitionTime = merged[i].LastTransitionTime
-		}
-		if merged[i] != c {
-			merged[i], changed = c, true
-		}
-	}
-	return merged, changed
 }
 
 // Related are the objects that explain a status: all namespaces and definitions of the providers, once each.

@@ -12,13 +12,14 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/internal/operatorconditions"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func statusOf(p Pass, m Memory, was bool, now time.Time, kind configv1.ClusterStatusConditionType) string {
 	for _, c := range p.Conditions(m, was, now) {
-		if c.Type == string(kind) {
+		if c.Type == kind {
 			return string(c.Status)
 		}
 	}
@@ -151,21 +152,21 @@ func TestVersionsComeLast(t *testing.T) {
 
 func TestMergeChangesTimesOnFlipsOnly(t *testing.T) {
 	p := Pass{Platform: Platform{Name: "AWS"}}
-	first, changed := Merge(nil, p.Conditions(Memory{}, false, noon), noon)
+	first, changed := operatorconditions.Merge(nil, p.Conditions(Memory{}, false, noon), noon)
 	if !changed {
 		t.Fatal("nothing was there")
 	}
 	later := noon.Add(time.Hour)
-	if _, changed := Merge(first, p.Conditions(Memory{}, false, later), later); changed {
+	if _, changed := operatorconditions.Merge(first, p.Conditions(Memory{}, false, later), later); changed {
 		t.Error("nothing changed")
 	}
 	p.Platform = Platform{Waits: "another message"}
-	second, changed := Merge(first, p.Conditions(Memory{}, false, later), later)
+	second, changed := operatorconditions.Merge(first, p.Conditions(Memory{}, false, later), later)
 	if !changed || !second[0].LastTransitionTime.Equal(&first[0].LastTransitionTime) {
 		t.Error("the time changed with a message")
 	}
 	p.Platform = Platform{Unsupported: "x"}
-	third, _ := Merge(second, p.Conditions(Memory{}, false, later), later)
+	third, _ := operatorconditions.Merge(second, p.Conditions(Memory{}, false, later), later)
 	if third[0].LastTransitionTime.Time != later {
 		t.Error("the time did not change with a status")
 	}

@@ -31,7 +31,8 @@ func StorageOf(live *unstructured.Unstructured) (storage string, older []string)
 	return storage, older
 }
 
-// Stored are the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which proves nothing.
+// Stored are the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which proves
+// nothing.
 func Stored(p Provider, seen func(Key) (live *unstructured.Unstructured, known bool)) (names []string, unseen bool) {
 	for _, o := range p.In(bundle.Definitions) {
 		live, known := seen(o.Key())

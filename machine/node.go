@@ -64,9 +64,9 @@ func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return providerID(m) != "" && InstanceKey(providerID(m)) == InstanceKey(n.Spec.ProviderID)
 }
 
-// InstanceKey is what two spellings of one instance's provider ID have in common. AWS's zone and OpenStack's region, which not every writer of a Machine's or a Node's ID gives, are
-// no part of it: without its Node a Machine that Cluster API made would be deleted undrained.
-// policies/authority has the same, as neither imports the other; a test of machine/controller holds the two equal.
+// InstanceKey is what two spellings of one instance's provider ID have in common. AWS's zone and OpenStack's region, which not every writer of a Machine's or a
+// Node's ID gives, are no part of it: without its Node a Machine that Cluster API made would be deleted undrained. policies/authority has the same, as neither
+// imports the other; a test of machine/controller holds the two equal.
 func InstanceKey(id string) string {
 	id = strings.ToLower(id)
 	for _, scheme := range []string{"aws://", "openstack://"} {

@@ -45,13 +45,14 @@ func roles() []any {
 	}
 }
 
-// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to tell in its ClusterOperator how it stands.
+// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to report in its ClusterOperator, and to see whether OpenShift's own runs.
 func controlPlaneRoles() []any {
 	const group = "config.openshift.io"
 	return []any{
 		clusterRole(Name+"-control-plane",
 			rule(group, append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
-			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName)),
+			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName),
+			named(rule("apps", []string{"get"}, "deployments"), controlplane.OtherOperator)),
 		clusterBinding(Name + "-control-plane"),
 	}
 }
@@ -77,8 +78,8 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	rules = append(rules, rule(group, append([]string{"patch"}, read...), "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
 	// Whether OpenShift's own migration runs.
 	rules = append(rules, rule("apps", []string{"list"}, "deployments"))
-	// A set that a MachineDeployment owns: whether that is being deleted.
-	rules = append(rules, rule(group, []string{"get"}, "machinedeployments"))
+	// A set that a MachineDeployment owns: whether that is being deleted. One that moves: which would make it its own.
+	rules = append(rules, rule(group, []string{"get", "list"}, "machinedeployments"))
 	// The Lease that is never stored: a dry run asks whether Poundlock answers for this pair.
 	rules = append(rules, rule("coordination.k8s.io", []string{"create"}, "leases"))
 	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())

@@ -7,6 +7,9 @@
 // to do. The caller sends it, puts what the API server returned into the State (Store), and asks again. It works in both
 // directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
 //
+// Beside that it decides which pairs an object of a provider wakes (waking.go), what a pair lives in (surroundings.go), and
+// which events a pass records (news.go).
+//
 // The package joins conversion (fields) and policies (authority, ownership).
 //
 // Non-goals:

@@ -44,6 +44,8 @@ func (s steps) next() *pairs.Write {
 		return s.Observe(s.State)
 	case step == authority.Forget:
 		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
+	case step == authority.ReleaseMirror && s.deletion.Restores():
+		return pairs.First(func() *pairs.Write { return feedback.LastChosen(s.State) }, func() *pairs.Write { return s.deletion.Next(step) })
 	case step != authority.KeepMirroring:
 		return s.deletion.Next(step)
 	case s.MachineAPI == nil:
@@ -52,6 +54,8 @@ func (s steps) next() *pairs.Write {
 		return nil
 	case follows != nil:
 		return follows
+	case s.deletion.LeftBySet() != nil:
+		return s.deletion.LeftBySet()
 	case s.Surroundings == authority.Go:
 		return pairs.First(s.releaseInfra, s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:

@@ -6,6 +6,7 @@ package mirroring
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns,
@@ -38,6 +40,45 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		w := Next(s, time.Unix(0, 0))
 		if w == nil || c.authority == "MachineAPI" && w.Reason != c.want || c.authority != "MachineAPI" && w.Reason == "Released" {
 			t.Errorf("%s: %+v", c.sentence, w)
+		}
+	}
+}
+
+// A Machine of Cluster API's that lost its set, and kept its label, before anybody deleted the Cluster: Cluster API has the Cluster own none that names a set, and the Cluster waits for it.
+func TestAMachineOfAFormerSetGoesWithItsCluster(t *testing.T) {
+	const going = `, deletionTimestamp: "2026-11-24T12:00:00Z"`
+	for name, c := range map[string]struct {
+		core, cluster, set string
+		want               bool
+	}{
+		"its set is gone":                        {`labels: {cluster.x-k8s.io/set-name: s}`, going, "", true},
+		"its set is going, and released it":      {`labels: {cluster.x-k8s.io/set-name: s}`, going, going, true},
+		"a set of the label's name may adopt it": {`labels: {cluster.x-k8s.io/set-name: s}`, going, ", labels: {}", false},
+		"a set owns it":                          {`labels: {cluster.x-k8s.io/set-name: s}, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: s, controller: true}]`, going, "", false},
+		"it was never a set's":                   {`labels: {a: b}`, going, "", false},
+		"the Cluster stays":                      {`labels: {cluster.x-k8s.io/set-name: s}`, "", "", false},
+	} {
+		for _, current := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
+			for _, missing := range []string{"", "the AWSCluster is gone"} {
+				t.Run(fmt.Sprint(name, " ", current, " ", missing), func(t *testing.T) {
+					s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Missing: missing,
+						MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, uid: m}, status: {authoritativeAPI: `+string(current)+`}}`),
+						Core:       mirroringtest.Machine(t, `{metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `+c.core+`}}`),
+						Cluster:    mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
+					if c.set != "" {
+						s.Parents = map[authority.API]*unstructured.Unstructured{authority.ClusterAPI: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: s`+c.set+`}}`)}
+					}
+					w := Next(s, time.Unix(0, 0))
+					labels := map[string]any{}
+					if w != nil {
+						labels = pairs.Under(pairs.Under(w.Patch, "metadata"), "labels")
+					}
+					_, loses := labels["cluster.x-k8s.io/set-name"]
+					if loses != (c.want && current == authority.ClusterAPI) {
+						t.Errorf("%+v", w)
+					}
+				})
+			}
 		}
 	}
 }

@@ -12,9 +12,10 @@ import (
 // reasonVanished is why nothing is made from a mirror whose authoritative object is gone.
 const reasonVanished = "AuthoritativeObjectMissing"
 
-// vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; "" otherwise. The
-// finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by scaling a set down, would come
-// back with an instance of its own, or have the set delete another Machine in its place. Of a new object no generation was mirrored yet: its first twin is created.
+// vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; ""
+// otherwise. The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by
+// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. Of a new object no generation was
+// mirrored yet: its first twin is created.
 func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || s.Shape().SynchronizedGeneration == 0 {
 		return ""

@@ -94,6 +94,8 @@ type Facts struct {
 	UnknownInstances []string
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
+	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
+	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
@@ -130,6 +132,8 @@ type ControlPlane struct {
 	Now time.Time
 	// NoRecreate: the strategy Recreate is not allowed.
 	NoRecreate bool
+	// Set is the stored set, where the review is about one of its Machines; nil where there is none.
+	Set *Object
 }
 
 // Template is a control plane set's template for Cluster API in Machine API's words.
@@ -177,12 +181,14 @@ const (
 	NeedLiveInfra
 	// NeedHolders asks for Facts.Holders, from an indexed cache.
 	NeedHolders
-	// NeedSets asks for Facts.Sets, from a cache.
+	// NeedSets asks for Facts.Sets, from a cache, and for Facts.Deployments, from the API server.
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving, from the API server.
 	NeedSurroundings
 	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache.
 	NeedUnknownInstances
+	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
+	NeedControlPlaneSet
 )
 
 // Has reports whether n includes all of other.

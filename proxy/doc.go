@@ -11,8 +11,8 @@
 //	       ◀──────────────────────── response ◀──────
 //
 // An answer that cannot be translated becomes an error with a Status, or ends in a broken connection if its beginning
-// has been sent. It never ends in a shorter answer that looks complete. The proxy does not ask for compressed, protobuf and CBOR answers. It refuses a request that cannot be
-// translated, with a Status.
+// has been sent. It never ends in a shorter answer that looks complete. The proxy does not ask for compressed, protobuf and CBOR answers. It refuses a request
+// that cannot be translated, with a Status.
 //
 // Non-goals:
 //   - caching, state, and repeating requests

@@ -25,8 +25,8 @@ type form struct {
 	largest int
 }
 
-// binary is the one form in which client-go reads version 2 of OpenAPI. The API server's answer calls it by a name that is a media type, which what is asked for
-// is not. An API server with hundreds of definitions has a document of some 10 MB.
+// binary is the one form in which client-go reads version 2 of OpenAPI. The API server's answer calls it by a name that is a media type, which what is asked
+// for is not. An API server with hundreds of definitions has a document of some 10 MB.
 var binary = &form{"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", func(document []byte) ([]byte, error) {
 	parsed, err := openapi_v2.ParseDocument(document)
 	if err != nil {

@@ -93,7 +93,8 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 // ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
 const ahead = 128 << 10
 
-// bounded lets the API server send no more than that through a transport that nobody else has. The option is read for each connection, and copied when a transport is made anew for another CA.
+// bounded lets the API server send no more than that through a transport that nobody else has. The option is read for each connection, and copied when a
+// transport is made anew for another CA.
 func bounded(t http.RoundTripper) {
 	for {
 		wrapped, is := t.(utilnet.RoundTripperWrapper)
@@ -161,7 +162,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(recorded, r)
 }
 
-// streams reports whether an API server may take up the client's offer of another protocol: it has WebSocket for watches, and SPDY, too, for what is behind an object.
+// streams reports whether an API server may take up the client's offer of another protocol: it has WebSocket for watches, and SPDY, too, for what is behind an
+// object.
 func (e *exchange) streams() bool {
 	websocket := strings.EqualFold(e.upgrade, "websocket")
 	return e.Opaque || e.watch && websocket || e.Subresource != "" && (websocket || strings.HasPrefix(strings.ToUpper(e.upgrade), "SPDY/"))

@@ -57,7 +57,8 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 	return nil // the API server knows no other, and says so
 }
 
-// fromYAML translates YAML, and JSON that is called YAML. Names that stand twice are what the API server's validation of fields would make of them, which sees them no more.
+// fromYAML translates YAML, and JSON that is called YAML. Names that stand twice are what the API server's validation of fields would make of them, which sees
+// them no more.
 func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 	if !translation.IsJSON(body) || !json.Valid(body) {
 		became, twice, err := translation.YAML(body)

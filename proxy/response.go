@@ -86,8 +86,8 @@ func (p *Proxy) response(r *http.Response) error {
 	return leading(r, e, translated)
 }
 
-// lead is how much of a document is awaited before the client gets any of it: nobody can use a part. A shorter one goes out in one piece and with its length, which
-// costs client and proxy less than pieces do, and one that cannot be translated is an error instead of an answer that breaks off.
+// lead is how much of a document is awaited before the client gets any of it: nobody can use a part. A shorter one goes out in one piece and with its length,
+// which costs client and proxy less than pieces do, and one that cannot be translated is an error instead of an answer that breaks off.
 const lead = 16 << 10
 
 func leading(r *http.Response, e *exchange, translated *translation.Reader) error {

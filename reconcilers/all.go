@@ -4,6 +4,7 @@
 package reconcilers
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type Options struct {
 	Pairs authority.Pairs
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
+	// Gate reads the feature gate: mirror.Options has it.
+	Gate func(context.Context) (authority.Migration, error)
 	// Enabled reports whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool
 	// ControlPlane reports whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
@@ -46,7 +49,7 @@ func All(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
 		ControlPlane(mgr, o),
 		controlPlaneAuthority(mgr, o),
-		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync, Compared: equal.set}),
+		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync, Gate: o.Gate, Compared: equal.set}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled, Compared: equal.has}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: o.Pairs}),

@@ -27,8 +27,8 @@ type Endpoint struct {
 
 const definitions = "customresourcedefinitions"
 
-// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: `%2F` separates there as a slash does. The names of objects
-// are looked at in definitions alone.
+// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: `%2F` separates there as a slash does. The names of
+// objects are looked at in definitions alone.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Path: path}
 	whole := strings.Split(path, "/")

@@ -129,8 +129,8 @@ func (s *Scanner) ended(i int) (state, error) {
 	return s.after(i + 1)
 }
 
-// turn goes on with the rows of the kind that an object has. Those kinds are the API server's own, which it alone sends, and writes by their kind first: an object of a
-// definition that has a kind of the same name begins with its apiVersion.
+// turn goes on with the rows of the kind that an object has. Those kinds are the API server's own, which it alone sends, and writes by their kind first: an
+// object of a definition that has a kind of the same name begins with its apiVersion.
 func (s *Scanner) turn(kind []byte) {
 	for _, k := range s.automaton.nodes[s.top>>shift].kinds {
 		if k.name == string(kind) {

@@ -87,8 +87,8 @@ func IsJSON(body []byte) bool {
 	return false
 }
 
-// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. Of a name that stands twice in a mapping the last counts, as for an
-// API server; twice then has the names, which are not in the JSON any more.
+// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. Of a name that stands twice in a mapping the last counts, as for
+// an API server; twice then has the names, which are not in the JSON any more.
 func YAML(document []byte) (out []byte, twice, err error) {
 	if out, err = yaml.YAMLToJSON(document); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrMalformed, err)

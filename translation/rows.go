@@ -39,8 +39,8 @@ type Row struct {
 	At string
 	// Is is the form of the value there.
 	Is Value
-	// Kind is the kind of the object that has this place, if only one has. It must be the object's first member, as it is in what an API server sends of its own kinds, and
-	// counts in no other direction.
+	// Kind is the kind of the object that has this place, if only one has. It must be the object's first member, as it is in what an API server sends of its own
+	// kinds, and counts in no other direction.
 	Kind string
 	// Hide reports that an element (or frame) is left out on the way to a client if a standard group stands here: it is the platform's.
 	Hide bool

@@ -165,18 +165,19 @@ func (f ListingFunc) All(ctx context.Context, gvk schema.GroupVersionKind, names
 	return f(ctx, gvk, namespace)
 }
 
-// cacheListing lists from a cache. There are far fewer sets than Machines.
-type cacheListing struct {
+// listing lists from a cache or live. There are far fewer sets than Machines.
+type listing struct {
 	client.Reader
 	timeout time.Duration
+	source  string
 	metrics *metrics
 }
 
 // All lists within the deadline.
-func (r cacheListing) All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+func (r listing) All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	defer r.metrics.lookup("cache", time.Now())
+	defer r.metrics.lookup(r.source, time.Now())
 	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingLabels{})
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,10 +45,25 @@ func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte) (co
 // Try has nobody to ask.
 func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies.Trial { return nil }
 
-// controlPlane reads what the set under review is judged by. One whose selector cannot be read selects nothing; a rule says so.
+// controlPlane reads what the set under review is judged by.
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	out, err := l.controlPlaneOf(ctx, c, c.New, c.Old)
+	if err != nil {
+		return nil, err
+	}
+	if trials := admission.Asked(c, out); len(trials) > 0 {
+		tried := *out // what was read of the set so far was read without them
+		tried.Trials = l.ControlPlanes.Try(ctx, trials)
+		return &tried, nil
+	}
+	return out, nil
+}
+
+// controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a rule
+// says so.
+func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	selector := labels.Nothing()
-	if set, err := admission.Read(c.New); err == nil {
+	if set, err := admission.Read(set); err == nil {
 		if s, err := controlplane.Selector(set); err == nil {
 			selector = s
 		}
@@ -56,17 +72,25 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
-	for _, o := range []*policies.Object{c.New, c.Old} {
+	for _, o := range append([]*policies.Object{set}, others...) {
 		if out.Templates, err = l.template(ctx, c, o, out.Templates); err != nil {
 			return nil, err
 		}
 	}
-	if trials := admission.Asked(c, out); len(trials) > 0 {
-		tried := *out // what was read of the set so far was read without them
-		tried.Trials = l.ControlPlanes.Try(ctx, trials)
-		return &tried, nil
-	}
 	return out, nil
+}
+
+// controlPlaneSet reads the stored set, and its control plane; nil where there is none.
+func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
+	if err != nil || set == nil {
+		return nil, err
+	}
+	out, err := l.controlPlaneOf(ctx, c, set)
+	if err == nil {
+		out.Set = set
+	}
+	return out, err
 }
 
 // template adds what a set's template for Cluster API stands for; there is nothing to look up for a set that has the other member, or that cannot be read.
@@ -109,7 +133,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 // Resolved reads within the review's deadline.
 func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	defer r.metrics.lookup("live", time.Now())
-	return facts.Resolved(ctx, r, pair, set)
+	return facts.Resolved(ctx, r, &facts.Accounts{Reader: r}, pair, set)
 }
 
 // forTrials is how long a review waits for dry runs.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,51 @@ func TestControlPlaneIsLookedUp(t *testing.T) {
 			}
 			if r.Allowed != c.allowed || c.code != 0 && r.Result.Code != c.code {
 				t.Errorf("answered %+v", r)
+			}
+		})
+	}
+}
+
+// A Machine that somebody adds to a control plane is judged by the stored set. It is created all the same where that cannot be read.
+func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
+	const machines = `"resource":{"group":"machine.openshift.io","version":"v1beta1","resource":"machines"},"namespace":"m","name":"mine-0"`
+	named := func(name, role string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"m","labels":{"machine.openshift.io/cluster-api-machine-role":%[2]q,"machine.openshift.io/cluster-api-machine-type":%[2]q}},"spec":{"authoritativeAPI":"MachineAPI","providerSpec":{"value":{}}}}`,
+			name, role)
+	}
+	const set = `{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","replicas":3,"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},"template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{}}}}}}}`
+	for says, c := range map[string]struct {
+		machine, set string
+		err          error
+		asked        bool
+		warns        string
+	}{
+		"at an index that is taken":     {machine: named("mine-0", "master"), set: set, asked: true, warns: "the ControlPlaneMachineSet will do nothing from then on"},
+		"a cluster that cannot be read": {machine: named("mine-0", "master"), set: set, asked: true, err: errors.New("etcd is away"), warns: "what the ControlPlaneMachineSet makes of the Machine could not be checked"},
+		"no set":                        {machine: named("mine-0", "master")},
+		"a worker":                      {machine: named("mine-0", "worker"), set: set},
+	} {
+		t.Run(says, func(t *testing.T) {
+			asked := false
+			w := &world{live: map[string]string{}}
+			if c.set != "" {
+				w.live["machine.openshift.io ControlPlaneMachineSet m/cluster"] = c.set
+			}
+			w.controlPlanes = func(context.Context, string, labels.Selector) (*policies.ControlPlane, error) {
+				asked = true
+				if c.err != nil {
+					return nil, c.err
+				}
+				master := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "c-master-0", Labels: map[string]string{"machine.openshift.io/cluster-api-machine-role": "master"}}}
+				return &policies.ControlPlane{Machines: []machinev1beta1.Machine{master}}, nil
+			}
+			h, _ := serve(t, All(platforms.List()...), w)
+			r := ask(t, h, "/validate/machine-api", `"operation":"CREATE",`+machines+`,"object":`+c.machine)
+			if !r.Allowed || asked != c.asked {
+				t.Errorf("asked %v, answered %+v", asked, r)
+			}
+			if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, c.warns) || c.warns == "" && strings.Contains(all, "ControlPlaneMachineSet") {
+				t.Errorf("warned %q", all)
 			}
 		})
 	}

@@ -84,6 +84,9 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 
 // unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not know yet.
 func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
+	if c.Side == policies.Surroundings {
+		return l.unknownIn(ctx, c)
+	}
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
 	if !ok || l.Owned == nil || c.Old == nil {
@@ -103,6 +106,50 @@ func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]str
 			return nil, err
 		}
 		if authority.UnknownInstance(m, twin) {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// unknownIn names those Machines in a namespace that is deleted, of its Cluster, or of all namespaces. Those count, too, whose own deletion waits for the hook.
+func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
+	if l.Sets == nil {
+		return nil, nil
+	}
+	switch c.Kind {
+	case authority.Namespace:
+		return l.unknownOf(ctx, authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Name})
+	case authority.Definition:
+		var out []string
+		for _, pair := range l.Pairs {
+			unknown, err := l.unknownOf(ctx, pair)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, unknown...)
+		}
+		return out, nil
+	}
+	return l.unknownOf(ctx, authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace})
+}
+
+func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, error) {
+	machines, err := l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "Machine"), pair.ClusterAPI)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range machines {
+		if !m.HasAnnotation(authority.InstanceHookAnnotation) {
+			continue
+		}
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: pair.MachineAPI, Name: m.Metadata.Name})
+		if err != nil {
+			return nil, err
+		}
+		if authority.Read(twin).Current != authority.MachineAPI {
 			out = append(out, m.Metadata.Name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // A Machine of Cluster API's that has no Machine API object has nowhere to say why: the review tries its conversion.
@@ -99,5 +100,47 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"alone", "moving", "theirs"}, c.Facts.UnknownInstances); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What goes with its namespace waits for no hook, a Machine that is being deleted and waits for it neither.
+func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
+	const hook = `"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"}`
+	object := func(metadata, status string) *policies.Object {
+		o, err := policies.ParseObject([]byte(`{"metadata":{` + metadata + `},"status":{"authoritativeAPI":"` + status + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	twins := map[string]string{"ours": "MachineAPI", "theirs": "ClusterAPI", "moving": "Migrating", "known": "ClusterAPI"}
+	l := Lookups{
+		Pairs: authority.Pairs{{MachineAPI: "there", ClusterAPI: "here"}},
+		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if status, has := twins[ref.Name]; has && ref.Group == "machine.openshift.io" && ref.Kind == "Machine" && ref.Namespace == "there" {
+				return object("", status), nil
+			}
+			return nil, nil
+		}),
+		Sets: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+			if gvk.Group != "cluster.x-k8s.io" || gvk.Kind != "Machine" || namespace != "here" {
+				t.Errorf("asked for %s in %s", gvk, namespace)
+			}
+			return []*policies.Object{object(`"name":"theirs",`+hook, ""), object(`"name":"ours",`+hook, ""), object(`"name":"moving",`+hook, ""), object(`"name":"known"`, ""),
+				object(`"name":"leaving","deletionTimestamp":"2026-01-01T00:00:00Z",`+hook, "")}, nil
+		}),
+	}
+	for _, in := range []policies.Subject{
+		{Side: policies.Surroundings, Kind: authority.Namespace, Namespace: "here", TwinNamespace: "there", Name: "here"},
+		{Side: policies.Surroundings, Kind: authority.Cluster, Namespace: "here", TwinNamespace: "there", Name: "a"},
+		{Side: policies.Surroundings, Kind: authority.Definition, Name: "vspheremachines.infrastructure.cluster.x-k8s.io"},
+	} {
+		c := policies.Change{Subject: in, Operation: admissionv1.Delete, Old: object("", "")}
+		if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 {
+			t.Error(doubts)
+		}
+		if diff := cmp.Diff([]string{"leaving", "moving", "theirs"}, c.Facts.UnknownInstances); diff != "" {
+			t.Errorf("%s: %s", in.Kind, diff)
+		}
 	}
 }

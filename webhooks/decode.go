@@ -133,7 +133,11 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 		return policies.Change{}, fmt.Errorf("%s is not answered at %s: the webhook configuration names the wrong path",
 			resourceText(req), route.Path())
 	}
-	pair, ok := r.pairs.Of(req.Namespace)
+	in := req.Namespace
+	if subject.Kind == authority.Namespace {
+		in = req.Name
+	}
+	pair, ok := r.pairs.Of(in)
 	home, twin := pair.ClusterAPI, pair.MachineAPI
 	if route.Side == policies.SideMachineAPI {
 		home, twin = twin, home

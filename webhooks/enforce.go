@@ -116,9 +116,9 @@ func (e *enforcement) tell(ctx context.Context, err error) {
 	}
 }
 
-// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none. Each
-// pair is asked for itself: a configuration may select the namespaces of another alone. A label stays when the answer fails to come: that the locks then refuse is
-// its purpose.
+// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none.
+// Each pair is asked for itself: a configuration may select the namespaces of another alone. A label stays when the answer fails to come: that the locks then
+// refuse is its purpose.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {

@@ -84,9 +84,13 @@ type Lookups struct {
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
 	Holding Holding
-	// Sets lists all MachineSets of a namespace; nil: nobody asks which one would adopt a Machine.
-	Sets      Listing
-	Platforms []conversion.Platform
+	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
+	Sets Listing
+	// Deployments lists all MachineDeployments of a namespace; nil: nobody asks which one would adopt a MachineSet.
+	Deployments Listing
+	Platforms   []conversion.Platform
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
 	// Rival is a fact of each change.
 	Rival string
 }
@@ -185,7 +189,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedUnknownInstances) {
 		unknown, err := l.unknownInstances(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of the set's Machines could not be looked at: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines could not be looked at: %v", err))
 		}
 		c.Facts.UnknownInstances = unknown
 	}
@@ -195,6 +199,20 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("whether what the twin lives in is being deleted could not be checked: %v", err))
 		}
 		c.Facts.Leaving = leaving
+	}
+	if needs.Has(policies.NeedControlPlaneSet) {
+		in, err := l.controlPlaneSet(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the Machine could not be checked: %v", err))
+		}
+		c.Facts.ControlPlane = in
+	}
+	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" && authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
+		deployments, err := l.Deployments.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind("MachineDeployment"), c.TwinNamespace)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether a MachineDeployment adopts the MachineSet could not be checked: %v", err))
+		}
+		c.Facts.Deployments = deployments
 	}
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)

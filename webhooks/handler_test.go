@@ -36,7 +36,7 @@ type world struct {
 	liveErr      error
 	liveReads    int
 	convert      ConverterFunc
-	// adopters are MachineSets, by group, kind and namespace.
+	// adopters are MachineSets and MachineDeployments, by group, kind and namespace.
 	adopters map[string]string
 	// controlPlanes may be nil: then there is no Machine, no Node and no Infrastructure.
 	controlPlanes ControlPlanesFunc
@@ -64,6 +64,7 @@ func (w *world) lookups() Lookups {
 			return []*policies.Object{set}, nil
 		}),
 	}
+	l.Deployments = l.Sets
 	if w.convert != nil {
 		l.Converter = w.convert
 	}
@@ -480,6 +481,32 @@ func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 			fmt.Sprintf(machine, to, from))
 		if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), "MachineSet collector makes this Machine its own") {
 			t.Errorf("from %s: want a warning of the set, got %+v", from, got)
+		}
+	}
+}
+
+// A MachineDeployment with a wide selector makes a set of Cluster API's its own, and replaces all of its Machines.
+func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
+	const deployment = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"cluster.x-k8s.io/cluster-name":"k"}}}}`
+	const set = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q}}`
+	const mirror = `{"metadata":{"name":"a","labels":{"cluster.x-k8s.io/cluster-name":%q}%s}}`
+	owned := `,"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineDeployment","name":"d","uid":"1","controller":true}]`
+	for says, c := range map[string]struct {
+		from, mirror string
+		want         bool
+	}{
+		"to Cluster API":                 {"MachineAPI", fmt.Sprintf(mirror, "k", ""), true},
+		"with other labels":              {"MachineAPI", fmt.Sprintf(mirror, "other", ""), false},
+		"of another MachineDeployment":   {"MachineAPI", fmt.Sprintf(mirror, "k", owned), false},
+		"to Machine API, which has none": {"ClusterAPI", fmt.Sprintf(mirror, "k", ""), false},
+	} {
+		h, _ := serve(t, All(platforms.List()...), &world{adopters: map[string]string{"cluster.x-k8s.io MachineDeployment c": deployment},
+			live: map[string]string{"cluster.x-k8s.io MachineSet c/a": c.mirror}})
+		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[c.from]
+		got := ask(t, h, "/validate/machine-api", strings.Replace(mapiMachines, `"machines"`, `"machinesets"`, 1)+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(set, c.from, c.from)+`,"object":`+
+			fmt.Sprintf(set, to, c.from))
+		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "MachineDeployment collector makes this MachineSet its own") != c.want {
+			t.Errorf("%s: %+v", says, got)
 		}
 	}
 }

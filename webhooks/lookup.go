@@ -164,10 +164,11 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Cached:    cached,
 		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
-		Converter: converter, Platforms: o.Catalog.Platforms,
+		Converter: converter, Platforms: o.Catalog.Platforms, Pairs: o.Pairs,
 		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
 		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
-		Sets:          cacheListing{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Sets:          listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
+		Deployments:   listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Rival:         o.Rival,
 		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}

@@ -162,7 +162,7 @@ func Routes(c Catalog) []Route {
 			Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
 		},
 		{
-			// The policy poundlock-surroundings refuses the same without an answer.
+			// The policy poundlock-surroundings refuses the same without an answer, but for a deletion that somebody allowed.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},

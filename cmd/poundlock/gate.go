@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,6 +52,35 @@ func enabledIn(gates *configv1.FeatureGate, release string) bool {
 		found = true
 	}
 	return found
+}
+
+// migration is the feature gate as the mirror asks for it: what the Machine API's controllers did while it was off was nobody's request.
+func migration(ctx context.Context, c client.Reader, s settings) (authority.Migration, error) {
+	if s.gate != "cluster" {
+		return authority.Migration{Off: s.gate != "on"}, nil
+	}
+	gates := &configv1.FeatureGate{}
+	if err := c.Get(ctx, client.ObjectKey{Name: "cluster"}, gates); err != nil {
+		return authority.Migration{}, fmt.Errorf("reading FeatureGate cluster: %w", err)
+	}
+	return authority.Migration{Off: !enabledIn(gates, s.release), Since: lastWritten(gates)}, nil
+}
+
+// firstWritten is how long after the object the status of the feature gates of a new cluster is written.
+const firstWritten = time.Minute
+
+// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it, and of a cluster
+// whose gates are as they were first written: its gate was never off.
+func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
+	for _, m := range gates.ManagedFields {
+		if m.Time != nil && m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && m.Time.After(last) {
+			last = m.Time.Time
+		}
+	}
+	if last.Before(gates.CreationTimestamp.Add(firstWritten + 1)) {
+		return time.Time{}
+	}
+	return last
 }
 
 // mode is what decides which reconcilers run.

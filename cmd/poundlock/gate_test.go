@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // What changes which reconcilers run ends the process, in a sentence; an API server that does not answer changes nothing.
@@ -46,5 +49,33 @@ func TestModeWatch(t *testing.T) {
 	}
 	if (mode{gate: true, rival: rival}).moves() || (mode{}).moves() || !(mode{gate: true}).moves() {
 		t.Error("only with the gate on, and nobody else, something moves")
+	}
+}
+
+// When the gate was turned on, nobody stores. Its status was not written before that since.
+func TestLastWritten(t *testing.T) {
+	gates := &configv1.FeatureGate{}
+	if got := lastWritten(gates); !got.IsZero() {
+		t.Errorf("without managed fields: %s", got)
+	}
+	at := func(minute int) *metav1.Time {
+		return &metav1.Time{Time: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}
+	}
+	gates.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "old", Time: at(1), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
+		{Manager: "operator", Time: at(2), FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:featureGates":{}}}`)},
+		{Manager: "kubectl", Time: at(3), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:featureSet":{}}}`)},
+		{Manager: "nobody"},
+	}
+	if got := lastWritten(gates); !got.Equal(at(2).Time) {
+		t.Errorf("%s, want %s", got, at(2))
+	}
+	gates.CreationTimestamp = *at(1)
+	if got := lastWritten(gates); !got.IsZero() {
+		t.Errorf("written when the object was created: %s", got)
+	}
+	gates.CreationTimestamp = metav1.Time{Time: at(0).Add(-time.Hour)}
+	if got := lastWritten(gates); !got.Equal(at(2).Time) {
+		t.Errorf("of an older object: %s, want %s", got, at(2))
 	}
 }

@@ -206,7 +206,7 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 	if err := showRival(now); err != nil {
 		return err
 	}
-	add, err := chosenReconcilers(mgr.GetLogger().WithName("gate"), cfg, s, now)
+	add, err := chosenReconcilers(mgr, cfg, s, now)
 	if err != nil {
 		return err
 	}
@@ -223,9 +223,10 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 }
 
 // chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
-func chosenReconcilers(log logr.Logger, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
+func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
 	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate,
 		NotReadyGrace: s.notReadyGrace, Version: s.release}
+	log := mgr.GetLogger().WithName("gate")
 	if !now.moves() {
 		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
 		return func(mgr ctrl.Manager) error { return reconcilers.ControlPlane(mgr, o) }, nil
@@ -240,6 +241,7 @@ func chosenReconcilers(log logr.Logger, cfg *rest.Config, s settings, now mode) 
 		}
 	}
 	o.Enabled = with.has
+	o.Gate = func(ctx context.Context) (authority.Migration, error) { return migration(ctx, mgr.GetAPIReader(), s) }
 	return func(mgr ctrl.Manager) error { return reconcilers.All(mgr, o) }, nil
 }
 

@@ -39,6 +39,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"nothing out of the way":            {patch: `{}`},
 		"an interface at index 1":           {patch: `{"deviceIndex": 1}`, want: []string{"deviceIndex: FieldValueNotSupported"}},
 		"a null creationTimestamp":          {patch: `{"metadata": {"creationTimestamp": null}}`},
+		"metadata that says nothing":        {patch: `{"metadata": {"creationTimestamp": null, "name": "", "labels": {}, "annotations": {}, "finalizers": []}}`},
 		"metadata of its own":               {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
 		"no instance type":                  {patch: `{"instanceType": null}`, want: []string{"instanceType: FieldValueRequired"}},
 		"a reservation":                     {patch: `{"capacityReservationId": "cr-1", "marketType": "CapacityBlock"}`},
@@ -118,6 +119,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }
@@ -143,7 +145,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"no Ignition":                          {patch: `{"ignition": null}`, want: []string{"ignition: FieldValueRequired"}},
 		"Ignition in a bucket":                 {patch: `{"ignition": {"storageType": "ClusterObjectStore"}}`, want: []string{"ignition.storageType: FieldValueNotSupported"}},
 		"an Ignition proxy":                    {patch: `{"ignition": {"proxy": {}}}`, want: []string{"ignition.proxy: FieldValueNotSupported"}},
-		"user data, explicitly compressed":     {patch: `{"uncompressedUserData": false}`, want: []string{"uncompressedUserData: FieldValueNotSupported"}},
+		"user data, explicitly compressed":     {patch: `{"uncompressedUserData": false}`}, // which the provider ignores beside Ignition
+		"user data that is not compressed":     {patch: `{"uncompressedUserData": true}`},
 		"roles of security groups":             {patch: `{"securityGroupOverrides": {"node": "sg-1"}}`, want: []string{"securityGroupOverrides: FieldValueNotSupported"}},
 		"interfaces":                           {patch: `{"networkInterfaces": ["eni-1"]}`, want: []string{"networkInterfaces: FieldValueNotSupported"}},
 		"no interfaces":                        {patch: `{"networkInterfaces": []}`},

@@ -6,9 +6,9 @@ package aws
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
@@ -35,6 +35,25 @@ func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
 		c.InstanceMetadataOptions = &awsv1.InstanceMetadataOptions{HTTPTokens: awsv1.HTTPTokensStateOptional}
 	}
 	c.InstanceMetadataOptions.HTTPProtocolIPv6 = awsv1.InstanceMetadataEndpointStateEnabled
+	knowsFamilies(p)
+}
+
+// knowsFamilies: the provider makes no instance with a primary IPv6 address in a VPC where the AWSCluster does not say that the VPC has such addresses.
+func knowsFamilies(p *pass) {
+	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
+		return
+	}
+	if ipv6, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "vpc", "ipv6"); ipv6 != nil {
+		return
+	}
+	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would create no machine with an IPv6 address. Say that the VPC has such addresses",
+		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
+}
+
+// resourceNames reports whether an instance is named as those of a cluster of both families are. Which records DNS has of it may be said later, as the
+// provider's webhook lets them be changed: where nothing is said they are absent.
+func resourceNames(n *awsv1.PrivateDNSName) bool {
+	return text(n.HostnameType) == "resource-name" && ptr.Deref(n.EnableResourceNameDNSARecord, true) && ptr.Deref(n.EnableResourceNameDNSAAAARecord, true)
 }
 
 // dualStackFrom takes what dualStackTo writes, and absent fields, as a Machine has them that is older than the cluster's second family.
@@ -52,7 +71,7 @@ func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	if s := c.AssignPrimaryIPv6; s != nil && !(dual && *s == awsv1.PrimaryIPv6AssignmentStateEnabled) {
 		refuse("assignPrimaryIPv6", string(*s), awsv1.PrimaryIPv6AssignmentStateEnabled)
 	}
-	if n := c.PrivateDNSName; n != nil && !(dual && reflect.DeepEqual(n, dualStackNames())) {
+	if n := c.PrivateDNSName; n != nil && !(dual && resourceNames(n)) {
 		want, _ := json.Marshal(dualStackNames())
 		refuse("privateDnsName", text(n.HostnameType), string(want))
 	}

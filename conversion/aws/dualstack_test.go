@@ -5,6 +5,7 @@ package aws
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,7 @@ import (
 func dualEnv(family string) *conversion.Env {
 	env := testEnv()
 	env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"type": "AWS", "aws": map[string]any{"ipFamily": family}}}}
+	env.InfraCluster["spec"].(map[string]any)["network"] = map[string]any{"vpc": map[string]any{"ipv6": map[string]any{}}}
 	return env
 }
 
@@ -52,9 +54,12 @@ func TestDualStackOfAnInfraSpec(t *testing.T) {
 		family, patch string
 		want          []string
 	}{
-		"older than the second family": {"DualStackIPv4Primary", `{}`, nil},
-		"by its address's name":        {"DualStackIPv4Primary", `{"privateDnsName": {"hostnameType": "ip-name"}}`, []string{"privateDnsName: FieldValueNotSupported"}},
-		"without a primary address":    {"DualStackIPv6Primary", `{"assignPrimaryIPv6": "disabled"}`, []string{"assignPrimaryIPv6: FieldValueNotSupported"}},
+		"older than the second family":  {"DualStackIPv4Primary", `{}`, nil},
+		"without records in DNS":        {"DualStackIPv4Primary", `{"privateDnsName": {"hostnameType": "resource-name"}}`, nil},
+		"with one record in DNS":        {"DualStackIPv6Primary", `{"privateDnsName": {"hostnameType": "resource-name", "enableResourceNameDnsAAAARecord": true}}`, nil},
+		"with a record that is refused": {"DualStackIPv6Primary", `{"privateDnsName": {"hostnameType": "resource-name", "enableResourceNameDnsARecord": false}}`, []string{"privateDnsName: FieldValueNotSupported"}},
+		"by its address's name":         {"DualStackIPv4Primary", `{"privateDnsName": {"hostnameType": "ip-name"}}`, []string{"privateDnsName: FieldValueNotSupported"}},
+		"without a primary address":     {"DualStackIPv6Primary", `{"assignPrimaryIPv6": "disabled"}`, []string{"assignPrimaryIPv6: FieldValueNotSupported"}},
 		"in a cluster of one family": {"IPv4", `{"assignPrimaryIPv6": "enabled", "privateDnsName": {"hostnameType": "resource-name"}, "instanceMetadataOptions": {"httpProtocolIpv6": "enabled"}}`,
 			[]string{"assignPrimaryIPv6: FieldValueNotSupported", "instanceMetadataOptions.httpProtocolIpv6: FieldValueNotSupported",
 				"privateDnsName: FieldValueNotSupported"}},
@@ -63,6 +68,31 @@ func TestDualStackOfAnInfraSpec(t *testing.T) {
 			p := conversion.NewPass(dualEnv(c.family), &conversion.Core{}, "")
 			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// The provider creates no instance with a primary IPv6 address where the AWSCluster does not say that the VPC has such addresses. An instance that exists moves.
+func TestDualStackOfAnAWSClusterThatDoesNotKnowIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		core conversion.Core
+		want []string
+	}{
+		"a template":  {conversion.Core{Template: true}, []string{"AWSCluster.spec.network.vpc.ipv6: FieldValueNotSupported"}},
+		"a Machine":   {conversion.Core{}, []string{"AWSCluster.spec.network.vpc.ipv6: FieldValueNotSupported"}},
+		"an instance": {conversion.Core{ProviderID: "aws:///us-east-1a/i-0123456789abcdef0"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := dualEnv("DualStackIPv4Primary")
+			delete(env.InfraCluster["spec"].(map[string]any), "network")
+			p := conversion.NewPass(env, &c.core, "")
+			conversiontest.ToClusterAPI(p, []byte(plain))
+			conversiontest.Same(t, c.want, p.Errors())
+			for _, e := range p.Errors() {
+				if !strings.HasSuffix(e.Detail, `--type=merge -p '{"spec":{"network":{"vpc":{"ipv6":{}}}}}'`) {
+					t.Error(e.Detail)
+				}
+			}
 		})
 	}
 }

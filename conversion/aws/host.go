@@ -76,7 +76,7 @@ func userProvidedTo(p *pass, host *machinev1beta1.DedicatedHost, c *infraSpec) {
 	case host.ID == "":
 		p.Required("id", "allocationStrategy UserProvided needs the id of a host")
 	case !hostID.MatchString(host.ID):
-		p.Unsupported("id", host.ID, "Cluster API takes ids of h- and 17 hexadecimal digits only")
+		p.Unsupported("id", host.ID, "Cluster API takes ids of h- and 17 hexadecimal digits only: name such a host, or keep the machine with Machine API")
 	default:
 		c.HostID = &host.ID
 	}
@@ -87,7 +87,7 @@ func dynamicTo(p *pass, host *machinev1beta1.DedicatedHost, affinity string, c *
 		p.Invalid("id", host.ID, "not with allocationStrategy Dynamic")
 	}
 	if affinity != pinned {
-		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic), "Cluster API allocates hosts with affinity DedicatedHost only")
+		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic), "Cluster API allocates hosts with affinity DedicatedHost only: set that, or keep the machine with Machine API")
 	}
 	c.DynamicHostAllocation = &awsv1.DynamicHostAllocationSpec{}
 	if host.DynamicHostAllocation == nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 )
@@ -48,13 +49,14 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	default:
 		command := "aws ec2 describe-images"
 		if r := cmp.Or(m.Placement.Region, p.Env.Region); r != "" {
-			command += " --region " + r
+			command += " --region " + conversion.Argument(r)
 		}
 		command += " --query 'Images[].ImageId' --filters"
 		for _, f := range m.AMI.Filters {
 			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
-		p.Unsupported("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id: "+command)
+		p.Command("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id in their place", command,
+			"Give the filters to aws ec2 describe-images")
 	}
 }
 
@@ -89,7 +91,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
-		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags",
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
 	}
 }
@@ -138,7 +140,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 		return nil
 	}
 	if len(list) > maxTags {
-		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags", maxTags))
+		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags: remove some", maxTags))
 	}
 	out := make(map[string]string, len(list))
 	for i, t := range list {
@@ -189,6 +191,38 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 		out = append(out, machinev1beta1.TagSpecification{Name: name, Value: tags[name]})
 	}
 	return out
+}
+
+// clusterKey is the SSH key of an instance whose AWSMachine names none; empty where it gets none. The provider gives one of a name of its own to the
+// instances of an AWSCluster that it looks after itself.
+func clusterKey(p *pass) string {
+	if p.Env.InfraCluster == nil {
+		return ""
+	}
+	if name, said := p.Env.InfraClusterString("spec", "sshKeyName"); said {
+		return name
+	}
+	if _, elsewhere := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation); elsewhere {
+		return ""
+	}
+	return "default"
+}
+
+func instanceKeyTo(p *pass, m *providerSpec, c *infraSpec) {
+	if name := text(m.KeyName); name != clusterKey(p) {
+		c.SSHKeyName = &name
+	}
+}
+
+// instanceKeyFrom never writes empty text, which AWS refuses as a name.
+func instanceKeyFrom(p *pass, c *infraSpec, m *providerSpec) {
+	name := clusterKey(p)
+	if c.SSHKeyName != nil {
+		name = *c.SSHKeyName
+	}
+	if name != "" {
+		m.KeyName = &name
+	}
 }
 
 func profileTo(p *pass, m *providerSpec, c *infraSpec) {

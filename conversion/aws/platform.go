@@ -24,11 +24,13 @@ func Platform() conversion.Platform {
 		CredentialsSecret:    "aws-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable: conversion.Editable{Machine: []string{
-			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups", "cloudInit.secretPrefix", "cloudInit.secretCount", "cloudInit.secureSecretsBackend",
+			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups",
+			"cloudInit.secretPrefix", "cloudInit.secretCount", "cloudInit.secureSecretsBackend",
 			"privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		}},
 		Interruptible: interruptible,
 		Status:        status{},
+		Supposed:      supposed,
 	}
 }
 
@@ -41,4 +43,10 @@ func interruptible(spec any) bool {
 		return s.SpotMarketOptions != nil || s.MarketType == awsv1.MarketTypeSpot
 	}
 	return false
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"region":"supposed","controlPlaneLoadBalancer":{"name":"supposed-int","loadBalancerType":"nlb"},
+		"secondaryControlPlaneLoadBalancer":{"name":"supposed-ext","loadBalancerType":"nlb"}}}`,
 }

@@ -133,7 +133,7 @@ func sizeTo(p *pass, m *device, c *volume) {
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
 		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give it, in GiB")
 	case *m.EBS.VolumeSize < leastSize:
-		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d", leastSize))
+		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d: give that, or keep the machine with Machine API", leastSize))
 	default:
 		c.Size = *m.EBS.VolumeSize
 	}

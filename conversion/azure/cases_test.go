@@ -74,10 +74,10 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
 	}
 	cases := map[string]struct {
-		patch   string
-		control bool
-		env     func(*conversion.Env)
-		want    []string
+		patch             string
+		control, instance bool
+		env               func(*conversion.Env)
+		want              []string
 	}{
 		"nothing out of the way": {patch: `{}`},
 		"metadata of its own":    {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
@@ -206,21 +206,24 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a guest state of one's own encryption": {patch: `{"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly", "diskEncryptionSet": {"id": "x"}}}}, "securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.diskEncryptionSet.id: FieldValueInvalid"}},
 
 		// Security.
-		"an empty profile":                             {patch: `{"securityProfile": {}}`},
-		"encryption at the host":                       {patch: `{"securityProfile": {"encryptionAtHost": true}}`},
-		"trusted launch":                               {patch: `{` + trusted + `{"secureBoot": "Enabled"}}}}}`},
-		"trusted launch with nothing to trust":         {patch: `{` + trusted + `{"secureBoot": "Disabled"}}}}}`, want: []string{"securityProfile.settings.securityType: FieldValueNotSupported"}},
-		"trusted launch, misspelt":                     {patch: `{` + trusted + `{"secureBoot": "on"}}}}}`, want: []string{"securityProfile.settings.trustedLaunch.uefiSettings.secureBoot: FieldValueInvalid"}},
-		"trusted launch without settings":              {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch"}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueRequired"}},
-		"settings without a type":                      {patch: `{"securityProfile": {"settings": {"trustedLaunch": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueInvalid"}},
-		"a type of no known kind":                      {patch: `{"securityProfile": {"settings": {"securityType": "x"}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
-		"the settings of the other type too":           {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch", "trustedLaunch": {"uefiSettings": {"secureBoot": "Enabled"}}, "confidentialVM": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.confidentialVM: FieldValueInvalid"}},
-		"a confidential machine":                       {patch: `{"securityProfile": {` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`},
-		"a confidential machine, all of its disk":      {patch: `{"securityProfile": {"encryptionAtHost": false, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`},
-		"a confidential machine without encryption":    {patch: `{"securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.securityEncryptionType: FieldValueRequired"}},
-		"a confidential machine, encrypted at host":    {patch: `{"securityProfile": {"encryptionAtHost": true, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
-		"a confidential machine without vTPM and boot": {patch: `{"securityProfile": {"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {}}}}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`, want: []string{"securityProfile.settings.confidentialVM.uefiSettings.secureBoot: FieldValueInvalid", "securityProfile.settings.confidentialVM.uefiSettings.virtualizedTrustedPlatformModule: FieldValueInvalid"}},
-		"a guest state, and no profile":                {patch: `{"osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
+		"an empty profile":                                     {patch: `{"securityProfile": {}}`},
+		"encryption at the host":                               {patch: `{"securityProfile": {"encryptionAtHost": true}}`},
+		"trusted launch":                                       {patch: `{` + trusted + `{"secureBoot": "Enabled"}}}}}`},
+		"trusted launch with nothing to trust":                 {patch: `{` + trusted + `{"secureBoot": "Disabled"}}}}}`, want: []string{"securityProfile.settings.securityType: FieldValueNotSupported"}},
+		"trusted launch of an instance, with nothing to trust": {instance: true, patch: `{` + trusted + `{"secureBoot": "Disabled", "virtualizedTrustedPlatformModule": "Disabled"}}}}}`},
+		"trusted launch of an instance, with nothing said":     {instance: true, patch: `{` + trusted + `{}}}}}`},
+		"trusted launch, misspelt":                             {patch: `{` + trusted + `{"secureBoot": "on"}}}}}`, want: []string{"securityProfile.settings.trustedLaunch.uefiSettings.secureBoot: FieldValueInvalid"}},
+		"trusted launch without settings":                      {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch"}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueRequired"}},
+		"settings without a type":                              {patch: `{"securityProfile": {"settings": {"trustedLaunch": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueInvalid"}},
+		"a type of no known kind":                              {patch: `{"securityProfile": {"settings": {"securityType": "x"}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
+		"the settings of the other type too":                   {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch", "trustedLaunch": {"uefiSettings": {"secureBoot": "Enabled"}}, "confidentialVM": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.confidentialVM: FieldValueInvalid"}},
+		"a confidential machine":                               {patch: `{"securityProfile": {` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`},
+		"a confidential machine, all of its disk":              {patch: `{"securityProfile": {"encryptionAtHost": false, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`},
+		"a confidential machine without encryption":            {patch: `{"securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.securityEncryptionType: FieldValueRequired"}},
+		"a confidential machine, encrypted at host":            {patch: `{"securityProfile": {"encryptionAtHost": true, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
+		"a confidential instance, encrypted at host":           {instance: true, patch: `{"securityProfile": {"encryptionAtHost": true, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`},
+		"a confidential machine without vTPM and boot":         {patch: `{"securityProfile": {"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {}}}}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`, want: []string{"securityProfile.settings.confidentialVM.uefiSettings.secureBoot: FieldValueInvalid", "securityProfile.settings.confidentialVM.uefiSettings.virtualizedTrustedPlatformModule: FieldValueInvalid"}},
+		"a guest state, and no profile":                        {patch: `{"osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
 
 		// The data disks.
 		"a data disk":                     {patch: disk(`{}`)},
@@ -249,9 +252,14 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
-			p := conversion.NewPass(envOf(c.env), &conversion.Core{ControlPlane: c.control}, "")
+			core := &conversion.Core{ControlPlane: c.control}
+			if c.instance {
+				core.ProviderID = azuretest.Instance
+			}
+			p := conversion.NewPass(envOf(c.env), core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }
@@ -356,26 +364,28 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"a public address of a master":      {control: true, patch: `{"allocatePublicIP": true}`, want: []string{"allocatePublicIP: FieldValueNotSupported"}},
 
 		// The disks.
-		"Windows":                           {patch: `{"osDisk": {"osType": "Windows"}}`, want: []string{"osDisk.osType: FieldValueNotSupported"}},
-		"the image's size":                  {patch: `{"osDisk": {"diskSizeGB": null}}`, want: []string{"osDisk.diskSizeGB: FieldValueRequired"}},
-		"an ephemeral disk, placed":         {patch: `{"osDisk": {"diffDiskSettings": {"option": "Local", "placement": "CacheDisk"}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.placement: FieldValueNotSupported"}},
-		"an ephemeral disk of no kind":      {patch: `{"osDisk": {"diffDiskSettings": {}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.option: FieldValueInvalid"}},
-		"a managed disk of no kind":         {patch: `{"osDisk": {"managedDisk": {"storageAccountType": null}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueRequired"}},
-		"trusted launch":                    {patch: `{"securityProfile": {"securityType": "TrustedLaunch", "uefiSettings": {"vTpmEnabled": true}}}`},
-		"trusted launch of nothing":         {patch: `{"securityProfile": {"securityType": "TrustedLaunch"}}`, want: []string{"securityProfile.securityType: FieldValueNotSupported"}},
-		"settings without a type":           {patch: `{"securityProfile": {"uefiSettings": {"vTpmEnabled": true}}}`, want: []string{"securityProfile.uefiSettings: FieldValueInvalid"}},
-		"a confidential machine":            {patch: `{"securityProfile": {"securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`},
-		"the same, encrypted at the host":   {patch: `{"securityProfile": {"encryptionAtHost": true, "securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
-		"a guest state, and no profile":     {patch: `{` + guest + `}`, want: []string{"securityProfile.securityType: FieldValueInvalid"}},
-		"a data disk":                       {patch: disk(`{}`)},
-		"a data disk of Azure's choice":     {patch: disk(`{"managedDisk": null}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueRequired"}},
-		"a data disk of another kind":       {patch: disk(`{"managedDisk": {"storageAccountType": "PremiumV2_LRS"}}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueNotSupported"}},
-		"a data disk's security profile":    {patch: disk(`{"managedDisk": {"storageAccountType": "Premium_LRS", "securityProfile": {}}}`), want: []string{"dataDisks[0].managedDisk.securityProfile: FieldValueNotSupported"}},
-		"an UltraSSD that caches":           {patch: disk(`{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}, "cachingType": "ReadWrite"}`), want: []string{"dataDisks[0].cachingType: FieldValueInvalid"}},
-		"disks with a lun and without":      {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`},
-		"two disks with one lun":            {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`, want: []string{"dataDisks[1].lun: FieldValueInvalid"}},
-		"a field of a later version":        {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
-		"a list of interfaces that is none": {patch: `{"networkInterfaces": {}}`, want: []string{"networkInterfaces: FieldValueInvalid"}},
+		"Windows":                                      {patch: `{"osDisk": {"osType": "Windows"}}`, want: []string{"osDisk.osType: FieldValueNotSupported"}},
+		"the image's size":                             {patch: `{"osDisk": {"diskSizeGB": null}}`, want: []string{"osDisk.diskSizeGB: FieldValueRequired"}},
+		"an ephemeral disk, placed":                    {patch: `{"osDisk": {"diffDiskSettings": {"option": "Local", "placement": "CacheDisk"}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.placement: FieldValueNotSupported"}},
+		"an ephemeral disk of no kind":                 {patch: `{"osDisk": {"diffDiskSettings": {}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.option: FieldValueInvalid"}},
+		"a managed disk of no kind":                    {patch: `{"osDisk": {"managedDisk": {"storageAccountType": null}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueRequired"}},
+		"trusted launch":                               {patch: `{"securityProfile": {"securityType": "TrustedLaunch", "uefiSettings": {"vTpmEnabled": true}}}`},
+		"trusted launch of nothing, of an instance":    {patch: `{"securityProfile": {"securityType": "TrustedLaunch"}}`},
+		"trusted launch of nothing":                    {template: true, patch: `{"securityProfile": {"securityType": "TrustedLaunch"}}`, want: []string{"securityProfile.securityType: FieldValueNotSupported"}},
+		"settings without a type":                      {patch: `{"securityProfile": {"uefiSettings": {"vTpmEnabled": true}}}`, want: []string{"securityProfile.uefiSettings: FieldValueInvalid"}},
+		"a confidential machine":                       {patch: `{"securityProfile": {"securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`},
+		"the same, encrypted at the host, an instance": {patch: `{"securityProfile": {"encryptionAtHost": true, "securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`},
+		"the same, encrypted at the host":              {template: true, patch: `{"securityProfile": {"encryptionAtHost": true, "securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
+		"a guest state, and no profile":                {patch: `{` + guest + `}`, want: []string{"securityProfile.securityType: FieldValueInvalid"}},
+		"a data disk":                                  {patch: disk(`{}`)},
+		"a data disk of Azure's choice":                {patch: disk(`{"managedDisk": null}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueRequired"}},
+		"a data disk of another kind":                  {patch: disk(`{"managedDisk": {"storageAccountType": "PremiumV2_LRS"}}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueNotSupported"}},
+		"a data disk's security profile":               {patch: disk(`{"managedDisk": {"storageAccountType": "Premium_LRS", "securityProfile": {}}}`), want: []string{"dataDisks[0].managedDisk.securityProfile: FieldValueNotSupported"}},
+		"an UltraSSD that caches":                      {patch: disk(`{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}, "cachingType": "ReadWrite"}`), want: []string{"dataDisks[0].cachingType: FieldValueInvalid"}},
+		"disks with a lun and without":                 {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`},
+		"two disks with one lun":                       {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`, want: []string{"dataDisks[1].lun: FieldValueInvalid"}},
+		"a field of a later version":                   {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+		"a list of interfaces that is none":            {patch: `{"networkInterfaces": {}}`, want: []string{"networkInterfaces: FieldValueInvalid"}},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {

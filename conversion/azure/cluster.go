@@ -75,7 +75,7 @@ func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
 	case want == "":
-		p.Unsupported(path, have, fmt.Sprintf("%s is not known: neither the Infrastructure nor an AzureCluster says it", where))
+		p.Unsupported(path, have, fmt.Sprintf("%s is not known: neither the Infrastructure nor an AzureCluster has it. Give the AzureCluster the field", where))
 	default:
 		p.Differs(path, have, where, want)
 	}
@@ -89,7 +89,7 @@ var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 // sameCloud holds the cloud and the subscription in which Machine API makes machines to those of Cluster API. Nothing of them stands in a machine.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
-		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location")
+		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
 	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's, for without that both are the same

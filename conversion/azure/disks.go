@@ -82,7 +82,7 @@ func checkOSSize(p *pass, size int32) {
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "a disk has a positive size")
 	case size > maxOSDisk:
-		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk", maxOSDisk))
+		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API", maxOSDisk))
 	}
 }
 
@@ -112,7 +112,7 @@ func ephemeralTo(p *pass, m *providerSpec, c *infraSpec) {
 	case where != local:
 		p.Invalid("osDisk.diskSettings.ephemeralStorageLocation", where, "supported values: \"Local\"")
 	case m.OSDisk.ManagedDisk.DiskEncryptionSet != nil:
-		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil, "Cluster API takes none for an ephemeral OS disk")
+		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil, "Cluster API takes none for an ephemeral OS disk: remove it, or keep the machine with Machine API")
 	}
 	c.OSDisk.DiffDiskSettings = &azurev1.DiffDiskSettings{Option: m.OSDisk.DiskSettings.EphemeralStorageLocation}
 }
@@ -179,7 +179,7 @@ func checkStorage(p *pass, word string) {
 	case word == ultraSSD:
 		p.Invalid("storageAccountType", word, "an UltraSSD can be a data disk only")
 	case !slices.Contains(storages(), word):
-		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API takes %q", storages()))
+		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API takes %q: set one of them", storages()))
 	}
 }
 
@@ -299,7 +299,7 @@ func checkDiskSize(p *pass, size int32) {
 	case size < 4:
 		p.Invalid("diskSizeGB", size, "must be at least 4")
 	case size > 32767:
-		p.Unsupported("diskSizeGB", size, "Cluster API takes at most 32767")
+		p.Unsupported("diskSizeGB", size, "Cluster API takes at most 32767: give that, or keep the machine with Machine API")
 	}
 }
 
@@ -371,7 +371,7 @@ func checkDataStorage(p *pass, word string) {
 	case machinev1beta1.StorageAccountStandardLRS, machinev1beta1.StorageAccountPremiumLRS, machinev1beta1.StorageAccountUltraSSDLRS:
 		return
 	}
-	p.Unsupported("managedDisk.storageAccountType", word, "Machine API has data disks of Standard_LRS, Premium_LRS and UltraSSD_LRS only")
+	p.Unsupported("managedDisk.storageAccountType", word, "Machine API has data disks of Standard_LRS, Premium_LRS and UltraSSD_LRS only: set one of them")
 }
 
 func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {

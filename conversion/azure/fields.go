@@ -87,7 +87,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"securityProfile.settings.trustedLaunch.uefiSettings.secureBoot", "securityProfile.settings.trustedLaunch.uefiSettings.virtualizedTrustedPlatformModule"),
 		at("securityProfile.encryptionAtHost", "securityProfile.securityType", "securityProfile.uefiSettings.secureBootEnabled",
 			"securityProfile.uefiSettings.vTpmEnabled"),
-		"Enabled is true, Disabled is false. Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled, and ignores encryptionAtHost on a confidential one; a confidential one needs the vTPM and the OS disk's securityEncryptionType.",
+		"Enabled is true, Disabled is false. Cluster API makes a new Trusted Launch machine only where secure boot or the vTPM is enabled, and ignores encryptionAtHost on a new confidential one, so a template needs the one and not the other; a confidential one needs the vTPM and the OS disk's securityEncryptionType.",
 		securityTo, securityFrom),
 	of.Iso(at(elsewhere("Machine", "spec.providerID")), at("providerID"), "azure:// and the virtual machine's resource id. A template has none.",
 		providerIDTo, providerIDFrom),

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	netutils "k8s.io/utils/net"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 func interfaceTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -79,7 +81,7 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
 		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
-			family, networkResourceGroup(p), network(p)), string(patch), "")
+			family, conversion.Argument(networkResourceGroup(p)), conversion.Argument(network(p))), string(patch), "")
 }
 
 func familiesFrom(*pass, *infraSpec, *providerSpec) {}
@@ -126,7 +128,7 @@ const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
 	list := func(pool, balancer string) string {
-		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, resourceGroup(p), balancer)
+		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, conversion.Argument(resourceGroup(p)), conversion.Argument(balancer))
 	}
 	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " +
 		list(internalPool, m.InternalLoadBalancer)

@@ -23,10 +23,13 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "azure-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec),
-		Editable:             conversion.Editable{Machine: []string{"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions"}},
-		Account:              account,
-		Interruptible:        interruptible,
-		Status:               status{},
+		Editable: conversion.Editable{Machine: []string{
+			"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions",
+		}},
+		Account:       account,
+		Interruptible: interruptible,
+		Status:        status{},
+		Supposed:      supposed,
 	}
 }
 
@@ -39,4 +42,12 @@ func interruptible(spec any) bool {
 		return s.SpotVMOptions != nil
 	}
 	return false
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"subscriptionID":"","location":"supposed","resourceGroup":"supposed","azureEnvironment":"AzurePublicCloud","networkSpec":{
+		"vnet":{"name":"supposed","resourceGroup":"supposed"},"subnets":[{"name":"supposed-master","role":"control-plane"},{"name":"supposed-worker","role":"node"}],
+		"apiServerLB":{"name":"supposed-internal","type":"Internal"},"controlPlaneOutboundLB":{"name":"supposed"},"nodeOutboundLB":{"name":"supposed"}}}}`,
+	PlatformStatus: `{"resourceGroupName":"supposed","networkResourceGroupName":"supposed","cloudName":"AzurePublicCloud"}`,
 }

@@ -15,6 +15,9 @@ type profile struct {
 	boot, tpm        *bool
 
 	hostAt, kindAt, encryptionAt, bootAt, tpmAt string
+
+	// untrusted and unencrypted are what to do about a new machine that Cluster API makes without Trusted Launch, or without encryption at the host.
+	untrusted, unencrypted string
 }
 
 const (
@@ -34,8 +37,8 @@ func (s profile) check(p *pass) {
 		p.Invalid(s.kindAt, s.kind, "supported values: \"ConfidentialVM\", \"TrustedLaunch\"")
 	case s.kind != confidentialVM && s.encryption != "":
 		p.Invalid(s.kindAt, s.kind, "must be ConfidentialVM where the OS disk has a securityEncryptionType")
-	case s.kind == trustedLaunch && !isTrue(s.boot) && !isTrue(s.tpm):
-		p.Unsupported(s.kindAt, s.kind, "Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled: set one of them to Enabled, or keep the machine with Machine API")
+	case s.kind == trustedLaunch && !isTrue(s.boot) && !isTrue(s.tpm) && !exists(p):
+		p.Unsupported(s.kindAt, s.kind, "Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled: "+s.untrusted)
 	case s.kind == confidentialVM:
 		s.checkConfidential(p)
 	}
@@ -51,8 +54,8 @@ func (s profile) checkConfidential(p *pass) {
 	if s.encryption == wholeDisk && !isTrue(s.boot) {
 		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot enabled")
 	}
-	if isTrue(s.host) {
-		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine: set it to false, or keep the machine with Machine API")
+	if isTrue(s.host) && !exists(p) {
+		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine: "+s.unencrypted)
 	}
 }
 
@@ -60,6 +63,8 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	out := profile{
 		encryption: string(m.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType), encryptionAt: encryptionType,
 		hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.settings.securityType",
+		untrusted:   "set one of them to Enabled, or keep new machines with Machine API. Machines that exist can move without it",
+		unencrypted: "set it to false, or keep new machines with Machine API. Machines that exist can move without it",
 	}
 	if m.SecurityProfile != nil {
 		out.host, out.kind = m.SecurityProfile.EncryptionAtHost, string(m.SecurityProfile.Settings.SecurityType)
@@ -138,6 +143,8 @@ func securityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	in := profile{
 		encryptionAt: encryptionType, hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.securityType",
 		bootAt: "securityProfile.uefiSettings.secureBootEnabled", tpmAt: "securityProfile.uefiSettings.vTpmEnabled",
+		untrusted:   "leave securityType and uefiSettings out, which is what Cluster API makes, or set one of them to true",
+		unencrypted: "leave it out, which is what Cluster API makes",
 	}
 	if d := c.OSDisk.ManagedDisk; d != nil && d.SecurityProfile != nil {
 		in.encryption = string(d.SecurityProfile.SecurityEncryptionType)

@@ -67,7 +67,7 @@ const maxTags = 50
 // checkTags looks at the tags that are written at a path, beside all that a machine has by its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
-		p.Unsupported(path, len(tags), fmt.Sprintf("with those that Cluster API adds they are %d tags, and Azure takes %d", n, maxTags))
+		p.Unsupported(path, len(tags), fmt.Sprintf("with those that Cluster API adds they are %d tags, and Azure takes %d: remove some", n, maxTags))
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {

@@ -4,6 +4,7 @@
 package conversiontest
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 
@@ -59,3 +60,15 @@ func Same(t *testing.T, want []string, errs field.ErrorList) {
 		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
 	}
 }
+
+// Advised holds errors about fields that are in order, and cannot go, to what their reader needs: something to do.
+func Advised(t *testing.T, errs field.ErrorList) {
+	t.Helper()
+	for _, e := range errs {
+		if e.Type == field.ErrorTypeNotSupported && !advice.MatchString(e.Detail) {
+			t.Errorf("%s: nothing is asked for: %s", e.Field, e.Detail)
+		}
+	}
+}
+
+var advice = regexp.MustCompile(`(?i)(^|[:,.;] |, or |, and |, so )(remove|give|set|keep|leave|name|associate|make|say|use|rename|shorten|unset)\b|must equal|supported values|supported is|must be|must begin|kubectl `)

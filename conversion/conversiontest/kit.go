@@ -22,6 +22,16 @@ type Kit struct {
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
 	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string
+	// Master is what the providerSpec of a control plane's Machine has otherwise than ProviderSpec, beside its user data.
+	Master map[string]any
+	// Zones are those of a control plane as a providerSpec spells them, wherever it does; the first is that of ProviderSpec. nil: there is one failure domain, or none.
+	Zones []string
+	// Manifests are the provider's, as its module ships them; the zero value: none that can be bundled.
+	Manifests Manifests
+	// Actuator is what the Machine API's actuator reads and writes.
+	Actuator Actuator
+	// Controller is how the provider's machine controller behaves.
+	Controller Controller
 }
 
 // Env is the Env of a conversion in the kit's cluster.
@@ -33,4 +43,11 @@ func (k Kit) Env() conversion.Env {
 	}
 	env.Region = env.PlatformStatus("region")
 	return env
+}
+
+// Manifests are a provider's kustomization in its module.
+type Manifests struct {
+	Module, Dir string
+	// Name is what clusterctl calls the provider.
+	Name, Version string
 }

@@ -224,6 +224,7 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	if !decode(p, raw, &c, nothing) {
 		return object{}
 	}
+	ownedByASet(p, raw)
 	c.infra = readInfraMachine(p, infraRaw)
 	if c.infra.spec != nil && c.infra.name != c.Metadata.Name {
 		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")

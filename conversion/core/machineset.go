@@ -227,17 +227,35 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 
 // ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would be twice the Machines.
 func ownedByNoDeployment(p *pass, raw []byte) {
-	var o struct {
-		Metadata struct {
-			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
-		} `json:"metadata"`
-	}
-	_ = json.Unmarshal(raw, &o) // it has been decoded before
-	for _, owner := range o.Metadata.OwnerReferences {
+	for _, owner := range ownersOf(raw) {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
 				"MachineDeployment %s, of which the Machine API knows nothing, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
 					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
 		}
 	}
+}
+
+// ownedByASet: a MachinePool, or a control plane of Cluster API, goes on to replace and end its instances, whichever API is authoritative for a Machine.
+func ownedByASet(p *pass, raw []byte) {
+	for _, owner := range ownersOf(raw) {
+		group, _, _ := strings.Cut(owner.APIVersion, "/")
+		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
+		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
+			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
+				"%s %s, of which the Machine API knows nothing, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
+					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
+		}
+	}
+}
+
+// ownersOf reads what has been decoded before.
+func ownersOf(raw []byte) []metav1.OwnerReference {
+	var o struct {
+		Metadata struct {
+			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(raw, &o)
+	return o.Metadata.OwnerReferences
 }

@@ -157,6 +157,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(&env, &c.core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }

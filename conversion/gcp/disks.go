@@ -134,11 +134,11 @@ func checkSize(p *pass, path string, gb int64) {
 	case gb < 0:
 		p.Invalid(path, gb, leastSize)
 	case gb != 0 && gb < leastGB || gb > mostGB:
-		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB", leastGB, mostGB))
+		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB: give a size of these", leastGB, mostGB))
 	}
 }
 
-const noScratch = "Machine API makes persistent disks only, and Cluster API a scratch disk of this type"
+const noScratch = "Machine API makes persistent disks only, and Cluster API a scratch disk of this type: set another type"
 
 func typeTo(p *pass, d *disk, v volume) {
 	word := gcpv1.DiskType(d.Type)
@@ -180,7 +180,7 @@ func typeFrom(p *pass, v volume, d *disk) {
 // checkType: a providerSpec may have another one, written past the webhook or before it, and would not come back.
 func checkType(p *pass, path, word string) {
 	if !slices.Contains(diskTypes, word) {
-		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", "))
+		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", ")+": set one of them")
 	}
 }
 

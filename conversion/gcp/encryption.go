@@ -74,14 +74,14 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 		k.ProjectID = project(p)
 	}
 	if !keyProject.MatchString(k.ProjectID) {
-		p.Unsupported("projectID", k.ProjectID, "Cluster API takes letters, digits, and -_: in the project of a key")
+		p.Unsupported("projectID", k.ProjectID, "Cluster API takes letters, digits, and -_: in the project of a key. Give its ID")
 	}
 	checkKeyPart(p, "name", k.Name)
 	checkKeyPart(p, "keyRing", k.KeyRing)
 	checkKeyPart(p, "location", k.Location)
 	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
 	if len(name) > longestKeyName {
-		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters", longestKeyName))
+		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
 	}
 	return name
 }
@@ -98,9 +98,9 @@ func checkKeyPart(p *pass, path, part string) {
 func checkAccount(p *pass, account string) {
 	switch {
 	case len(account) > longestAccount:
-		p.Unsupported("kmsKeyServiceAccount", account, fmt.Sprintf("Cluster API takes at most %d characters", longestAccount))
+		p.Unsupported("kmsKeyServiceAccount", account, fmt.Sprintf("Cluster API takes at most %d characters: use another account", longestAccount))
 	case !serviceAccount.MatchString(account):
-		p.Unsupported("kmsKeyServiceAccount", account, "Cluster API takes an account of a project: NAME@PROJECT.iam.gserviceaccount.com")
+		p.Unsupported("kmsKeyServiceAccount", account, "Cluster API takes an account of a project: give NAME@PROJECT.iam.gserviceaccount.com")
 	}
 }
 

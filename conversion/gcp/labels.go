@@ -126,7 +126,7 @@ const mostTags = 50
 
 func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	if len(tags) > mostTags {
-		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("with those of the Infrastructure at most %d", mostTags))
+		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("with those of the Infrastructure at most %d: remove some", mostTags))
 	}
 	seen := map[string]bool{}
 	for i, t := range tags {

@@ -26,6 +26,7 @@ func Platform() conversion.Platform {
 		Editable:             conversion.Editable{Machine: editable, Template: editable},
 		Interruptible:        interruptible,
 		Status:               status{},
+		Supposed:             supposed,
 	}
 }
 
@@ -41,4 +42,10 @@ func interruptible(spec any) bool {
 		return s.Preemptible || s.ProvisioningModel != nil && *s.ProvisioningModel == gcpv1.ProvisioningModelSpot
 	}
 	return false
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster:   `{"spec":{"project":"supposed","region":"supposed","network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,
+	PlatformStatus: `{"projectID":"supposed","region":"supposed"}`,
 }

@@ -132,6 +132,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(&env, &c.core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }

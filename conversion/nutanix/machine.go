@@ -25,7 +25,7 @@ func atLeastOne(p *pass, path string, n int32) int32 {
 
 func sized(p *pass, path string, q resource.Quantity, least string) resource.Quantity {
 	if q.Cmp(resource.MustParse(least)) < 0 {
-		p.Unsupported(path, q.String(), "Cluster API's controller takes at least "+least)
+		p.Unsupported(path, q.String(), "Cluster API's controller takes at least "+least+": give that")
 	}
 	return q
 }
@@ -62,7 +62,7 @@ func checkCategory(p *pass, key, value string, seen map[string]bool) {
 	case key == "" || len(key) > most:
 		p.Invalid("key", key, "must have 1 to 64 characters")
 	case seen[key]:
-		p.Unsupported("key", key, "Machine API takes a category once: the key is given twice")
+		p.Unsupported("key", key, "Machine API takes a category once, and the key is given twice: remove one")
 	case value == "" || len(value) > most:
 		p.Invalid("value", value, "must have 1 to 64 characters")
 	case key == own.Key && value != own.Value:
@@ -126,7 +126,7 @@ func checkGPU(p *pass, g GPU) {
 	case !byName && g.Name != nil:
 		p.Invalid("name", *g.Name, "the type says that the GPU is known by its id: leave the name out")
 	case g.DeviceID != nil && (*g.DeviceID > math.MaxInt32 || *g.DeviceID < math.MinInt32):
-		p.Unsupported("deviceID", *g.DeviceID, "the number does not fit into Machine API's field")
+		p.Unsupported("deviceID", *g.DeviceID, "the number does not fit into Machine API's field: give the GPU's name")
 	}
 }
 

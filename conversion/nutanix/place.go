@@ -204,7 +204,7 @@ func speakToOne(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")
 	if here != "" && there != "" && here != there {
-		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q and the NutanixCluster's %q: they must be the same", here, there))
+		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q and the NutanixCluster's %q: make them the same", here, there))
 	}
 }
 

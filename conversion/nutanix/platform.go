@@ -31,5 +31,13 @@ func Platform() conversion.Platform {
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},
 		Status:               status{},
+		Supposed:             supposed,
 	}
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"prismCentral":{"address":"supposed.example.com","port":9440}}}`,
+	PlatformSpec: `{"prismCentral":{"address":"supposed.example.com","port":9440},"failureDomains":[{"name":"supposed","cluster":{"type":"Name","name":"supposed"},
+		"subnets":[{"type":"Name","name":"supposed"}]}]}`,
 }

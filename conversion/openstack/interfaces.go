@@ -157,7 +157,7 @@ func takes(c port) bool { return !apart(c) }
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil,
-			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not")
+			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: remove it there, or keep the machine with Machine API")
 	}
 }
 

@@ -32,5 +32,13 @@ func Platform() conversion.Platform {
 		Spec:              conversion.Untyped(Fields, spec),
 		Editable:          conversion.Editable{Machine: []string{"identityRef.type", "identityRef.name", "identityRef.cloudName"}},
 		Status:            status{},
+		Supposed:          supposed,
 	}
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"identityRef":{"name":"openstack-cloud-credentials","cloudName":"openstack"},"network":{"filter":{"name":"supposed"}},
+		"subnets":[{"filter":{"name":"supposed"}}],"tags":["openshiftClusterID=supposed"]}}`,
+	PlatformStatus: `{"cloudName":"openstack","apiServerInternalIPs":["192.0.2.5"],"ingressIPs":["192.0.2.7"],"loadBalancer":{"type":"OpenShiftManagedDefault"}}`,
 }

@@ -17,14 +17,17 @@ type (
 	volumeZone = openstackv1.VolumeAvailabilityZone
 )
 
-const noSize = "must be at least 1"
+const (
+	noSize     = "must be at least 1: give the volume's size in GiB"
+	noRootSize = noSize + ", or remove rootVolume and name the image: then the server boots from its flavor's disk"
+)
 
 func rootSizeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.RootVolume == nil {
 		return
 	}
 	if m.RootVolume.Size < 1 {
-		p.Invalid("rootVolume.diskSize", m.RootVolume.Size, noSize)
+		p.Invalid("rootVolume.diskSize", m.RootVolume.Size, noRootSize)
 	}
 	rootVolumeTo(c).SizeGiB = m.RootVolume.Size
 }
@@ -34,7 +37,7 @@ func rootSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 		return
 	}
 	if c.RootVolume.SizeGiB < 1 {
-		p.Invalid("rootVolume.sizeGiB", c.RootVolume.SizeGiB, noSize)
+		p.Invalid("rootVolume.sizeGiB", c.RootVolume.SizeGiB, noRootSize)
 	}
 	rootVolume(m).Size = c.RootVolume.SizeGiB
 }

@@ -127,6 +127,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(&env, &conversion.Core{ControlPlane: c.control, ProviderID: c.providerID}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }

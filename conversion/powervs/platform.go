@@ -30,5 +30,13 @@ func Platform() conversion.Platform {
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},
 		Status:               status{},
+		Supposed:             supposed,
 	}
+}
+
+// supposed has names that no cluster has.
+var supposed = conversion.Supposition{
+	InfraCluster: `{"spec":{"serviceInstance":{"name":"supposed"},"zone":"supposed","resourceGroup":{"name":"supposed"},"network":{"regex":"supposed"},
+		"vpc":{"name":"supposed","region":"supposed"},"loadBalancers":[{"name":"supposed","public":true},{"name":"supposed-int","public":false}]}}`,
+	PlatformStatus: `{"region":"supposed","zone":"supposed","resourceGroup":"supposed"}`,
 }

@@ -57,7 +57,7 @@ func system(said string) string {
 
 func checkSystem(p *pass, name string) {
 	if !slices.Contains(systemTypes(), name) {
-		p.Unsupported("systemType", name, "Cluster API takes "+list(systemTypes()))
+		p.Unsupported("systemType", name, "Cluster API takes "+list(systemTypes())+": set one of them, or keep the machine with Machine API")
 	}
 }
 
@@ -111,9 +111,9 @@ func checkProcessors(p *pass, system string, said intstr.IntOrString) {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
 		p.Invalid("processors", said.String(), `must be a number, or a number as a word, such as "0.5"`)
 	case n < leastProcessors:
-		p.Unsupported("processors", said.String(), fmt.Sprintf("Cluster API takes at least %v", leastProcessors))
+		p.Unsupported("processors", said.String(), fmt.Sprintf("Cluster API takes at least %v: give that", leastProcessors))
 	case known && n > most.processors:
-		p.Unsupported("processors", said.String(), fmt.Sprintf("Machine API takes at most %v on %s", most.processors, system))
+		p.Unsupported("processors", said.String(), fmt.Sprintf("Machine API takes at most %v on %s: give that", most.processors, system))
 	}
 }
 
@@ -134,8 +134,8 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkMemory(p *pass, system string, gib int32) {
 	switch most, known := limits()[system]; {
 	case gib < leastMemory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d", leastMemory))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d: give that", leastMemory))
 	case known && gib > most.memory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s", most.memory, system))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s: give that", most.memory, system))
 	}
 }

@@ -173,7 +173,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 
 func liesIn(p *pass, path, id, workspace string) {
 	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
-		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's",
+		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's. Name the instance's workspace",
 			has, workspace))
 	}
 }

@@ -135,6 +135,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1", Template: c.template}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+			conversiontest.Advised(t, p.Errors())
 		})
 	}
 }

@@ -163,7 +163,7 @@ var tagID = regexp.MustCompile(`^urn:vmomi:InventoryServiceTag:[0-9a-fA-F]{8}(-[
 
 func tags(p *pass, ids []string) []string {
 	if len(ids) > maxTags {
-		p.Unsupported("tagIDs", len(ids), fmt.Sprintf("Machine API takes at most %d tags", maxTags))
+		p.Unsupported("tagIDs", len(ids), fmt.Sprintf("Machine API takes at most %d tags: remove some", maxTags))
 	}
 	for i, id := range ids {
 		if !tagID.MatchString(id) {

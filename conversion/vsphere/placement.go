@@ -13,6 +13,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 // placement is where a virtual machine runs, in Machine API's form: every value its own.
@@ -139,10 +141,11 @@ func sameServer(p *pass, path, server string) {
 		p.Unsupported(path, server,
 			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
 	default:
-		p.Unsupported(path, server,
+		p.Command(path, server,
 			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that is not good for this one, keep it with Machine API, and have Cluster API make machines in %[1]q. "+
-				"If it is good for both, as a user of linked vCenters is, say so: kubectl annotate %s --overwrite %s=%s",
-				want, p.InfraCluster(), vcentersAnnotation, strings.Join(append(others, server), ",")))
+				"If it is good for both, as a user of linked vCenters is, say so", want),
+			fmt.Sprintf("kubectl annotate %s --overwrite %s", p.InfraCluster(), conversion.Argument(vcentersAnnotation+"="+strings.Join(append(others, server), ","))),
+			"Annotate the VSphereCluster with "+vcentersAnnotation)
 	}
 }
 

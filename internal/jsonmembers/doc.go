@@ -3,8 +3,8 @@
 
 // Package jsonmembers splits a JSON object into its members without decoding them.
 //
-// In goes JSON. Out come the names of the members and their raw values. It parses the whole grammar of RFC 8259, and
-// accepts only what encoding/json accepts. A caller decodes the few members that it reads. A review is mostly managed
+// In goes JSON. Out come the names of the members and their raw values. jsontext parses it, with the options that make it
+// accept just what encoding/json accepts. A caller decodes the few members that it reads. A review is mostly managed
 // fields and status, which no rule reads. The decoder of encoding/json would walk through each byte of them four times.
 //
 // Non-goals:

@@ -12,8 +12,8 @@
 //     informer when the kind appears.
 //   - It sends no request until a CustomResourceDefinition changes.
 //
-// Changes is a source of requests for each time that a kind appears or disappears. Missing recognizes the errors of the
-// cache and of live reads.
+// Get, Read and List read for a reconciler, and a Watcher wakes it. Changes is a source of requests for each time that a
+// kind appears or disappears. Missing recognizes the errors of the cache and of live reads.
 //
 // Non-goals:
 //   - what the absence of a kind means: the caller decides whether no object exists, or whether it can conclude

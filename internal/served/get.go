@@ -6,6 +6,8 @@ package served
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,11 +17,20 @@ import (
 
 // Get reads one object through whatever reader. It is nil, without an error, where there is none or its kind is not served.
 func Get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	o, err := Read(ctx, from, kind, namespace, name)
+	if Missing(err) {
+		return nil, nil
+	}
+	return o, err
+}
+
+// Read is Get, with an error (see Missing) where the kind is not served.
+func Read(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
 	key := client.ObjectKey{Namespace: namespace, Name: name}
 	switch err := from.Get(ctx, key, o); {
-	case apierrors.IsNotFound(err) || Missing(err):
+	case apierrors.IsNotFound(err) && !Missing(err):
 		return nil, nil
 	case err != nil && namespace == "":
 		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
@@ -27,4 +38,20 @@ func Get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, 
 		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, key, err)
 	}
 	return o, nil
+}
+
+// List reads the objects of a namespace, by name, with an error (see Missing) where the kind is not served.
+func List(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string, only ...client.ListOption) ([]*unstructured.Unstructured,
+	error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := from.List(ctx, l, append(only, client.InNamespace(namespace))...); err != nil {
+		return nil, fmt.Errorf("listing %s in %s: %w", kind.Kind, namespace, err)
+	}
+	var out []*unstructured.Unstructured
+	for i := range l.Items {
+		out = append(out, &l.Items[i])
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out, nil
 }

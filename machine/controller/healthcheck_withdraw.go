@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +25,7 @@ import (
 )
 
 // requestKinds remember the kinds of a check's requests, for when the check no longer names them: it is deleted, or has another template. A process that
-// was not running then leaves them; they go with their Machines.
+// was not running then leaves them to the next check whose requests are of the same kind (gone). Without one they go with their Machines.
 type requestKinds struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName][]schema.GroupVersionKind
@@ -62,17 +63,44 @@ func kindsOf(o *unstructured.Unstructured) []schema.GroupVersionKind {
 func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
 	var failures error
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		if why := unneeded(requests[name], c, j); why != "" {
+		gone, err := r.gone(ctx, c.stored, requests[name])
+		if err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		if why := unneeded(requests[name], c, j, gone); why != "" {
 			failures = errors.Join(failures, r.withdrawOne(ctx, c.stored, requests[name], why))
 		}
 	}
 	return failures
 }
 
-// unneeded returns why a request is to be withdrawn, "" if it stays. One without the name of a check is of a controller before this one, which has withdrawn
-// it for healthy Machines alone.
-func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement) string {
+// gone reports whether the check that made a request is another one, which was deleted: while nobody ran, nobody has withdrawn it.
+func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructured, request *metav1.PartialObjectMetadata) (bool, error) {
 	by, named := request.Annotations[checkAnnotation]
+	if !named || by == check.GetName() || !request.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	for _, from := range []client.Reader{r.checks, r.live} { // a cache may lag
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(healthCheckKind)
+		switch err := from.Get(ctx, types.NamespacedName{Namespace: request.Namespace, Name: by}, o); {
+		case err == nil:
+			return false, nil
+		case !apierrors.IsNotFound(err):
+			return false, fmt.Errorf("reading the check %s, which made the request %s: %w", by, request.Name, err)
+		}
+	}
+	return true, nil
+}
+
+// unneeded returns why a request is to be withdrawn, "" if it stays. gone: another check made it, and was deleted. One without the name of a check is of a controller before this one, which has withdrawn
+// it for healthy Machines alone.
+func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
+	by, named := request.Annotations[checkAnnotation]
+	if gone {
+		return fmt.Sprintf("the check %s, which made it, is deleted", by)
+	}
 	if named && by != c.stored.GetName() {
 		return ""
 	}
@@ -93,8 +121,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid reports
-// that the check could be read.
+// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid
+// reports that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil
@@ -125,7 +153,8 @@ func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
 }
 
 // withdrawAll withdraws every request of a check, of these kinds and of those that are remembered. check is nil where it is gone.
-func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind,
+	why string) error {
 	for _, k := range r.kinds.of(key) {
 		if !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
@@ -138,7 +167,8 @@ func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName
 	return nil
 }
 
-func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind, why string) error {
+func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind,
+	why string) error {
 	var failures error
 	for _, kind := range kinds {
 		requests, err := r.requests(ctx, key.Namespace, kind)
@@ -179,7 +209,8 @@ func (r *healthChecks) withdrawOne(ctx context.Context, check *unstructured.Unst
 		return fmt.Errorf("deleting the remediation request %s: %w", request.Name, err)
 	}
 	if check != nil {
-		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw", "Withdrew the request %s %s: %s", request.Kind, request.Name, why)
+		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw",
+			"Withdrew the request %s %s: %s", request.Kind, request.Name, why)
 	}
 	return nil
 }

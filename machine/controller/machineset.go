@@ -101,7 +101,8 @@ func sooner(a, b time.Duration) time.Duration {
 type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
 
 // plan uses the set's UID as the seed: two passes that see the same choose the same, also where the second does not see what the first did.
-func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (scaling.Plan, error) {
+func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (
+	scaling.Plan, error) {
 	found, err := machines(ctx, set, selector)
 	if err != nil {
 		return scaling.Plan{}, fmt.Errorf("listing the Machines of the set: %w", err)

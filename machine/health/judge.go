@@ -12,14 +12,15 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // SkipAnnotation on a Machine, with any value, keeps every check from remediating it; it counts all the same. It is Cluster API's, and
 // read on the Machine API's Machines too, so that a Machine is left alone whichever API's check finds it.
-const SkipAnnotation = "cluster.x-k8s.io/skip-remediation"
+const SkipAnnotation = clusterv1.MachineSkipRemediationAnnotation
 
 // MarkAnnotation on a Machine, with any value, has a check remediate it whatever its Node reports. It is Cluster API's too.
-const MarkAnnotation = "cluster.x-k8s.io/remediate-machine"
+const MarkAnnotation = clusterv1.RemediateMachineAnnotation
 
 // Judgement is what a check finds at a moment.
 type Judgement struct {

@@ -5,7 +5,6 @@ package machinetest
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -33,45 +32,11 @@ type Provider struct {
 }
 
 // AWS is the default provider of an Actuator.
-func AWS() Provider { return providers()[0] }
-
-// ProviderNamed is the row of a platform, by the Infrastructure's name for it.
-func ProviderNamed(platform string) (Provider, error) {
-	for _, p := range providers() {
-		if p.Platform == platform {
-			return p, nil
-		}
+func AWS() Provider {
+	return Provider{
+		Platform: "AWS", Spec: kind("AWSMachineProviderConfig"), Status: kind("AWSMachineProviderStatus"),
+		ID: "instanceId", State: "instanceState", order: awsOrder,
 	}
-	return Provider{}, fmt.Errorf("no actuator simulates platform %q: give it a row in machine/machinetest/provider.go", platform)
-}
-
-func providers() []Provider {
-	v1, v1beta1, v1alpha1 := version("v1"), version("v1beta1"), version("v1alpha1")
-	return []Provider{
-		{Platform: "AWS", Spec: v1beta1("AWSMachineProviderConfig"), Status: v1beta1("AWSMachineProviderStatus"),
-			ID: "instanceId", State: "instanceState", order: awsOrder},
-		{Platform: "Azure", Spec: v1beta1("AzureMachineProviderSpec"), Status: v1beta1("AzureMachineProviderStatus"),
-			Needs: "vmSize", Type: "vmSize", Zone: "zone", Image: "image.resourceID", ID: "vmId", State: "vmState",
-			Words: words("Creating", "Succeeded", "Updating", "Deleting", "Deleted")},
-		{Platform: "GCP", Spec: v1beta1("GCPMachineProviderSpec"), Status: v1beta1("GCPMachineProviderStatus"),
-			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",
-			Words: words("PROVISIONING", "RUNNING", "STOPPED", "STOPPING", "TERMINATED")},
-		{Platform: "OpenStack", Spec: v1alpha1("OpenstackProviderSpec"), Status: v1alpha1("OpenstackProviderStatus"),
-			Needs: "flavor", Type: "flavor", Zone: "availabilityZone", Image: "image", ID: "instanceId", State: "instanceState",
-			Words: words("BUILD", "ACTIVE", "SHUTOFF", "DELETED", "DELETED")},
-		{Platform: "VSphere", Spec: v1beta1("VSphereMachineProviderSpec"), Status: v1beta1("VSphereMachineProviderStatus"),
-			Needs: "template", Image: "template", ID: "instanceId", State: "instanceState",
-			Words: words("poweredOff", "poweredOn", "poweredOff", "poweredOff", "poweredOff")},
-		{Platform: "PowerVS", Spec: v1("PowerVSMachineProviderConfig"), Status: v1("PowerVSMachineProviderStatus"),
-			Needs: "image.type", Type: "systemType", Image: "image.name", ID: "instanceId", State: "instanceState",
-			Words: words("BUILD", "ACTIVE", "SHUTOFF", "SHUTOFF", "SHUTOFF")},
-		{Platform: "Nutanix", Spec: v1("NutanixMachineProviderConfig"), Status: v1("NutanixMachineProviderStatus"),
-			Needs: "image.type", Image: "image.name", ID: "vmUUID"},
-	}
-}
-
-func words(pending, running, stopped, shuttingDown, terminated string) map[State]string {
-	return map[State]string{Pending: pending, Running: running, Stopped: stopped, ShuttingDown: shuttingDown, Terminated: terminated}
 }
 
 // Word is the platform's for a state.
@@ -82,8 +47,8 @@ func (p Provider) Word(s State) string {
 	return string(s)
 }
 
-func version(v string) func(kind string) schema.GroupVersionKind {
-	return schema.GroupVersion{Group: machinev1beta1.GroupName, Version: v}.WithKind
+func kind(name string) schema.GroupVersionKind {
+	return machinev1beta1.GroupVersion.WithKind(name)
 }
 
 // region is set where a zone's name contains it.

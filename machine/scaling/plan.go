@@ -35,7 +35,8 @@ func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.D
 //
 // shared reports of a Machine that nobody controls that another set selects it too; nil: none. Such Machines are taken in as far as some are missing, and are
 // never too many: nobody has said which set they belong to, and the one with fewer replicas would delete what the other needs.
-func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool, seed string) Plan {
+func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool,
+	seed string) Plan {
 	var p Plan
 	var own, others []*machinev1beta1.Machine
 	for _, m := range machines {

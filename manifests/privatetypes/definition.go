@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/issuers"
 	"github.com/poundlock/poundlock/translation"
 )
 
@@ -48,14 +49,12 @@ func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.U
 	if len(versions) > 1 {
 		spec["conversion"] = o.conversion()
 		if o.CABundle == nil {
-			private.SetAnnotations(map[string]string{injectAnnotation: "true"})
+			private.SetAnnotations(map[string]string{issuers.InjectCABundle: "true"})
 		}
 	}
 	mark(private)
 	return private, nil
 }
-
-const injectAnnotation = "service.beta.openshift.io/inject-cabundle"
 
 func (o Options) conversion() map[string]any {
 	client := map[string]any{}

@@ -209,8 +209,8 @@ func (o Options) binding(client string) (*unstructured.Unstructured, error) {
 	return b, nil
 }
 
-// Migrate allows clients to write into definitions: Cluster API moves objects to another stored version, and notes in the definition that it has. The Role that Cluster API
-// comes with names the standard definitions, and RBAC is not translated.
+// Migrate allows clients to write into definitions: Cluster API moves objects to another stored version, and notes in the definition that it has. The Role that
+// Cluster API comes with names the standard definitions, and RBAC is not translated.
 func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GetKind() == "ClusterRole" && o.GetName() == Name+"-client"

@@ -36,6 +36,9 @@ func (s Deletion) asked() authority.Deletion {
 	if s.MachineAPI != nil && side == authority.MachineAPI {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
+	if mirror != nil && mirror.GetDeletionTimestamp() != nil {
+		d.Gate = s.Gate.When(mirror.GetDeletionTimestamp().Time)
+	}
 	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {
 		d.ClusterAPI = authority.Absent
 	}
@@ -76,13 +79,30 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	case authority.DetachChildren:
 		return s.detach(s.Children[0], side)
 	case authority.ReleaseMirror:
-		return s.releaseMirror(side)
+		return s.explained(s.releaseMirror(side), mirror)
 	case authority.ReleaseAuthority:
 		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
 	case authority.Forget:
 		return s.Forget()
 	}
 	return nil
+}
+
+// Restores reports whether a mirror that is being deleted is recreated, although its owner's controller may delete it: the feature gate was off then.
+func (s Deletion) Restores() bool {
+	now := s.asked()
+	then := now
+	then.Gate = authority.GateOn
+	return then.Next() == authority.DeleteAuthority && now.Next() == authority.ReleaseMirror
+}
+
+// explained adds to the event of a mirror's release why its deletion is not that of the Machine, where somebody could have meant it so.
+func (s Deletion) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
+	if w != nil && w.Object == mirror && s.Restores() {
+		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
+			authority.GateSettles.String() + " after it was turned on. To delete the Machine, delete it again"
+	}
+	return w
 }
 
 func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
@@ -375,4 +395,18 @@ func (s Deletion) GivenToCluster() *pairs.Write {
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.ClusterOwns()}}),
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
+}
+
+// LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for that set to own it, and the
+// Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
+func (s Deletion) LeftBySet() *pairs.Write {
+	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
+		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
+		return nil
+	}
+	if _, labelled := s.Core.GetLabels()[clusterv1.MachineSetNameLabel]; !labelled {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
+		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }

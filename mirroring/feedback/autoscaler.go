@@ -250,6 +250,18 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
+// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has fewer replicas.
+func LastChosen(s *pairs.State) *pairs.Write {
+	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
+	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Deleting {
+		return nil
+	}
+	if key, _ := MarkOf(s.MachineAPI, f.side); key == "" {
+		return nil
+	}
+	return f.chosen()
+}
+
 func (f stream) sourceSide() policies.Side {
 	if f.side == policies.SideMachineAPI {
 		return policies.SideClusterAPI
@@ -300,7 +312,7 @@ func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	case pairs.PresenceOf(to) != authority.Present:
 		return nil
 	case s.Source() != origin:
-		return Followed(s)
+		return pairs.First(func() *pairs.Write { return Followed(s) }, func() *pairs.Write { return LastChosen(s) })
 	}
 	key, value := MarkOf(from, side)
 	if known, _ := MarkOf(to, other); key == "" || known != "" {

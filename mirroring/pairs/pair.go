@@ -37,6 +37,9 @@ type State struct {
 	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
 	Surroundings authority.Surroundings
 
+	// Gate is the feature gate, as far as it was asked.
+	Gate authority.Migration
+
 	// Unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
 	Unserved schema.GroupVersionKind
 
@@ -104,6 +107,27 @@ func (s *State) storeInfra(was, now *unstructured.Unstructured) {
 func (s *State) Absent(kind string) {
 	missing := s.Env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
 	s.Reason, s.Missing = missing.Reason, missing.Message
+}
+
+// ClusterAbsent notes that the Cluster is missing. If the pair had a mirror, the Cluster existed.
+func (s *State) ClusterAbsent() {
+	s.Absent("Cluster")
+	if s.Marked(s.MachineAPI) {
+		s.Reason, s.Missing = ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+Recreates
+	}
+}
+
+// InfraClusterAbsent notes that the platform's infrastructure cluster object is missing. Without a Cluster that is noted already.
+func (s *State) InfraClusterAbsent() {
+	kind := s.Env.Platform.InfraCluster.Kind
+	switch PresenceOf(s.Cluster) {
+	case authority.Deleting:
+		s.Reason, s.Missing = ReasonSurroundings,
+			fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, kind)+Recreates
+	case authority.Present:
+		s.Absent(kind)
+	case authority.Absent:
+	}
 }
 
 // InfraKind is the kind of the infrastructure object on the cluster's platform.
@@ -258,6 +282,14 @@ const ReasonSurroundings = "SurroundingsDeleted"
 
 // Recreates ends the sentence that says what is being deleted, or is gone.
 const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+
+// Leaves notes that something that the pair lives in is being deleted, or is gone. A reason that is known already stays.
+func (s *State) Leaves(why string) {
+	s.Surroundings = authority.Go
+	if s.Missing == "" {
+		s.Reason, s.Missing = ReasonSurroundings, why+Recreates
+	}
+}
 
 // Complete reports whether all objects of the pair exist and none of them is being deleted.
 func (s *State) Complete() bool {

@@ -19,8 +19,9 @@ import (
 var verdicts = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
 	clusterv1.MachineExternallyRemediatedCondition}
 
-// Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine, so
-// nobody else corrects that when the Node recovers. But a MachineSet of Cluster API's deletes a paused Machine too, by that finding, as soon as the set acts again.
+// Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine,
+// so nobody else corrects that when the Node recovers. But a MachineSet of Cluster API's deletes a paused Machine too, by that finding, as soon as the set acts
+// again.
 //
 // It takes it back of a Machine of Cluster API's too, once its check is gone or stands still (Unchecked).
 func Unjudged(s *pairs.State) *pairs.Write {
@@ -37,8 +38,8 @@ func Unjudged(s *pairs.State) *pairs.Write {
 	return statusWrite(s.Core, out)
 }
 
-// Judged reports whether Cluster API's check has marked a Machine of Cluster API's for a mirrored MachineSet that is paused there. It would delete the Machine as soon as it is
-// Cluster API's, and only a check that acts takes the mark back.
+// Judged reports whether Cluster API's check has marked a Machine of Cluster API's for a mirrored MachineSet that is paused there. It would delete the Machine
+// as soon as it is Cluster API's, and only a check that acts takes the mark back.
 func Judged(s *pairs.State) bool {
 	set := s.Parents[authority.ClusterAPI]
 	return s.Kind.Name == "Machine" && s.Source() == authority.ClusterAPI && s.IsMirror(s.Core) && s.Core.GetDeletionTimestamp() == nil &&

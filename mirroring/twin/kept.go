@@ -13,7 +13,8 @@ import (
 )
 
 // Kept makes what the provider keeps for an instance that Machine API runs, paused, before the provider may look for that instance by its name. It is there
-// before Synchronized is True, and so before a move. And a Machine that is deleted right after its move has it: without it the provider leaves the instance behind.
+// before Synchronized is True, and so before a move. And a Machine that is deleted right after its move has it: without it the provider leaves the instance
+// behind.
 func (s Twin) Kept() *pairs.Write {
 	if s.InfraInstance != nil || s.InstancesUnserved || s.Source() != authority.MachineAPI || s.Kind.Infra != authority.InfraMachine {
 		return nil
@@ -52,8 +53,8 @@ func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
 }
 
-// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and does not hold one yet
-// (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once it does. Paused, nobody acts by it.
+// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and does not hold one
+// yet (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once it does. Paused, nobody acts by it.
 func (s Twin) hold(want, infra *unstructured.Unstructured) {
 	if s.Env.Platform.InfraInstance.Empty() || s.InstanceHeld() || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
 		s.Source() != authority.MachineAPI || pairs.Nested(want, "spec", "providerID") == "" || s.keptSpec(want, infra) != nil {

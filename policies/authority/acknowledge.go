@@ -4,7 +4,7 @@
 package authority
 
 import (
-	"strings"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -24,18 +24,7 @@ const (
 )
 
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
-const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
-
-// Acknowledges returns the way by the kind of a provider's machine, or of what it keeps for an instance beside it.
-func Acknowledges(infraKind string) Acknowledgement {
-	switch infraKind {
-	case "AzureMachine":
-		return ByBlockMove
-	case "GCPMachine", "NutanixMachine", "OpenStackMachine", "OpenStackServer":
-		return ByPatience
-	}
-	return ByCondition
-}
+const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
 // infraAcknowledged reads the provider's answer on one of its objects. A release of it that has the condition is believed, whatever others do. lately reports
 // that the object was paused so lately that an earlier pass may still run.
@@ -79,13 +68,4 @@ func either(acting bool) AcknowledgedState {
 		return AcknowledgedUnpaused
 	}
 	return AcknowledgedPaused
-}
-
-// InfraFinalizer is the finalizer under which a provider's machine controller cleans up: by the convention of all providers but one,
-// awsmachine.infrastructure.cluster.x-k8s.io.
-func InfraFinalizer(group, kind string) string {
-	if kind == "NutanixMachine" {
-		return group + "/nutanixmachine"
-	}
-	return strings.ToLower(kind) + "." + group
 }

@@ -37,3 +37,23 @@ func adopterWarnings(c policies.Change, s standing) []string {
 		"after the move, %s's MachineSet %s makes this Machine its own, by its labels, and deletes it with its instance where it has more than its replicas. "+
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
+
+// deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a controller that its
+// selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
+func deploymentWarnings(c policies.Change, s standing) []string {
+	if c.Kind != "MachineSet" || s.inCharge().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
+		return nil
+	}
+	var names []string
+	for _, d := range c.Facts.Deployments {
+		if selector := SelectorOf(d); !d.Deleting() && !selector.Empty() && selector.Matches(labels.Set(c.Facts.Twin.Metadata.Labels)) {
+			names = append(names, d.Metadata.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels, and deletes its Machines with their instances in favour of its template. "+
+			"To prevent that, first change the set's labels, or create the MachineDeployment anew with a narrower selector", strings.Join(names, " or "))}
+}

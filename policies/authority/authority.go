@@ -6,7 +6,10 @@ package authority
 import (
 	"encoding/json"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/jsonmembers"
 	"github.com/poundlock/poundlock/policies"
@@ -17,9 +20,9 @@ const (
 	// SyncFinalizer is Poundlock's own, on objects that have a twin (converting › Deletion of Machines).
 	SyncFinalizer = "sync.machine.openshift.io/finalizer"
 	// MachineAPIMachineFinalizer is added by the Machine API's machine controller before it calls a cloud.
-	MachineAPIMachineFinalizer = "machine.machine.openshift.io"
+	MachineAPIMachineFinalizer = machinev1beta1.MachineFinalizer
 	// PausedAnnotation pauses a Cluster API object, whatever its value.
-	PausedAnnotation = "cluster.x-k8s.io/paused"
+	PausedAnnotation = clusterv1.PausedAnnotation
 	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation and ignores authority. A user who pauses a health
 	// check for an upgrade writes another.
 	PausedByPoundlock = "poundlock.openshift.io"
@@ -33,7 +36,7 @@ const (
 	// MachineSetLabel names the Machine API MachineSet of a Machine, and of a mirrored template.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// LastAppliedAnnotation is written by every `kubectl apply`.
-	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	LastAppliedAnnotation = corev1.LastAppliedConfigAnnotation
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
 	AutoscalerManager = "cluster-autoscaler"
 	// ReasonForeignTwin is why Synchronized is False while something that Poundlock did not make stands in the mirror's place (Foreign).

@@ -166,8 +166,11 @@ func unknownInForeground(c policies.Change) bool {
 
 // inForeground reports whether somebody asks for a deletion in the foreground. Nobody waits for an answer to the cleaners' requests.
 func inForeground(c policies.Change) bool {
-	cleans := slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
-	return !cleans && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
+	return !cleans(c) && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
+}
+
+func cleans(c policies.Change) bool {
+	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }
 
 // DeleteSetOfUnknownInstance does the same for a MachineSet: the collector deletes its Machines in the foreground, too.
@@ -183,6 +186,37 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
 		unknown[0], more, c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
+}
+
+// endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, whatever their Machines wait for.
+func endsAtOnce(c policies.Change) bool {
+	return inForeground(c) && c.Kind == Cluster || (c.Kind == Namespace || ofProvidersMachines(c)) && !cleans(c) && !c.Old.Deleting()
+}
+
+// ofProvidersMachines reports whether a definition is that of a provider's machines, or of what it keeps for instances.
+func ofProvidersMachines(c policies.Change) bool {
+	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
+	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" && (strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
+}
+
+// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody allowed the
+// deletion says that instances may end, and not that one is left behind.
+func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
+	unknown := c.Facts.UnknownInstances
+	if !endsAtOnce(c) || len(unknown) == 0 {
+		return policies.Verdict{}
+	}
+	more := ""
+	if len(unknown) > 1 {
+		more = fmt.Sprintf(" (and of %d more Machines)", len(unknown)-1)
+	}
+	get := fmt.Sprintf("kubectl -n %s get machines.cluster.x-k8s.io %s -o yaml", cmp.Or(c.Namespace, c.Name), unknown[0])
+	if c.Kind == Definition {
+		get = "kubectl get machines.cluster.x-k8s.io -A -o yaml"
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. Try again when the Machine has lost the annotation %s: %s",
+		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
 // UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine until it

@@ -45,6 +45,8 @@ type Deletion struct {
 	Unreleased bool
 	// Surroundings is what becomes of all that the pair lives in.
 	Surroundings Surroundings
+	// Gate is the feature gate when the mirror was deleted, and now.
+	Gate GateWas
 }
 
 // Surroundings is what becomes of what a pair lives in: both namespaces, the CRDs of its kind, its infrastructure's and its owner's, and the Cluster.
@@ -82,6 +84,8 @@ type DeletionStep string
 const (
 	// KeepMirroring: nothing is being deleted.
 	KeepMirroring DeletionStep = "KeepMirroring"
+	// AwaitGate: the feature gate is off, so Machine API's controllers do not look at which API is authoritative. Who deleted the mirror is nobody's word.
+	AwaitGate DeletionStep = "AwaitGate"
 	// AwaitHandoff: authority is moving, or has moved and Cluster API is yet to be released; the handoff ends first, one way
 	// or the other.
 	AwaitHandoff DeletionStep = "AwaitHandoff"
@@ -161,8 +165,11 @@ func (d Deletion) authorityGoing() DeletionStep {
 
 func (d Deletion) mirrorGoing() DeletionStep {
 	side := d.Authority.Other()
+	asked := d.Owned && !d.Detached && !d.Parent.abandons(side) && d.Surroundings == Stay
 	switch {
-	case d.Owned && !d.Detached && !d.Parent.abandons(side) && d.Surroundings == Stay:
+	case asked && d.Gate == GateOff && d.ungated(side):
+		return AwaitGate
+	case asked && !(d.Gate == GateOffThen && d.ungated(side)):
 		return DeleteAuthority
 	case d.Children:
 		return DetachChildren
@@ -170,4 +177,10 @@ func (d Deletion) mirrorGoing() DeletionStep {
 		return AwaitHandoff
 	}
 	return ReleaseMirror
+}
+
+// ungated reports whether the Machine API's controller of MachineSets may have deleted the mirror without a look at which API is authoritative for its set: it does while the
+// feature gate is off, and deletes what the set then has too many of. A set for which the Machine API is authoritative may delete its Machines.
+func (d Deletion) ungated(side API) bool {
+	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

@@ -16,6 +16,7 @@ func TestDeletion(t *testing.T) {
 		mapi, capi             = authority.MachineAPI, authority.ClusterAPI
 		absent, there, leaving = authority.Absent, authority.Present, authority.Deleting
 	)
+	setsOfCAPI := authority.Parent{Authority: capi, MachineAPI: there, ClusterAPI: there}
 	setGoesUnderCAPI := authority.Parent{Authority: capi, MachineAPI: leaving, ClusterAPI: there}
 	for _, c := range []struct {
 		sentence string
@@ -77,6 +78,19 @@ func TestDeletion(t *testing.T) {
 		{"the authority itself is deleted with its namespace: its controller ends the machine, and the mirror follows",
 			authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Held: true, Surroundings: authority.Go}, authority.DeleteMirror},
 
+		{"Machine API's MachineSet controller, with its gate off, deleted the mirror of a Machine in a set of Cluster API's: it is recreated",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen}, authority.ReleaseMirror},
+		{"the gate is off now: it waits for the gate", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOff},
+			authority.AwaitGate},
+		{"the gate was on: a person deleted it", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI}, authority.DeleteAuthority},
+		{"a set of the Machine API's, which acts whatever the gate is, deleted its Machine",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Gate: authority.GateOffThen,
+				Parent: authority.Parent{Authority: mapi, MachineAPI: there, ClusterAPI: there}}, authority.DeleteAuthority},
+		{"no controller of the Machine API deleted Cluster API's mirror",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen}, authority.DeleteAuthority},
+		{"what was detached goes while the gate is off", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Detached: true, Parent: setsOfCAPI, Gate: authority.GateOff},
+			authority.ReleaseMirror},
+
 		{"a Machine API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DetachChildren},
 		{"its Machines are detached: it goes, and the Cluster API MachineSet stays", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},
 		{"a Cluster API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Children: true}, authority.DetachChildren},
@@ -113,9 +127,10 @@ func TestDeletionEnds(t *testing.T) {
 		for _, m := range presences {
 			for _, c := range presences {
 				for _, p := range parents {
-					for bits := range 32 {
-						surroundings := []authority.Surroundings{authority.Stay, authority.Go}[bits>>4]
-						walk(t, authority.Deletion{Surroundings: surroundings,
+					for bits := range 96 {
+						surroundings := []authority.Surroundings{authority.Stay, authority.Go}[bits>>4&1]
+						gate := []authority.GateWas{authority.GateOn, authority.GateOff, authority.GateOffThen}[bits>>5]
+						walk(t, authority.Deletion{Surroundings: surroundings, Gate: gate,
 							Authority: a, MachineAPI: m, ClusterAPI: c, Parent: p, Held: true, Marked: true,
 							Owned: bits&1 != 0, Detached: bits&2 != 0, Children: bits&4 != 0, InTransit: bits&8 != 0})
 						walked++
@@ -124,7 +139,7 @@ func TestDeletionEnds(t *testing.T) {
 			}
 		}
 	}
-	if walked != 3*9*18*32 {
+	if walked != 3*9*18*96 {
 		t.Errorf("walked %d states", walked)
 	}
 }
@@ -135,7 +150,7 @@ func walk(t *testing.T, d authority.Deletion) {
 	start := d
 	for range 20 {
 		switch step := d.Next(); step {
-		case authority.KeepMirroring, authority.AwaitHandoff:
+		case authority.KeepMirroring, authority.AwaitHandoff, authority.AwaitGate:
 			return
 		case authority.DeleteMirror:
 			set(&d, d.Authority.Other(), authority.Deleting)

@@ -20,10 +20,10 @@ func OpenShiftIdentities() policies.Identities {
 		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
 		policies.NamespaceController:  {"system:serviceaccount:kube-system:namespace-controller"},
 	}
-	// AWS, Azure, GCP, OpenStack, PowerVS, Nutanix. vSphere's runs as the namespace's default account, as whatever names none does: no
-	// exception for that would be safe.
-	for _, name := range []string{"capa-controller-manager", "capz-manager", "capg-manager", "capo-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
-		out[policies.InfrastructureController] = append(out[policies.InfrastructureController], clusterAPI+name)
+	for _, p := range Providers() {
+		if p.Account != "" {
+			out[policies.InfrastructureController] = append(out[policies.InfrastructureController], clusterAPI+p.Account)
+		}
 	}
 	return out
 }

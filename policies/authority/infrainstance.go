@@ -15,18 +15,6 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InfraInstanceKind is the kind of the object that some providers keep for each instance, beside the machine of theirs that owns it; "" where a provider has
-// none. A controller of its own acts on the cloud because of it, and obeys the pause of this object alone, not its owner's.
-func InfraInstanceKind(infraMachine string) string {
-	switch infraMachine {
-	case "OpenStackMachine":
-		return "OpenStackServer"
-	case "VSphereMachine":
-		return "VSphereVM"
-	}
-	return ""
-}
-
 // InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API's whose instance the provider keeps no object for yet. A Machine that is deleted before
 // the provider has made that object would leave its instance behind: the provider looks for an instance by it alone. The value is the owner.
 const (
@@ -45,7 +33,7 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 		return true
 	}
 	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
-	if infraMachine.Kind == "VSphereMachine" &&
+	if providerOf(infraMachine.Kind).NamesInstanceAfterMachine &&
 		slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
 		return false
 	}

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -53,12 +54,12 @@ func Kinds() []Kind {
 		{
 			Name: "Machine", Resource: "machines", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
 			Infra: InfraMachine, Parent: "MachineSet",
-			MachineAPIFinalizer: MachineAPIMachineFinalizer, ClusterAPIFinalizer: "machine.cluster.x-k8s.io",
+			MachineAPIFinalizer: MachineAPIMachineFinalizer, ClusterAPIFinalizer: clusterv1.MachineFinalizer,
 		},
 		{
 			Name: "MachineSet", Resource: "machinesets", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
 			Infra: InfraMachineTemplate, Scales: true,
-			ClusterAPIFinalizer: "cluster.x-k8s.io/machineset",
+			ClusterAPIFinalizer: clusterv1.MachineSetFinalizer,
 		},
 		{
 			Name: "MachineHealthCheck", Resource: "machinehealthchecks", MachineAPI: machineAPI, ClusterAPI: clusterAPI,

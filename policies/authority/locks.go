@@ -140,10 +140,10 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// holdsWithoutAccount reports whether a request adds vSphere's own finalizer to one of its objects, and changes no other. Its controllers do so before they look for a
-// pause, and would never acknowledge one if they were refused. They have no account of their own (OpenShiftIdentities), so anybody may: nobody acts because of it.
+// holdsWithoutAccount reports whether a request adds the provider's own finalizer to one of its objects, and changes no other, where its controllers have no account of their
+// own (Provider.Account). vSphere's do so before they look for a pause, and would never acknowledge one if they were refused. So anybody may: nobody acts because of it.
 func holdsWithoutAccount(c policies.Change) bool {
-	if c.Old.Kind != "VSphereMachine" && c.Old.Kind != "VSphereVM" {
+	if !hasNoAccount(c.Old.Kind) {
 		return false
 	}
 	return sameSet(append(slices.Clone(c.Old.Metadata.Finalizers), InfraFinalizer(c.Resource.Group, c.Old.Kind)), c.New.Metadata.Finalizers)

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -158,17 +160,17 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 // Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
 func Renamed() map[string]string {
 	return map[string]string{
-		"machine.openshift.io/cluster-api-cluster":                        "cluster.x-k8s.io/cluster-name",
-		"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
-		"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
-		"machine.openshift.io/delete-machine":                             deleteMachineAnnotation,
-		"machine.openshift.io/exclude-node-draining":                      "machine.cluster.x-k8s.io/exclude-node-draining",
+		machinev1beta1.MachineClusterIDLabel:                              clusterv1.ClusterNameLabel,
+		"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": clusterv1.AutoscalerMaxSizeAnnotation,
+		"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": clusterv1.AutoscalerMinSizeAnnotation,
+		"machine.openshift.io/delete-machine":                             clusterv1.DeleteMachineAnnotation,
+		"machine.openshift.io/exclude-node-draining":                      clusterv1.ExcludeNodeDrainingAnnotation,
 	}
 }
 
 // Older lists the names that the Machine API still reads as another one, by what Cluster API calls that.
 func Older() map[string]string {
-	return map[string]string{"machine.openshift.io/cluster-api-delete-machine": deleteMachineAnnotation}
+	return map[string]string{"machine.openshift.io/cluster-api-delete-machine": clusterv1.DeleteMachineAnnotation}
 }
 
 // nameThere is what the other API calls a label or annotation.
@@ -231,9 +233,6 @@ func pauses(c policies.Change, m metadataChange) bool {
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
-
-// deleteMachineAnnotation chooses the Machine that goes when its set is scaled down.
-const deleteMachineAnnotation = "cluster.x-k8s.io/delete-machine"
 
 // granted reports whether a row of Grants lets the request's writer make the change.
 func (m metadataChange) granted(c policies.Change) bool {

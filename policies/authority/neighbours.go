@@ -128,11 +128,19 @@ const copied = "worker-user-data"
 // bootDataWarning names the Secret that new Machines of a set would boot with, where nobody but a person puts it into the namespace of Cluster API.
 func bootDataWarning(c policies.Change) []string {
 	name := specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || name == "" || name == copied {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI {
+		return nil
+	}
+	return BootDataWarning(c, name)
+}
+
+// BootDataWarning names a Secret of boot data that a set is to boot new Machines with in Cluster API, unless it is the one that OpenShift copies there.
+func BootDataWarning(c policies.Change, name string) []string {
+	if name == "" || name == copied {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
+		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set creates one (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 

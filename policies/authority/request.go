@@ -141,6 +141,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		neighbourWarnings(c),
 		extentWarning(c, s),
 		adopterWarnings(c, s),
+		deploymentWarnings(c, s),
 		decisionWarning(c, s),
 	)...)
 }

@@ -297,7 +297,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
 			On:          on(mapi(kinds, onUpdate)),
 			Needs: when(moves,
@@ -347,6 +347,13 @@ func Rules() policies.Set {
 			Description: "Nor may anybody but controllers delete the provider's machine of such a Machine while Cluster API is authoritative.",
 			Remedy:      "Delete the Cluster API Machine, which waits for the hook, or try again when Poundlock has removed it.",
 			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
+		},
+		{
+			ID: "authority/delete-unknown-instance", Clause: deletion,
+			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
+			Remedy:      "Try again when Poundlock has removed the hook from the Machine that is named.",
+			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: []admissionv1.Operation{admissionv1.Delete}}),
+			Needs:       when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,

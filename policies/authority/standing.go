@@ -89,20 +89,18 @@ func (s standing) seenTo(c policies.Change) bool {
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether the object is one of vSphere's that belongs to somebody else's machine. Its controllers have no account of their own (OpenShiftIdentities), so anybody
+// seenToWithoutAccount reports whether the object belongs to somebody else's machine, and to a provider whose controllers have no account of their own (Provider.Account), so that anybody
 // may write to it. What runs Machine API's instance stays locked, and what is to name it.
 func seenToWithoutAccount(c policies.Change) bool {
-	switch {
-	case c.Old == nil:
+	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false
-	case c.Old.Kind == "VSphereMachine":
-		return strange(c)
-	case c.Old.Kind == "VSphereVM":
-		id, machine := providerID(c.Facts.Twin), c.Facts.Infra
-		return machine != nil && !machine.HasAnnotation(PausedAnnotation) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, machine) != NotForeign &&
-			!keptFor(c.Old, id) && !keptFor(c.New, id)
 	}
-	return false
+	if providerOf(c.Old.Kind).Machine == c.Old.Kind {
+		return strange(c)
+	}
+	id, machine := providerID(c.Facts.Twin), c.Facts.Infra
+	return machine != nil && !machine.HasAnnotation(PausedAnnotation) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, machine) != NotForeign &&
+		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
 // keptFor reports whether what vSphere keeps for an instance is of the instance with this ID.

@@ -10,6 +10,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -41,6 +42,10 @@ const (
 // Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
 type Surrounding struct {
 	Kind, Namespace, Name string
+	// UID is what an owner reference names; "" where any object of that name will do.
+	UID types.UID
+	// Since is when something that lived in it was created, so that one which was created later is another of its name; zero where it does not matter.
+	Since metav1.Time
 	// Outlived reports that the object stays for a while when this is gone: until the collector deletes it.
 	Outlived bool
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -81,7 +82,7 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"},
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + clusterv1.DeleteMachineAnnotation + "]"},
 			Effects: Writes, While: ByMachineAPI,
 			Why: "it marks the Machine that it has drained, or another one would be deleted, and takes the mark back where it could not scale",
 		},

@@ -13,6 +13,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -180,7 +181,7 @@ func (d door) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 		}
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: names,
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: names,
 	}}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -129,7 +130,7 @@ func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, na
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				MatchPolicy: &equivalent,
 				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+					Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 				}}},
 			},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-by-who-may",

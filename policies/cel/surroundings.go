@@ -31,10 +31,10 @@ func surroundings(o Options) []kind {
 // infraClusters reports that a request to the surroundings is about a provider's cluster: each has its own kind, and nothing else there is of that group.
 const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
-// Kept reports whether a request may be one that the rule authority/surroundings refuses: it is about a marked object, whose deletion nobody has
-// allowed, and it deletes the object or removes the mark.
+// Kept reports whether a request may be one that the rule authority/surroundings refuses, or authority/delete-unknown-instance: it deletes a marked object, or removes the mark
+// although nobody has allowed that.
 func Kept() string {
-	return fmt.Sprintf(`%[1]s != '' && %[2]s != %[4]q && (request.operation == "DELETE" || %[3]s != %[1]s)`,
+	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || %[2]s != %[4]q && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), authority.AllowsDeletion)
 }

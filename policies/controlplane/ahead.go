@@ -142,6 +142,10 @@ func (w *imagined) finishNext(p *Plan) string {
 		w.Authority = authority.Unset
 		return w.Set.Name
 	}
+	if w.Behind {
+		w.Behind = false
+		return w.Set.Name
+	}
 	for _, m := range p.Machines() {
 		switch {
 		case m.moving():

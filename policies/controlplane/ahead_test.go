@@ -43,7 +43,12 @@ func disorder(r *rand.Rand) (*controlplane.View, []string) {
 		{"the last has failed", func(v *controlplane.View) { failed(&v.Machines[len(v.Machines)-1]) }},
 		{"a label", func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }},
 		{"other zones", func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("d", "b", "a") }},
-		{"c-master-0 is not adopted", on(0, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })},
+		{"c-master-0 is not adopted", on(0, nobodys)},
+		{"c-master-1 moves", on(1, ruledBy(machinev1beta1.MachineAuthorityMigrating))},
+		{"a person's at 2", func(v *controlplane.View) {
+			with("mine-2", "c", false)(v)
+			nobodys(&v.Machines[len(v.Machines)-1])
+		}},
 	} {
 		if r.IntN(4) == 0 {
 			one.do(v)
@@ -67,11 +72,11 @@ func happens(t *testing.T, v *controlplane.View) []string {
 		for _, s := range p.Steps() {
 			switch s.Verb {
 			case controlplane.Create:
-				name := fmt.Sprintf("c-master-n%04d-%d", len(made), s.Index.Number)
+				name := fmt.Sprintf("c-master-mad%c%c-%d", 'a'+len(made)/26, 'a'+len(made)%26, s.Index.Number)
 				made[name] = fmt.Sprintf("made at %d", s.Index.Number)
 				v.Machines = append(v.Machines, machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{
 					Name: name, CreationTimestamp: metav1.NewTime(noon.Add(time.Duration(len(made)) * time.Minute)),
-					Labels: template(v).ObjectMeta.Labels, OwnerReferences: world().Machines[0].OwnerReferences,
+					Labels: template(v).ObjectMeta.Labels, OwnerReferences: world().Machines[0].OwnerReferences, Annotations: map[string]string{controlplane.MadeFromAnnotation: "x"},
 				}, Spec: machinev1beta1.MachineSpec{ProviderSpec: of(s.Index.Spec)}})
 				out, acted = append(out, fmt.Sprintf("Create at %d", s.Index.Number)), true
 			case controlplane.Delete:
@@ -85,7 +90,10 @@ func happens(t *testing.T, v *controlplane.View) []string {
 					name = made[name]
 				}
 				out, acted = append(out, "Delete "+name), true
-			case controlplane.Adopt, controlplane.Amend:
+			case controlplane.Adopt:
+				i := slices.IndexFunc(v.Machines, func(m machinev1beta1.Machine) bool { return m.Name == s.Machine.Name })
+				v.Machines[i].OwnerReferences = world().Machines[0].OwnerReferences
+			case controlplane.Amend:
 			}
 		}
 		if !acted && !comesToPass(v, p) {
@@ -96,7 +104,7 @@ func happens(t *testing.T, v *controlplane.View) []string {
 	return nil
 }
 
-// comesToPass lets one thing happen that is not the set's: a Machine becomes ready, or goes, first those whose index has another that is ready.
+// comesToPass lets one thing happen that is not the set's: a Machine's move ends, or it becomes ready, or goes, first those whose index has another that is ready.
 func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
 	at := func(name string) int {
 		return slices.IndexFunc(v.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
@@ -109,6 +117,10 @@ func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
 		v.Machines = slices.Delete(v.Machines, at(name), at(name)+1)
 	}
 	for _, m := range all(p) {
+		if m.Machine().Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
+			v.Machines[at(m.Name)].Status.AuthoritativeAPI = ""
+			return true
+		}
 		if !m.Deleting && !m.Failed && m.Machine().Status.NodeRef == nil {
 			phase := "Running"
 			v.Machines[at(m.Name)].Status = machinev1beta1.MachineStatus{Phase: &phase, NodeRef: &corev1.ObjectReference{Name: m.Name}}
@@ -177,6 +189,12 @@ func TestWhatIsForecastHappens(t *testing.T) {
 			name, deletion := strings.CutPrefix(what, "Delete ")
 			if deletion {
 				deletions++
+				if v.Set.Spec.Strategy.Type == machinev1.OnDelete {
+					t.Fatalf("%v: OnDelete, and nobody deleted %s:\n%s", did, name, says)
+				}
+				if strings.HasPrefix(name, "mine") && !slices.Contains(did, "c-master-2 is gone") {
+					t.Fatalf("%v: a person's Machine is deleted beside another:\n%s", did, says)
+				}
 			}
 			if deletion && !strings.HasPrefix(name, "made") && !strings.Contains(says, name) {
 				t.Fatalf("%v: %s is deleted, and nobody was told:\n%s", did, name, says)

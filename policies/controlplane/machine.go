@@ -9,6 +9,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -74,6 +75,15 @@ func (p *Plan) name(i Index) string {
 	labels := TemplateOf(p.set).ObjectMeta.Labels
 	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[ClusterLabel], p.set.Name)+"-"+cmp.Or(labels[RoleLabel], "master"))
 	return fmt.Sprintf("%s-%s-%d", prefix, p.letters(i), i.Number)
+}
+
+// madeName is the end of a name that a set gave: base32 in small letters.
+var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
+
+// made reports whether a set made the Machine, this one or a former one. A person's copy of such a Machine has its annotation and another name.
+func (m MachineState) made() bool {
+	_, from := m.machine.Annotations[MadeFromAnnotation]
+	return from && madeName.MatchString(m.Name)
 }
 
 func (p *Plan) letters(i Index) string {

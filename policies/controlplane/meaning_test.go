@@ -205,6 +205,8 @@ func TestWhatCounts(t *testing.T) {
 		"a server group's name beside its id":         {"OpenStack", none, `{"serverGroupID":"g","serverGroupName":"n"}`, `{"serverGroupID":"g"}`, false},
 		"subnets that alone tell their network":       {"OpenStack", none, `{"networks":[{"subnets":[{"uuid":"a"},{"uuid":"b"}]}]}`, `{"networks":[{"subnets":[{"uuid":"a"}]},{"subnets":[{"uuid":"b"}]}]}`, false},
 		"subnets of a network are of one interface":   {"OpenStack", none, `{"networks":[{"uuid":"n","subnets":[{"uuid":"a"},{"uuid":"b"}]}]}`, `{"networks":[{"uuid":"n","subnets":[{"uuid":"a"}]},{"uuid":"n","subnets":[{"uuid":"b"}]}]}`, true},
+		"the cluster's own subnet, with its network":  {"OpenStack", none, `{"networks":[{"subnets":[{"filter":{"tags":"openshiftClusterID=x"}}]}]}`, `{"networks":[{"uuid":"n","subnets":[{"filter":{"tags":"openshiftClusterID=x"}}]}]}`, false},
+		"another subnet, with its network":            {"OpenStack", none, `{"networks":[{"subnets":[{"filter":{"tags":"x"}}]}]}`, `{"networks":[{"uuid":"n","subnets":[{"filter":{"tags":"x"}}]}]}`, true},
 		"tags of a subnet are its port's":             {"OpenStack", none, `{"networks":[{"uuid":"n","portTags":["x"],"subnets":[{"uuid":"a","portTags":["y"]}]}]}`, `{"networks":[{"uuid":"n","portTags":["x","y"],"subnets":[{"uuid":"a"}]}]}`, false},
 		"a port's security":                           {"OpenStack", none, `{"networks":[{"uuid":"n","portSecurity":false}]}`, `{"networks":[{"uuid":"n"}]}`, true},
 		"a capability as Neutron's documents have it": {"OpenStack", none, `{"ports":[{"networkID":"n","profile":{"capabilities":"[\"switchdev\"]"}}]}`, `{"ports":[{"networkID":"n","profile":{"capabilities":"[switchdev]"}}]}`, false},

@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -21,6 +22,15 @@ func OfControlPlane(labels map[string]string) bool {
 
 // Name is the only one that a ControlPlaneMachineSet may have.
 const Name = "cluster"
+
+// OtherOperator is the Deployment of OpenShift's own operator of ControlPlaneMachineSets, in the namespace of the Machine API.
+const OtherOperator = "control-plane-machine-set-operator"
+
+// OtherOperatorRuns is an event's note, and a message of the log: nothing is done beside it.
+func OtherOperatorRuns(deployment string) string {
+	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
+		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
+}
 
 // Roles are the labels of a control plane's Nodes. Either of them identifies one.
 func Roles() []string {
@@ -41,7 +51,7 @@ const (
 
 // Labels of the Machine API that a control plane's Machines have.
 const (
-	ClusterLabel = "machine.openshift.io/cluster-api-cluster"
+	ClusterLabel = machinev1beta1.MachineClusterIDLabel
 	RoleLabel    = "machine.openshift.io/cluster-api-machine-role"
 	TypeLabel    = "machine.openshift.io/cluster-api-machine-type"
 )

@@ -182,6 +182,12 @@ func notReady(i int) func(*controlplane.View) {
 	return func(v *controlplane.View) { v.Nodes[i].Status.Conditions = nil }
 }
 
+func nobodys(m *machinev1beta1.Machine) { m.OwnerReferences = nil }
+
+func madeByASet(m *machinev1beta1.Machine) {
+	metav1.SetMetaDataAnnotation(&m.ObjectMeta, controlplane.MadeFromAnnotation, "of a former template")
+}
+
 // formerly gives a Machine a set of a name that is no more as its controller.
 func formerly(name string) func(*machinev1beta1.Machine) {
 	return func(m *machinev1beta1.Machine) {
@@ -235,8 +241,8 @@ func TestPlan(t *testing.T) {
 			waits: "the Nodes of other control plane Machines to be ready: without c-master-0, 1 of 3 indexes has one, and etcd needs 2"},
 		"nor does one that is too many": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2)},
 			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
-		"nor, under OnDelete": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2), strategy("OnDelete")},
-			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+		"nor is a person to do it under OnDelete": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2), strategy("OnDelete")},
+			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (index 0 has c-master-0 already), but not before the Nodes of other control plane Machines are ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
 		"nor the outdated one of two": {do: []change{with("c-master-x-0", "a", false), larger, notReady(1), notReady(2)},
 			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
 		"one that is not ready itself goes all the same":          {do: []change{with("c-master-x-0", "a", false), notReady(0), notReady(1), notReady(2)}, steps: []string{"Delete c-master-0"}},
@@ -274,6 +280,22 @@ func TestPlan(t *testing.T) {
 		})}},
 		"a Machine without a controller is adopted":     {do: []change{on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-1"}},
 		"a Machine whose Node is gone holds nothing up": {do: []change{larger, with("c-master-x-0", "a", false), without(0), dangling(1)}, steps: []string{"Create 2 in c"}},
+
+		"a person's Machine at an index that is taken":       {do: []change{with("mine-0", "a", false), on(3, nobodys)}, problems: []string{"IndexTaken mine-0 (index 0, beside c-master-0)"}},
+		"also where it is not ready":                         {do: []change{with("mine-0", "a", true), on(3, nobodys)}, problems: []string{"IndexTaken mine-0 (index 0, beside c-master-0)"}},
+		"or has what the other lacks":                        {do: []change{larger, with("mine-0", "a", false), on(3, nobodys)}, problems: []string{"IndexTaken mine-0"}},
+		"or both lack it":                                    {do: []change{with("mine-0", "a", false), on(3, nobodys), larger}, problems: []string{"IndexTaken mine-0"}},
+		"under OnDelete":                                     {do: []change{with("mine-0", "a", false), on(3, nobodys), strategy("OnDelete")}, problems: []string{"IndexTaken mine-0"}},
+		"under Recreate":                                     {do: []change{with("mine-0", "a", false), on(3, nobodys), strategy("Recreate")}, problems: []string{"IndexTaken mine-0"}},
+		"a copy of a Machine that the set made, owner aside": {do: []change{with("c-master-copy-0", "a", false), on(3, nobodys), on(3, madeByASet)}, problems: []string{"IndexTaken c-master-copy-0"}},
+		"a person has chosen his own":                        {do: []change{with("mine-0", "a", false), on(3, nobodys), on(0, going)}, steps: []string{"Adopt mine-0"}, waits: "c-master-0 is being deleted"},
+		"a person has chosen the other":                      {do: []change{with("mine-0", "a", false), on(3, nobodys), on(3, going)}, waits: "mine-0 is being deleted"},
+		"a person's Machine where there is none is taken up": {do: []change{without(0), with("mine-0", "a", false), on(2, nobodys)}, steps: []string{"Adopt mine-0"}},
+		"the set was deleted in mid-rollout, and is there again": {do: []change{larger, on(0, nobodys), with("c-master-abcde-0", "a", false), on(3, nobodys), on(3, madeByASet)},
+			steps: []string{"Adopt c-master-0", "Adopt c-master-abcde-0", "Delete c-master-0"}},
+		"of two that are nobody's a person chooses": {do: []change{on(0, nobodys), with("mine-0", "a", false), on(3, nobodys)}, problems: []string{"IndexTaken c-master-0 (index 0, beside mine-0), mine-0 (index 0, beside c-master-0)"}},
+		"OnDelete deletes none of two that are as they should be": {do: []change{with("c-master-x-0", "a", false), strategy("OnDelete")},
+			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (index 0 has c-master-0 already)"},
 
 		"a Machine of somebody else's": {do: []change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, problems: []string{"MachinesOwnedByAnother c-master-1"}},
 		"a Node without a Machine":     {do: []change{larger, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, problems: []string{"UnmanagedNodes stray"}},

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
@@ -24,11 +25,13 @@ type Reason string
 const (
 	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
+	NotSynchronized   Reason = authority.ReasonNotSynchronized
 	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
 	UnmanagedNodes    Reason = "UnmanagedNodes"
 	NotControlPlane   Reason = "NotControlPlane"
 	MachinesOfAnother Reason = "MachinesOwnedByAnother"
+	IndexTaken        Reason = "IndexTaken"
 	ExcessIndexes     Reason = "ExcessIndexes"
 	FailedMachines    Reason = "FailedMachines"
 	AlteredMachines   Reason = "AlteredMachines"
@@ -56,6 +59,10 @@ func (p *Plan) judge(v View) {
 	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so that Machines may differ from the template only in what it says of the cluster: %s. "+
 		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
 	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
+	if v.Unreflected != "" && len(p.Invalid) == 0 && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " + strings.TrimSuffix(v.Unreflected, ".") +
+			". Correct what this names"})
+	}
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
@@ -75,6 +82,9 @@ func (p *Plan) judge(v View) {
 		return !m.Adopted && c != nil && !former(*c, p.set)
 	}),
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
+	say(IndexTaken, p.taken(),
+		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
+			"or remove from one the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
 		say(ExcessIndexes, p.excess(),
 			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, or remove the label that the set selects them by",
@@ -115,6 +125,25 @@ func (p *Plan) failed(replacements bool) []string {
 			out = append(out, NamesOf(i.Machines, func(m MachineState) bool {
 				return m.Failed && !m.Deleting && (m.Updated() || !replacements && len(p.Holds()) > 0)
 			})...)
+		}
+	}
+	return out
+}
+
+// taken are the Machines of nobody's beside another at their index. Which of the two is to go only a person knows. One in whose place a set made the other had it before.
+func (p *Plan) taken() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			if m.Deleting || m.Adopted || controller(m.machine) != nil || m.made() || onOtherNode(p.view, m.machine) {
+				continue
+			}
+			beside := NamesOf(i.Machines, func(o MachineState) bool {
+				return o.Name != m.Name && !o.Deleting && !(o.made() && o.born.After(m.born))
+			})
+			if len(beside) > 0 {
+				out = append(out, fmt.Sprintf("%s (index %d, beside %s)", m.Name, i.Number, strings.Join(beside, ", ")))
+			}
 		}
 	}
 	return out

@@ -79,7 +79,7 @@ func (p *Plan) progressing() metav1.Condition {
 		return condition(Progressing, false, Inactive, sentence(p.Forecast()...))
 	case len(p.Problems) > 0:
 		return condition(Progressing, false, Stopped, p.stopped())
-	case p.moves() != "":
+	case !making && p.moves() != "":
 		return condition(Progressing, true, MovingAuthority, p.state("Waiting for "+p.Waits))
 	case making && next.Verb == Create:
 		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next a Machine is made at index %d%s: %s",

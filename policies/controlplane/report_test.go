@@ -26,6 +26,12 @@ func ruledBy(a machinev1beta1.MachineAuthority) func(*machinev1beta1.Machine) {
 	return func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = a }
 }
 
+// refusedThere is a Machine of Cluster API's that does not convert.
+func refusedThere(m *machinev1beta1.Machine) {
+	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionFalse, Reason: "FieldsNotConvertible", Message: "spec.x: no"}}
+}
+
 // moved is a Machine whose mirror has not run since Cluster API became authoritative.
 func moved(m *machinev1beta1.Machine) {
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
@@ -44,14 +50,20 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"a set for which Cluster API is authoritative":        {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
 		"while one Machine moves, nothing is begun":           {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
+		"but one that somebody deletes is replaced":           {do: []change{larger, on(2, ruledBy("Migrating")), on(0, going)}, steps: []string{"Create 0 in a"}},
+		"and one that is gone":                                {do: []change{larger, on(2, ruledBy("Migrating")), without(0)}, steps: []string{"Create 0 in a"}},
+		"but nothing is deleted for it":                       {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"nor is one replaced while the set moves":             {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
 		"nor before its mirror follows":                       {do: []change{larger, on(2, moved)}, waits: "the end of the move of c-master-2: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
 		"and that one alone is not touched":                   {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"one of Cluster API's is not changed in place":        {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
 		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
 		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
-		"Recreate takes no second Machine away from etcd":  {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
-		"Recreate begins with the one that is not ready":   {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
-		"a hook is told of, with who holds the Machine":    {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"Recreate takes no second Machine away from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
+		"Recreate begins with the one that is not ready":  {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
+		"a hook is told of, with who holds the Machine":   {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
+			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
 	} {
 		t.Run(says, func(t *testing.T) {
@@ -67,6 +79,72 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 				t.Errorf("waits for %q, want %q", p.Waits, c.waits)
 			}
 		})
+	}
+}
+
+// TestMachinesThatClusterAPICannotMake: a Machine of Cluster API's that does not convert never gets an instance, and under Recreate another one would have been given up for it.
+func TestMachinesThatClusterAPICannotMake(t *testing.T) {
+	theirs := func(v *controlplane.View) { v.Authority = authority.ClusterAPI }
+	byTemplate := func(v *controlplane.View) { template(v).Spec.AuthoritativeAPI = "ClusterAPI" }
+	refused := func(v *controlplane.View) { v.Unreflected = "spec.template.x: no" }
+	behind := func(v *controlplane.View) { v.Behind = true }
+	const follows = "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
+	for says, c := range map[string]struct {
+		do      []change
+		steps   []string
+		waits   string
+		problem bool
+	}{
+		"a field that does not convert":                   {do: []change{larger, theirs, refused}, problem: true},
+		"also where only the template asks for it":        {do: []change{larger, byTemplate, refused}, problem: true},
+		"under Recreate no Machine is given up for it":    {do: []change{larger, strategy("Recreate"), theirs, refused}, problem: true},
+		"under OnDelete":                                  {do: []change{larger, strategy("OnDelete"), theirs, refused, on(0, going)}, problem: true},
+		"of Machine API's nobody asks":                    {do: []change{larger, refused, behind}, steps: []string{"Create 0 in a"}},
+		"an edit that the mirror has yet to see":          {do: []change{larger, theirs, behind}, waits: follows},
+		"an edit that it has seen":                        {do: []change{larger, theirs}, steps: []string{"Create 0 in a"}},
+		"what cannot be read at all is told by its field": {do: []change{theirs, refused, func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }}, problem: true},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			if got := steps(p); strings.Join(got, "; ") != strings.Join(c.steps, "; ") || p.Waits != c.waits {
+				t.Errorf("steps %q, waits for %q", got, p.Waits)
+			}
+			if len(p.Problems) > 1 || len(p.Problems) == 1 != c.problem {
+				t.Errorf("problems %v", p.Problems)
+			}
+			if future := controlplane.Ahead(*v); c.problem && len(future.Moments) > 0 || !c.problem && len(future.Moments) == 0 {
+				t.Errorf("ahead: %v", foretold(future))
+			}
+		})
+	}
+}
+
+// TestWhatTheStoredSetTellsOfClusterAPI: a template that the API server does not take keeps no Machine from being made.
+func TestWhatTheStoredSetTellsOfClusterAPI(t *testing.T) {
+	for says, c := range map[string]struct {
+		status      metav1.ConditionStatus
+		reason      string
+		generation  int64
+		unreflected string
+		behind      bool
+	}{
+		"in step":                {metav1.ConditionTrue, "ResourceSynchronized", 3, "", false},
+		"edited":                 {metav1.ConditionTrue, "ResourceSynchronized", 2, "", true},
+		"never followed":         {"", "", 0, "", false},
+		"what does not convert":  {metav1.ConditionFalse, "FieldsNotConvertible", 2, "the message", true},
+		"a template is refused":  {metav1.ConditionFalse, controlplane.ReflectionRefused, 2, "", false},
+		"an infrastructure lost": {metav1.ConditionFalse, "ClusterNotReady", 3, "the message", false},
+	} {
+		v := &controlplane.View{}
+		v.Reflects(authority.Shape{Current: authority.ClusterAPI, SynchronizedGeneration: c.generation,
+			Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: c.status, Reason: c.reason, Message: "the message"}}}, 3)
+		if v.Unreflected != c.unreflected || v.Behind != c.behind || v.Authority != authority.ClusterAPI {
+			t.Errorf("%s: %+v", says, v)
+		}
 	}
 }
 

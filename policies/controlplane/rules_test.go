@@ -17,6 +17,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -563,7 +564,8 @@ func TestForecastRule(t *testing.T) {
 	t.Run("authority is moving", func(t *testing.T) {
 		c := row{do: changes(larger)}.change(t)
 		c.New = with2(t, c.New, `{"authoritativeAPI":"Migrating"}`)
-		want := []string{"this will do nothing while status.authoritativeAPI of the set is Migrating"}
+		want := []string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:",
+			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}
 		if d := cmp.Diff(want, forecast(c)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
@@ -739,5 +741,46 @@ func TestWhoseNewMachinesAre(t *testing.T) {
 		if got := admission.RequestWarning(c); len(got.Warnings) == 0 || !strings.Contains(got.Warnings[len(got.Warnings)-1], want) {
 			t.Errorf("template %q: %q", template, got.Warnings)
 		}
+	}
+}
+
+// A set whose new Machines become Cluster API's boots them with a Secret that nobody copies there.
+func TestBootDataOfAControlPlane(t *testing.T) {
+	v := reviewed()
+	c := asked(t, v.Set, v)
+	c.TwinNamespace = "c"
+	ask := func(o *policies.Object, api string) {
+		o.Spec = json.RawMessage(strings.Replace(string(o.Spec), "{", `{"authoritativeAPI":"`+api+`",`, 1))
+	}
+	ask(c.Old, "MachineAPI")
+	ask(c.New, "ClusterAPI")
+	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); !strings.Contains(got, "new Machines will boot with Secret c/master-user-data, which OpenShift does not copy there") {
+		t.Errorf("%s", got)
+	}
+	c.Old, c.New = c.New, c.Old
+	c.Old.Status = json.RawMessage(`{"authoritativeAPI":"ClusterAPI"}`)
+	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); strings.Contains(got, "master-user-data") {
+		t.Errorf("on the way back: %s", got)
+	}
+}
+
+// Of an edit that Cluster API cannot express the forecast is that nothing happens.
+func TestAForecastOfWhatClusterAPICannotMake(t *testing.T) {
+	v := reviewed()
+	stored := v.Set.DeepCopy()
+	larger(v)
+	c := asked(t, stored, v)
+	c.Old.Status = json.RawMessage(`{"authoritativeAPI":"ClusterAPI"}`)
+	c.New.Status = c.Old.Status
+	if !admission.Rules().Needs(c).Has(policies.NeedConversion) {
+		t.Error("no conversion is asked for")
+	}
+	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
+	got := strings.Join(admission.Forecast(c).Warnings, "\n")
+	if !strings.Contains(got, "this will do nothing until this is fixed") || !strings.Contains(got, "spec.template.x: Forbidden: no") {
+		t.Errorf("%s", got)
+	}
+	if c := asked(t, stored, v); admission.Rules().Needs(c).Has(policies.NeedConversion) {
+		t.Error("a conversion is asked for of a set of Machine API's")
 	}
 }

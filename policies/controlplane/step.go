@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -91,15 +93,19 @@ func (p *Plan) change() (PlannedStep, bool) {
 
 // changing is change, and the deletion that comes before it but waits, in a sentence.
 func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
-	if p.moves() != "" {
+	if p.standsStill() != "" {
 		return PlannedStep{}, false, ""
 	}
+	moves := p.machineMoves() != ""
 	for _, row := range []struct {
 		cause Cause
 		find  func() (PlannedStep, bool)
 	}{
-		{Surplus, p.surplus}, {Replaced, func() (PlannedStep, bool) { return p.unasked(replaced) }}, {Superseded, func() (PlannedStep, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
+		if moves && row.cause != Vacant && row.cause != Leaving {
+			continue // a Machine that moves may wait for a person, and what is gone is not to wait for that
+		}
 		s, ok := row.find()
 		if !ok {
 			continue
@@ -136,48 +142,50 @@ func (p *Plan) short(s PlannedStep) string {
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
-func (p *Plan) surplus() (PlannedStep, bool) {
-	for _, i := range p.Indexes {
-		var good []MachineState
-		for _, m := range i.Machines {
-			if m.Updated() && !m.Deleting {
-				good = append(good, m)
-			}
+func surplus(i Index) (PlannedStep, bool) {
+	var good []MachineState
+	for _, m := range i.Machines {
+		if m.Updated() && !m.Deleting {
+			good = append(good, m)
 		}
-		if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
-			continue // one that has lost its Node and one that is to replace it: whichever gets ready stays
-		}
-		slices.SortStableFunc(good, func(a, b MachineState) int {
-			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
-		})
-		return PlannedStep{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 	}
-	return PlannedStep{}, false
+	if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
+		return PlannedStep{}, false // one that has lost its Node and one that is to replace it: whichever gets ready stays
+	}
+	slices.SortStableFunc(good, func(a, b MachineState) int {
+		return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
+	})
+	return PlannedStep{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 }
 
 func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked is what is done at the first index that calls for it. OnDelete leaves it to a person.
-func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) (PlannedStep, bool) {
-	if p.Strategy == machinev1.OnDelete {
+// unasked is the deletion at the first index that calls for it. OnDelete leaves every one to a person.
+func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
+	return func() (PlannedStep, bool) {
+		if p.Strategy == machinev1.OnDelete {
+			return PlannedStep{}, false
+		}
+		for _, i := range p.Indexes {
+			if s, ok := find(i); ok {
+				return s, true
+			}
+		}
 		return PlannedStep{}, false
 	}
-	for _, i := range p.Indexes {
-		if s, ok := find(i); ok {
-			return s, true
-		}
-	}
-	return PlannedStep{}, false
 }
 
 // undeleted are the deletions that OnDelete leaves to a person: of each index the Machine that is no longer needed beside another.
 func (p *Plan) undeleted() []PlannedStep {
+	if p.Strategy != machinev1.OnDelete {
+		return nil
+	}
 	var out []PlannedStep
 	for _, i := range p.Indexes {
-		for _, find := range []func(Index) (PlannedStep, bool){replaced, superseded} {
-			if s, ok := find(i); ok && p.Strategy == machinev1.OnDelete {
+		for _, find := range []func(Index) (PlannedStep, bool){surplus, replaced, superseded} {
+			if s, ok := find(i); ok {
 				out = append(out, s)
 				break
 			}
@@ -272,7 +280,7 @@ func (p *Plan) busy() string {
 			case m.Failed && m.Updated() && m.joining():
 				return m.Name + " has failed before it had a Node: fix what its status.errorMessage names, then delete it"
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
-				return m.Name + " is not ready yet"
+				return m.Name + " is not ready yet" + m.unmade()
 			}
 		}
 		if left := p.left(); len(i.Machines) == 0 && left != "" {
@@ -285,11 +293,35 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
-func (p *Plan) moves() string {
+// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is known to keep it.
+func (m MachineState) unmade() string {
+	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+		return ""
+	}
+	for _, c := range m.machine.Status.Conditions {
+		if c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse {
+			return fmt.Sprintf(": its Synchronized is False, and Cluster API makes no instance of it (%s: %s)", c.Reason, c.Message)
+		}
+	}
+	return ""
+}
+
+// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing is
+// begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
+
+// standsStill is of moves what leaves open whose a new Machine would be.
+func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
 	}
+	if p.view.Behind && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+		return "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
+	}
+	return ""
+}
+
+func (p *Plan) machineMoves() string {
 	for _, m := range p.Machines() {
 		if m.moving() {
 			return "the end of the move of " + m.Name + ": " + m.moves()

@@ -30,6 +30,9 @@ type View struct {
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
 	Authority authority.API
+	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has yet to. Neither concerns a set whose new Machines are Machine API's.
+	Unreflected string
+	Behind      bool
 	// NoRecreate: the operator's flags do not allow the strategy Recreate.
 	NoRecreate bool
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
@@ -142,6 +145,21 @@ func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetContr
 // Selector is what a set selects its Machines by.
 func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
+}
+
+// ReflectionRefused is the reason of Synchronized where the API server refuses what is made of the set in Cluster API.
+const ReflectionRefused = "ReflectionRefused"
+
+// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That says nothing before the mirror has once followed it.
+func (v *View) Reflects(says authority.Shape, generation int64) {
+	v.Authority = says.Current
+	switch c := says.Condition(authority.ConditionSynchronized); {
+	case c.Status == metav1.ConditionFalse && c.Reason == ReflectionRefused:
+		return // a template and failure domains that the API server does not take; Machines need neither
+	case c.Status == metav1.ConditionFalse:
+		v.Unreflected = cmp.Or(c.Message, c.Reason)
+	}
+	v.Behind = says.SynchronizedGeneration > 0 && says.SynchronizedGeneration < generation
 }
 
 // ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.

@@ -16,12 +16,12 @@ func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
 	}
-	if moves := p.moves(); moves != "" {
-		return moves
-	}
 	_, ok, held := p.changing()
 	if ok {
 		return ""
+	}
+	if moves := p.moves(); moves != "" {
+		return moves
 	}
 	switch busy := p.busy(); {
 	case held != "":
@@ -52,7 +52,11 @@ func (p *Plan) person() string {
 func (p *Plan) beside() string {
 	var out []string
 	for _, s := range p.undeleted() {
-		out = append(out, fmt.Sprintf("%s (%s)", s.Machine.Name, reason(s)))
+		one := fmt.Sprintf("%s (%s)", s.Machine.Name, s.Reason())
+		if short := p.short(s); short != "" {
+			one += ", but not before " + strings.Replace(short, " to be ready:", " are ready:", 1)
+		}
+		out = append(out, one)
 	}
 	return strings.Join(out, ", ")
 }
@@ -65,8 +69,8 @@ func (p *Plan) alone() []Index {
 	})
 }
 
-// reason is why a step is taken, within a sentence.
-func reason(s PlannedStep) string {
+// Reason is why a step is taken, within a sentence.
+func (s PlannedStep) Reason() string {
 	why := strings.TrimSuffix(s.Why, ".")
 	for _, begins := range []string{"It", "Index"} {
 		if strings.HasPrefix(why, begins) {
@@ -141,7 +145,7 @@ func (p *Plan) changes(all []Moment) []string {
 		case m.Verb == Create:
 			deeds = append(deeds, deed{Create, fmt.Sprintf("at index %d%s", m.Index.Number, m.Index.where())})
 		case m.Verb == Delete:
-			deeds = append(deeds, deed{Delete, fmt.Sprintf("%s (%s)", m.Name, reason(m.PlannedStep))})
+			deeds = append(deeds, deed{Delete, fmt.Sprintf("%s (%s)", m.Name, m.Reason())})
 		}
 	}
 	var out []string

@@ -190,7 +190,8 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the object.
+// otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the
+// object.
 func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
 	return e.APIVersion != live.GetAPIVersion()
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -242,34 +243,7 @@ func patch(base, with json.RawMessage) (json.RawMessage, error) {
 	case len(base) == 0:
 		return with, nil
 	}
-	var b, w any
-	if err := json.Unmarshal(base, &b); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(with, &w); err != nil {
-		return nil, err
-	}
-	return json.Marshal(merged(b, w))
-}
-
-// merged is a JSON merge patch (RFC 7386).
-func merged(base, with any) any {
-	w, ok := with.(map[string]any)
-	if !ok {
-		return with
-	}
-	b, ok := base.(map[string]any)
-	if !ok {
-		b = map[string]any{}
-	}
-	for k, v := range w {
-		if v == nil {
-			delete(b, k)
-			continue
-		}
-		b[k] = merged(b[k], v)
-	}
-	return b
+	return jsonpatch.MergePatch(base, with)
 }
 
 func (s setting) change(r row, kind string, actor policies.Actor) (policies.Change, error) {

@@ -31,8 +31,8 @@ type Write struct {
 	Kind        string                `json:"kind,omitempty"`
 	Subresource string                `json:"subresource,omitempty"`
 	Operation   admissionv1.Operation `json:"operation,omitempty"`
-	// Old, Twin, Set and Infra are merged into the object that a pair has at each stage, into the one of the other API, into the MachineSet that owns a Machine and
-	// into the infrastructure machine. NoTwin: there is no object in the other API.
+	// Old, Twin, Set and Infra are merged into the object that a pair has at each stage, into the one of the other API, into the MachineSet that owns a Machine
+	// and into the infrastructure machine. NoTwin: there is no object in the other API.
 	Old    json.RawMessage `json:"old,omitempty"`
 	Twin   json.RawMessage `json:"twin,omitempty"`
 	Set    json.RawMessage `json:"set,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -26,8 +23,10 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Options are the parameters of the reconciler.
@@ -49,7 +48,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	r := &reconciler{
 		pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 		environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}},
-		recorder:    mgr.GetEventRecorder("poundlock-reflection"), informers: mgr.GetCache(), reporting: reporting{now: o.Now},
+		recorder:    mgr.GetEventRecorder("poundlock-reflection"), reporting: reporting{now: o.Now},
 	}
 	if err := r.setup(mgr); err != nil {
 		return fmt.Errorf("starting the reflection of ControlPlaneMachineSets: %w", err)
@@ -63,9 +62,7 @@ type reconciler struct {
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder
-	informers   cache.Cache
-	controller  controller.Controller
-	watching    sync.Map // platforms whose kinds are watched
+	watcher     *served.Watcher
 
 	reporting
 }
@@ -114,7 +111,7 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	if s.set == nil || w.object.GetUID() == s.set.GetUID() || !refuses(err) {
 		return err
 	}
-	s.refusal = problem{"ReflectionRefused", err.Error()}
+	s.refusal = problem{controlplane.ReflectionRefused, err.Error()}
 	if report := r.report(s); report != nil {
 		return errors.Join(err, r.perform(ctx, s, report))
 	}

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -119,7 +120,8 @@ func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state)
 		s.refusal = problem{s.missing.Reason, s.missing.Message}
 		return nil
 	}
-	if s.resolved, err = controlplanetemplate.Resolve(get, s.pair, raw); err != nil {
+	if s.resolved, err = controlplanetemplate.Resolve(get,
+		func(conversion.Platform, map[string]any) (string, error) { return s.env.Account, nil }, s.pair, raw); err != nil {
 		return err
 	}
 	return s.convert()
@@ -142,7 +144,7 @@ func (s *state) convert() error {
 	}
 	s.template, s.places = wanted, places
 	if wanted != nil {
-		wanted.SetOwnerReferences(clusterOwns(s.cluster))
+		wanted.SetOwnerReferences([]metav1.OwnerReference{pairs.OwnedBy(s.cluster, false)})
 	}
 	return nil
 }
@@ -176,39 +178,18 @@ func mine(o *unstructured.Unstructured) bool {
 }
 
 // gatherUsed asks who refers to templates: the set itself, Cluster API's MachineSets, and machines that were made from them.
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
-	machineSets, err := all(ctx, from, machineSetKind, s.pair.ClusterAPI)
-	if err != nil {
-		return err
-	}
-	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI)
-	if err != nil {
-		return err
-	}
-	s.used = sets.New[string]()
-	if s.member != nil {
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) (err error) {
+	s.used, err = facts.UsedTemplates(ctx, from, s.env.Platform, s.pair.ClusterAPI)
+	if err == nil && s.member != nil {
 		s.used.Insert(s.member.Spec.InfrastructureRef.Name)
 	}
-	for _, o := range machineSets {
-		name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
-		s.used.Insert(name)
-	}
-	for _, o := range machines {
-		s.used.Insert(o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation])
-	}
-	return nil
+	return err
 }
 
 func all(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := from.List(ctx, list, client.InNamespace(namespace)); err != nil && !served.Missing(err) {
-		return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
+	out, err := served.List(ctx, from, kind, namespace)
+	if served.Missing(err) {
+		return nil, nil
 	}
-	var out []*unstructured.Unstructured
-	for i := range list.Items {
-		out = append(out, &list.Items[i])
-	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out, nil
+	return out, err
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -217,12 +216,6 @@ func inList(list []any, missing []string) []any {
 		one["controlPlane"] = true
 	}
 	return list
-}
-
-func clusterOwns(o *unstructured.Unstructured) []metav1.OwnerReference {
-	no, yes := false, true
-	return []metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: &no,
-		BlockOwnerDeletion: &yes}}
 }
 
 func describe(o *unstructured.Unstructured) string {

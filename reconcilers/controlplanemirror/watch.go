@@ -5,22 +5,19 @@ package controlplanemirror
 
 import (
 	"context"
-	"fmt"
 
 	configv1 "github.com/openshift/api/config/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -36,7 +33,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	r.controller = c
+	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
 	return r.watch(
 		watched{setKind, named(controlplane.Name)},
 		watched{configv1.GroupVersion.WithKind("Infrastructure"), predicate.ResourceVersionChangedPredicate{}},
@@ -47,10 +44,8 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 
 func (r *reconciler) watch(kinds ...watched) error {
 	for _, w := range kinds {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(w.kind)
-		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(r.sets), w.only)); err != nil {
-			return fmt.Errorf("watching %s: %w", w.kind, err)
+		if err := r.watcher.Watch(w.kind, r.sets, w.only); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -59,18 +54,13 @@ func (r *reconciler) watch(kinds ...watched) error {
 // watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is. Of a machine only its end matters:
 // its template may go then.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
-	if _, already := r.watching.LoadOrStore(p.Name, true); already {
-		return nil
-	}
-	err := r.watch(
-		watched{p.InfraCluster.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
-		watched{p.InfraMachineTemplate.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
-		watched{p.InfraMachine.GroupVersionKind, ended()},
-	)
-	if err != nil {
-		r.watching.Delete(p.Name)
-	}
-	return err
+	return r.watcher.Once(p.Name, func() error {
+		return r.watch(
+			watched{p.InfraCluster.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
+			watched{p.InfraMachineTemplate.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
+			watched{p.InfraMachine.GroupVersionKind, ended()},
+		)
+	})
 }
 
 // sets maps an object to the set of its pair, and one that has no namespace to all.

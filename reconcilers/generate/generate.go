@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/facts"
@@ -82,8 +83,21 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if u.Write != "" {
+		other, err := facts.OtherOperator(ctx, r.live, r.key.Namespace)
+		if err != nil {
+			return reconcile.Result{}, fmt.Errorf("reading whether another operator of ControlPlaneMachineSets runs: %w", err)
+		}
+		if other != "" {
+			log.FromContext(ctx).Info(controlplane.OtherOperatorRuns(other))
+			return requeue.Result(afterOther, nil)
+		}
+	}
 	return requeue.Result(0, r.apply(ctx, set, u))
 }
+
+// afterOther is how often to look whether another operator, which generates sets as well, still runs.
+const afterOther = time.Minute
 
 // look reads all that there is to decide from. The set is nil where there is none.
 func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, generator.Plan, error) {

@@ -5,12 +5,10 @@ package generate
 
 import (
 	"context"
-	"fmt"
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
@@ -34,6 +31,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
+	watcher := &served.Watcher{Controller: c, Cache: mgr.GetCache()}
 	ours := func(o client.Object) bool { return o.GetNamespace() == r.key.Namespace }
 	for gvk, w := range map[schema.GroupVersionKind]watched{
 		machinev1.GroupVersion.WithKind(controlplane.Kind): {where: func(o client.Object) bool { return client.ObjectKeyFromObject(o) == r.key }},
@@ -41,10 +39,8 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		machinev1beta1.GroupVersion.WithKind("MachineSet"): {where: ours, only: []predicate.Predicate{predicate.GenerationChangedPredicate{}}},
 		configv1.GroupVersion.WithKind("Infrastructure"):   {where: func(o client.Object) bool { return o.GetName() == infrastructureName }},
 	} {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(gvk)
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(r.theSet(w.where)), w.only...)); err != nil {
-			return fmt.Errorf("watching %s: %w", gvk, err)
+		if err := watcher.Watch(gvk, r.theSet(w.where), w.only...); err != nil {
+			return err
 		}
 	}
 	return c.Watch(served.Changes(mgr.GetCache(), func(context.Context) []reconcile.Request { return []reconcile.Request{{NamespacedName: r.key}} }))

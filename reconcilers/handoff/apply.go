@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/versioned"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -69,7 +70,7 @@ func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 	}
 	err := r.mark(ctx, p, uid)
 	if err != nil && !passing(err) {
-		log.FromContext(ctx).Error(err, "Recording that no instance was requested", "object", describe(p.machineAPI))
+		log.FromContext(ctx).Error(err, "Recording that no instance was requested", "object", pairs.Describe(p.machineAPI))
 		return nil
 	}
 	return err
@@ -229,5 +230,5 @@ func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructur
 }
 
 func (r *reconciler) log(ctx context.Context, o *unstructured.Unstructured, step authority.Step) {
-	log.FromContext(ctx).Info("Handoff step", "action", step.Action, "object", describe(o), "to", step.To, "reason", step.Reason)
+	log.FromContext(ctx).Info("Handoff step", "action", step.Action, "object", pairs.Describe(o), "to", step.To, "reason", step.Reason)
 }

@@ -45,14 +45,13 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 
 // list reads the objects of a namespace; of a kind that is not served there are none.
 func list(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which ...client.ListOption) ([]*policies.Object, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(which, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil && !served.Missing(err) {
+	found, err := served.List(ctx, from, gvk, namespace, append(which, client.UnsafeDisableDeepCopy)...)
+	if err != nil && !served.Missing(err) {
 		return nil, err
 	}
 	var out []*policies.Object
-	for i := range l.Items {
-		o, err := parse(&l.Items[i])
+	for _, u := range found {
+		o, err := parse(u)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +101,8 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 	return r.explain(ctx, p, child, roster)
 }
 
-// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is marked.
+// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is
+// marked.
 func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -131,16 +131,9 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 // getServed is get, with an error where the kind is not served.
 func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured,
 	*policies.Object, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	key := client.ObjectKey{Namespace: namespace, Name: name}
-	switch err := from.Get(ctx, key, u); {
-	case served.Missing(err):
+	u, err := served.Read(ctx, from, gvk, namespace, name)
+	if err != nil || u == nil {
 		return nil, nil, err
-	case apierrors.IsNotFound(err):
-		return nil, nil, nil
-	case err != nil:
-		return nil, nil, fmt.Errorf("reading %s %s: %w", gvk.Kind, key, err)
 	}
 	o, err := parse(u)
 	return u, o, err
@@ -149,7 +142,7 @@ func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionK
 func parse(u *unstructured.Unstructured) (*policies.Object, error) {
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", describe(u), err)
+		return nil, fmt.Errorf("reading %s: %w", pairs.Describe(u), err)
 	}
 	return policies.ParseObject(raw)
 }

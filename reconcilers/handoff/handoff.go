@@ -37,8 +37,8 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object, from this authority.Edition: without it no move begins or is
-	// completed. nil: yes.
+	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object, from this authority.Edition: without it no
+	// move begins or is completed. nil: yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
 	// Concurrency is how many pairs of a kind are looked at at a time; 0: 4.
 	Concurrency int

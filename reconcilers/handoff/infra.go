@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,9 +16,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the Machine API
-// then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was upgraded or rolled
-// back, proves nothing.
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the
+// Machine API then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was
+// upgraded or rolled back, proves nothing.
 func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -37,17 +36,12 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone before it.
+// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone
+// before it.
 func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
 	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
 	if kind.Kind == "" || !p.kind.InfraActs() {
 		return nil
-	}
-	infra := p.infra
-	if infra == nil {
-		infra = &unstructured.Unstructured{}
-		infra.SetNamespace(p.core.GetNamespace())
-		infra.SetName(name)
 	}
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -57,7 +51,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		if err := r.follow(version); err != nil {
 			return err
 		}
-		instance, err := facts.InfraInstance(ctx, from, version, infra)
+		instance, err := facts.InfraInstance(ctx, from, version, client.ObjectKey{Namespace: p.core.GetNamespace(), Name: name}, p.infra)
 		if served.Missing(err) {
 			continue
 		}
@@ -103,8 +97,8 @@ func (u *unreadable) Error() string { return u.why }
 // notInstalled is an error while the definition of a kind exists that the API server does not serve: its objects may exist, too.
 func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
-	definition := facts.Surrounding{GVK: facts.DefinitionKind, Name: plural.Resource + "." + kind.Group}
-	_, gone, err := definition.Leaving(ctx, r.live)
+	definition := authority.Surrounding{Kind: authority.Definition, Name: plural.Resource + "." + kind.Group}
+	_, gone, err := facts.Leaving(ctx, r.live, definition)
 	if err == nil && !gone {
 		err = &unreadable{authority.InfraNotServed(kind.String(), definition.Name)}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -39,7 +40,7 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Handoff reported", "object", describe(p.machineAPI), "settled", c["status"], "reason", c["reason"], "message", c["message"])
+	log.FromContext(ctx).Info("Handoff reported", "object", pairs.Describe(p.machineAPI), "settled", c["status"], "reason", c["reason"], "message", c["message"])
 	if conditionlist.Text(before, "reason") != step.Reason {
 		r.meters.waited(p.kind.Name, before, r.now())
 		r.event(p, step, c)
@@ -80,7 +81,8 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged,
+		authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
 		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
@@ -153,7 +155,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 		}
 	}
 	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		first, describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
+		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }
 
@@ -172,33 +174,33 @@ func (p *pair) mirrorState() string {
 func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:
-		return describe(o) + " is being deleted."
+		return pairs.Describe(o) + " is being deleted."
 	case step.Reason == authority.ReasonRequestsOpen && p.kind.InfraActs():
-		return describe(o) + " has the conditions HealthCheckSucceeded=False and ExternallyRemediated=False."
+		return pairs.Describe(o) + " has the conditions HealthCheckSucceeded=False and ExternallyRemediated=False."
 	case step.Reason == authority.ReasonRequestsOpen:
-		return describe(o) + " has fewer healthy Machines (status.currentHealthy) than it selects (status.expectedMachines)."
+		return pairs.Describe(o) + " has fewer healthy Machines (status.currentHealthy) than it selects (status.expectedMachines)."
 	case step.Reason == authority.ReasonInstanceUnknown:
-		return fmt.Sprintf("The providerID of %s is %q.", describe(o), machineID(o))
+		return fmt.Sprintf("The providerID of %s is %q.", pairs.Describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
 		if phase := authority.Read(p.objects.MachineAPI).Phase; phase != machinev1beta1.PhaseFailed {
 			return fmt.Sprintf("Its phase is %q.", phase)
 		}
 		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. Cancel the migration, delete the Machine, and with it its instance, and create another.`
 	case step.Reason == authority.ReasonNotProvisioned:
-		return describe(o) + " has the state of its provisioning."
+		return pairs.Describe(o) + " has the state of its provisioning."
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {
 		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.",
-			describe(o), pauseSeenAfter)
+			pairs.Describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" {
-		return describe(o) + silence(o)
+		return pairs.Describe(o) + silence(o)
 	}
 	if c.Message == "" {
 		c.Message = "no message"
 	}
-	return fmt.Sprintf("%s has Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, eventnote.Cut(c.Message, eventnote.Longest))
+	return fmt.Sprintf("%s has Paused=%s (%s: %s).", pairs.Describe(o), c.Status, c.Reason, eventnote.Cut(c.Message, eventnote.Longest))
 }
 
 func machineID(o *unstructured.Unstructured) string {
@@ -241,9 +243,4 @@ func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 		severity = corev1.EventTypeWarning
 	}
 	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", eventnote.Cut(conditionlist.Text(c, "message"), eventnote.Longest))
-}
-
-func describe(o *unstructured.Unstructured) string {
-	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
-	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
 }

@@ -13,52 +13,35 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surrounding is what an object lives in, and whether the object stays for a while without it.
-type surrounding struct {
-	facts.Surrounding
-	outlived bool
-}
-
 // gatherSurroundings reads from the API server whether what the objects of the API that is to be authoritative live in is being deleted. They are then about
 // to be deleted too, though nobody has asked for that, and their controllers would terminate the instance. deserted: also whether it is gone, and the twin with
 // it; elsewhere a twin that is missing is what Synchronized reports.
 func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
-	kinds := map[string]schema.GroupVersionKind{authority.Namespace: facts.NamespaceKind, authority.Definition: facts.DefinitionKind,
-		authority.Cluster: facts.ClusterKind}
 	to := p.state().Requested
-	var parts []surrounding
-	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI) {
-		parts = append(parts, surrounding{facts.Surrounding{GVK: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name}, part.Outlived})
-	}
+	parts := r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI)
 	if to == authority.ClusterAPI {
 		parts = append(parts, r.definitions(p.infra)...)
 	}
-	for _, part := range parts {
-		why, gone, err := part.Leaving(ctx, r.live)
-		if err != nil {
-			return err
-		}
-		if why != "" && (deserted || !gone || part.outlived) {
-			p.objects.Leaving = why
-			return nil
-		}
+	why, err := facts.FirstLeaving(ctx, r.live, parts, func(s authority.Surrounding, gone bool) bool { return deserted || !gone || s.Outlived })
+	if why != "" {
+		p.objects.Leaving = why
 	}
-	return nil
+	return err
 }
 
 // definitions are those of a provider's machine, and of what the provider keeps beside it for the instance.
-func (r *reconciler) definitions(infra *unstructured.Unstructured) []surrounding {
+func (r *reconciler) definitions(infra *unstructured.Unstructured) []authority.Surrounding {
 	if infra == nil {
 		return nil
 	}
-	var out []surrounding
+	var out []authority.Surrounding
 	for _, kind := range []string{infra.GetKind(), authority.InfraInstanceKind(infra.GetKind())} {
 		if kind == "" {
 			continue
 		}
 		if mapping, err := r.mapper.RESTMapping(schema.GroupKind{Group: infraGroup, Kind: kind}); err == nil {
-			out = append(out, surrounding{Surrounding: facts.Surrounding{GVK: facts.DefinitionKind, Name: mapping.Resource.GroupResource().String()}})
+			out = append(out, authority.Surrounding{Kind: authority.Definition, Name: mapping.Resource.GroupResource().String()})
 		}
 	}
 	return out

@@ -6,22 +6,17 @@ package handoff
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -36,39 +31,15 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	if err != nil {
 		return err
 	}
-	to := func(m handler.MapFunc, only ...predicate.Predicate) func(schema.GroupVersionKind) error {
-		return func(gvk schema.GroupVersionKind) error {
-			o := &unstructured.Unstructured{}
-			o.SetGroupVersionKind(gvk)
-			if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(m), only...)); err != nil {
-				return fmt.Errorf("watching %s: %w", gvk, err)
-			}
-			return nil
-		}
+	w := &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	r.follow = func(kind schema.GroupVersionKind) error {
+		return w.Once(kind, func() error { return w.Watch(kind, r.behind) })
 	}
-	watch := to(r.behind)
-	r.follow = once(watch)
-	err = errors.Join(watch(r.kind.MachineAPIGVK()), watch(r.kind.ClusterAPIGVK()))
+	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
 	if child, ok := r.kind.Children(); ok {
-		watch = to(r.above, countChanges())
-		err = errors.Join(err, watch(child.MachineAPIGVK()), watch(child.ClusterAPIGVK()))
+		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()))
 	}
 	return err
-}
-
-// once watches each kind a single time.
-func once(watch func(schema.GroupVersionKind) error) func(schema.GroupVersionKind) error {
-	var known sync.Map
-	return func(gvk schema.GroupVersionKind) error {
-		if _, already := known.LoadOrStore(gvk, true); already {
-			return nil
-		}
-		err := watch(gvk)
-		if err != nil {
-			known.Delete(gvk)
-		}
-		return err
-	}
 }
 
 // behind maps an object of either side to the Machine API object of its pair: of the same name, and for a provider's

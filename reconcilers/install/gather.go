@@ -113,7 +113,8 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 	return r.needs(ctx, in)
 }
 
-// emptied puts the namespace's own state before an error that follows from it: while a namespace is being deleted, its ConfigMaps and the installer's role in it go one after the other.
+// emptied puts the namespace's own state before an error that follows from it: while a namespace is being deleted, its ConfigMaps and the installer's role in
+// it go one after the other.
 func (r *reconciler) emptied(ctx context.Context, err error) error {
 	namespace := &corev1.Namespace{}
 	switch asked := r.client.Get(ctx, client.ObjectKey{Name: bundle.Namespace}, namespace); {

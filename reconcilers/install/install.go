@@ -156,8 +156,8 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: r.Resync + rand.N(r.Resync/part)}, nil //nolint:gosec // no secret depends on it
 }
 
-// stops reports that an error ends a pass at once, without another request: the server asks for patience. A webhook may ask for ever, or a server for one kind of
-// request. Once that lasts, it is an error as any other: it is shown, and keeps nothing else waiting.
+// stops reports that an error ends a pass at once, without another request: the server asks for patience. A webhook may ask for ever, or a server for one kind
+// of request. Once that lasts, it is an error as any other: it is shown, and keeps nothing else waiting.
 func (r *reconciler) stops(err error) bool { return apierrors.IsTooManyRequests(err) && !r.lasting }
 
 // after turns an error into the time of the next pass. A server that asks for patience gets it, and a conflict is news of its own.

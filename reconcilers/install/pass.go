@@ -401,7 +401,9 @@ func (in *inputs) unapplied(contents []content) []installation.Provider {
 			continue
 		}
 		of := in.lastGood[label][0].Labels
-		out = append(out, installation.Provider{Provider: bundle.Provider{Name: of[bundle.NameLabel], Type: bundle.Type(of[bundle.TypeLabel]), Version: of[bundle.VersionLabel]}})
+		out = append(out, installation.Provider{Provider: bundle.Provider{
+			Name: of[bundle.NameLabel], Type: bundle.Type(of[bundle.TypeLabel]), Version: of[bundle.VersionLabel],
+		}})
 	}
 	return out
 }

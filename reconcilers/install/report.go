@@ -7,15 +7,16 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	"github.com/openshift/library-go/pkg/config/clusteroperator/v1helpers"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/operatorconditions"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/versioned"
 )
@@ -35,17 +36,12 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 			return fmt.Errorf("creating ClusterOperator %s: %w", installation.OperatorName, err)
 		}
 	}
-	was := slices.ContainsFunc(o.Status.Conditions, func(c configv1.ClusterOperatorStatusCondition) bool {
-		return c.Type == configv1.OperatorDegraded && c.Status == configv1.ConditionTrue
-	})
-	conditions := p.Conditions(r.memory, was, now)
-	for _, c := range conditions {
-		if c.Type == string(configv1.OperatorDegraded) {
-			r.meters.showDegraded(c.Status == metav1.ConditionTrue)
-		}
+	conditions := p.Conditions(r.memory, v1helpers.IsStatusConditionTrue(o.Status.Conditions, configv1.OperatorDegraded), now)
+	if c := v1helpers.FindStatusCondition(conditions, configv1.OperatorDegraded); c != nil {
+		r.meters.showDegraded(c.Status == configv1.ConditionTrue)
 	}
 	status := map[string]any{}
-	if merged, changed := installation.Merge(o.Status.Conditions, conditions, now); changed {
+	if merged, changed := operatorconditions.Merge(o.Status.Conditions, conditions, now); changed {
 		status["conditions"] = merged
 	}
 	if versions := p.Versions(o.Status.Versions); !reflect.DeepEqual(versions, o.Status.Versions) {

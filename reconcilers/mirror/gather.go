@@ -5,18 +5,14 @@ package mirror
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	machinev1 "github.com/openshift/api/machine/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -24,12 +20,12 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // key names a pair: the Machine API namespace and the name that both objects have.
@@ -43,13 +39,11 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
 		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChecks, r.gatherChildren,
+		r.stillAsRead,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 		}
-	}
-	if err := r.stillAsRead(ctx, present{from, s}, s); err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 	}
 	return s, nil
 }
@@ -57,7 +51,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 // stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
 func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
-	now, err := get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
+	now, err := served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
 		return err
 	}
@@ -74,10 +68,10 @@ func version(o *unstructured.Unstructured) string {
 }
 
 func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
-	if s.MachineAPI, err = get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
+	if s.MachineAPI, err = served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
 		return err
 	}
-	s.Core, err = get(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, s.Name)
+	s.Core, err = served.Read(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, s.Name)
 	return err
 }
 
@@ -96,14 +90,11 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs
 	if s.Reason, s.Missing = missing.Reason, missing.Message; s.Missing != "" {
 		return nil
 	}
-	if s.Cluster, err = get(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
+	if s.Cluster, err = served.Read(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
 		return err
 	}
 	if s.Cluster == nil {
-		s.Absent("Cluster")
-		if s.Marked(s.MachineAPI) {
-			s.Reason, s.Missing = pairs.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+pairs.Recreates
-		}
+		s.ClusterAbsent()
 	}
 	if s.Kind.Infra == "" {
 		return nil
@@ -117,17 +108,10 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 		return err
 	}
 	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.Env)
-	switch {
-	case err != nil || found:
-		return err
-	case pairs.PresenceOf(s.Cluster) == authority.Deleting:
-		s.Reason = pairs.ReasonSurroundings
-		s.Missing = fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist",
-			s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind) + pairs.Recreates
-	case s.Cluster != nil:
-		s.Absent(s.Env.Platform.InfraCluster.Kind)
+	if err == nil && !found {
+		s.InfraClusterAbsent()
 	}
-	return nil
+	return err
 }
 
 func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
@@ -135,33 +119,27 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pai
 	if s.Env.Platform.Name == "" || name == "" {
 		return nil
 	}
-	if s.Infra, err = get(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
+	if s.Infra, err = served.Read(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
 		return err
 	}
 	return r.gatherInfraInstance(ctx, from, s, name)
 }
 
-// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no such
-// kind, and so no definition of it, has no such object.
+// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no
+// such kind, and so no definition of it, has no such object.
 func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
 		return nil
 	}
-	machine := s.Infra
-	if machine == nil {
-		machine = &unstructured.Unstructured{}
-		machine.SetNamespace(s.Pair.ClusterAPI)
-		machine.SetName(infra)
-	}
 	if p, ok := from.(present); ok {
 		from = p.Reader
 	}
-	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, machine)
+	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, key{Namespace: s.Pair.ClusterAPI, Name: infra}, s.Infra)
 	if !served.Missing(err) {
 		return err
 	}
-	_, gone, err := facts.Surrounding{GVK: facts.DefinitionKind, Name: s.Env.Platform.InfraInstance.Definition()}.Leaving(ctx, r.live)
+	_, gone, err := facts.Leaving(ctx, r.live, authority.Surrounding{Kind: authority.Definition, Name: s.Env.Platform.InfraInstance.Definition()})
 	if err == nil {
 		s.LacksInstances(kind, !gone)
 	}
@@ -173,7 +151,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
+	found, err := served.List(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
 	if err != nil {
 		return err
 	}
@@ -188,59 +166,25 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	return nil
 }
 
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) error {
-	setsOfAll, err := all(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
-	if err != nil {
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+	if s.Used, err = facts.UsedTemplates(ctx, from, s.Env.Platform, s.Pair.ClusterAPI); err != nil {
 		return err
 	}
-	machines, err := all(ctx, from, s.Env.Platform.InfraMachine.GroupVersionKind, s.Pair.ClusterAPI, uncopied)
-	if err != nil {
-		return err
-	}
-	s.Used = sets.New[string]()
-	for _, o := range setsOfAll {
-		s.Used.Insert(pairs.Nested(o, s.InfraRef()...))
-	}
-	for _, o := range machines {
-		s.Used.Insert(o.GetAnnotations()[clonedFromAnnotation])
-	}
-	set, err := served.Get(ctx, r.live, controlPlaneKind, s.Pair.MachineAPI, controlplane.Name)
-	if err != nil || set == nil {
-		return err
-	}
-	name, err := templateOfControlPlane(set)
+	name, err := facts.TemplateOfControlPlane(ctx, r.live, s.Pair.MachineAPI)
 	s.Used.Insert(name)
 	return err
 }
-
-var controlPlaneKind = machinev1.GroupVersion.WithKind(controlplane.Kind)
-
-// templateOfControlPlane is the template that a ControlPlaneMachineSet refers to, "" for none.
-func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
-	raw, err := json.Marshal(set.Object)
-	if err != nil {
-		return "", err
-	}
-	member, err := controlplane.Template(raw)
-	if err != nil || member == nil {
-		return "", err
-	}
-	return member.Spec.InfrastructureRef.Name, nil
-}
-
-// clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
-const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
 func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *pairs.State) error {
 	s.Parents = map[authority.API]*unstructured.Unstructured{}
 	name := s.ParentName()
 	if kind, ok := authority.KindNamed(s.Kind.Parent); ok && name != "" {
-		machineAPI, err := get(ctx, from, kind.MachineAPIGVK(), s.Pair.MachineAPI, name)
+		machineAPI, err := served.Read(ctx, from, kind.MachineAPIGVK(), s.Pair.MachineAPI, name)
 		if err != nil {
 			return err
 		}
-		core, err := get(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, name)
+		core, err := served.Read(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, name)
 		if err != nil {
 			return err
 		}
@@ -258,7 +202,7 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 		from = p.Reader
 	}
 	kind, _ := authority.KindNamed("MachineHealthCheck")
-	checks, err := all(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	checks, err := served.List(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
 	if err != nil && !served.Missing(err) {
 		return err
 	}
@@ -266,50 +210,18 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 	return nil
 }
 
-// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
-func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
-	mirror, side := s.Mirror()
-	ref := pairs.ControllerOf(mirror)
-	if mirror == nil || mirror.GetDeletionTimestamp() == nil || ref == nil {
-		return nil
-	}
-	if ref.Kind == s.Kind.Parent {
-		s.Parent = authority.Parent{
-			Authority:  authority.Source(pairs.ShapeOf(s.Parents[authority.MachineAPI])),
-			MachineAPI: pairs.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: pairs.PresenceOf(s.Parents[authority.ClusterAPI]),
+// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone,
+// so that what may have been the collector's deletion is never taken for a person's.
+func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) (err error) {
+	var owner *unstructured.Unstructured
+	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
+		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		if owner, err = served.Read(ctx, r.live, kind, mirror.GetNamespace(), ref.Name); err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
+			return err
 		}
-		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
-			s.SetParent(side, authority.Absent)
-		}
-		if ownerless(mirror, s.Parents[side], ref.UID) {
-			s.Parent = authority.Parent{}
-			s.SetParent(side, authority.Absent)
-			s.SetParent(side.Other(), authority.Present)
-		}
-		return nil
 	}
-	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to. One that Poundlock may not read counts as gone, so that
-	// what may have been the collector's deletion is never taken for a person's.
-	owner, err := get(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
-	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
-		return err
-	}
-	s.SetParent(side, pairs.PresenceOf(owner))
-	if owner != nil && owner.GetUID() != ref.UID {
-		s.SetParent(side, authority.Absent) // one that was generated in its place
-	}
-	s.SetParent(side.Other(), authority.Present)
+	deletion.JudgeParent(s, owner)
 	return nil
-}
-
-// ownerless reports whether a mirror named an owner that was gone already when the mirror was created, as a backup does that is applied as it was stored. The
-// collector deletes it, and nobody asked for that. There is one set of a name at a time: where one of another UID is older than the mirror, the owner was gone.
-func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
-	if set == nil || set.GetUID() == owner {
-		return false
-	}
-	born, since := mirror.GetCreationTimestamp(), set.GetCreationTimestamp()
-	return !since.IsZero() && !since.After(born.Time)
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.
@@ -324,48 +236,16 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 		return nil, nil
 	}
 	machine, _ := authority.KindNamed("Machine")
-	gvk := machine.ClusterAPIGVK()
-	if side == authority.MachineAPI {
-		gvk = machine.MachineAPIGVK()
-	}
-	found, err := all(ctx, from, gvk, mirror.GetNamespace())
+	found, err := served.List(ctx, from, machine.GVKOf(side), mirror.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return pairs.Detached(o, mirror, side) }), nil
 }
 
-func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk)
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
-	}
-	return o, nil
-}
-
 // uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache,
 // which shares what they have in common.
 const uncopied = client.UnsafeDisableDeepCopy
-
-func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
-	opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(opts, client.InNamespace(namespace))...); err != nil {
-		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
-	}
-	var out []*unstructured.Unstructured
-	for i := range l.Items {
-		out = append(out, &l.Items[i])
-	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out, nil
-}
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
 func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pairs.State) error {
@@ -378,7 +258,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 	if side == policies.SideClusterAPI {
 		here, there, namespace = there, here, s.Pair.MachineAPI
 	}
-	found, err := all(ctx, from, here, set.GetNamespace())
+	found, err := served.List(ctx, from, here, set.GetNamespace())
 	if err != nil {
 		return err
 	}
@@ -387,7 +267,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 		if key, _ := feedback.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
 			continue
 		}
-		twin, err := get(ctx, from, there, namespace, o.GetName())
+		twin, err := served.Read(ctx, from, there, namespace, o.GetName())
 		if err != nil {
 			return err
 		}

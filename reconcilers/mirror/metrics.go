@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/poundlock/poundlock/internal/conditionmetric"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -31,17 +32,14 @@ func newMeters() (meters, error) {
 			Name: "poundlock_mirror_failures_total", Help: "Times that a pair was found not to be mirrorable, by kind and reason of the Synchronized condition.",
 		}, []string{"kind", "reason"}),
 	}
-	for _, c := range []prometheus.Collector{m.writes, m.failures} {
-		if err := metrics.Registry.Register(c); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
-			return meters{}, err
-		}
-	}
-	var err, errAlone error
-	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
+	var errs [4]error
+	m.writes, errs[0] = metricsregistry.Add(metrics.Registry, m.writes)
+	m.failures, errs[1] = metricsregistry.Add(metrics.Registry, m.failures)
+	m.since, errs[2] = conditionmetric.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
 		"Since when the condition Synchronized of an object is False, in Unix time, by its reason.", authority.ConditionSynchronized)
-	m.alone, errAlone = conditionmetric.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
+	m.alone, errs[3] = conditionmetric.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
 		"Since when a MachineSet of Cluster API goes on without the Machine API's, which was deleted, in Unix time.", authority.ConditionMirrored)
-	return m, errors.Join(err, errAlone)
+	return m, errors.Join(errs[:]...)
 }
 
 func (m meters) count(kind string, w *pairs.Write, err error) {

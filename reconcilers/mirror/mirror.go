@@ -13,14 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -34,6 +33,8 @@ type Options struct {
 	Now func() time.Time
 	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
 	Concurrency int
+	// Gate reads the feature gate from the API server; nil: it is on, and always was.
+	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and with one whose
@@ -50,6 +51,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
 		o.Concurrency = 4
 	}
+	if o.Gate == nil {
+		o.Gate = func(context.Context) (authority.Migration, error) { return authority.Migration{}, nil }
+	}
 	if o.Compared == nil {
 		o.Compared = func(string, types.NamespacedName, uint64, bool) {}
 	}
@@ -62,8 +66,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		r := &reconciler{
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
-			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			now: o.Now, environment: environment, compared: o.Compared,
+			recorder: mgr.GetEventRecorder("poundlock-mirror"),
+			now:      o.Now, environment: environment, compared: o.Compared, gate: o.Gate,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -81,13 +85,12 @@ type reconciler struct {
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder
-	informers   cache.Cache
-	controller  controller.Controller
-	watching    sync.Map // platforms whose kinds are watched
+	watcher     *served.Watcher
 	refusals    refusals
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time
+	gate     func(context.Context) (authority.Migration, error)
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
@@ -113,6 +116,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	if err := r.gatherSurroundings(ctx, s); err != nil {
+		return result(err)
+	}
+	if err := r.gatherGate(ctx, s); err != nil {
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
@@ -182,5 +188,5 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 type pass struct {
 	*pairs.State
 	// news are the events of what the pass has done so far.
-	news []news
+	news []mirroring.News
 }

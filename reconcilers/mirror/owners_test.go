@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/fields"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
@@ -120,7 +121,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	for _, want := range []*unstructured.Unstructured{first, later} {
 		for {
 			var err error
-			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
+			if live, err = served.Read(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
 				t.Fatal(err)
 			}
 			w := fields.Become(s, want, live)
@@ -204,7 +205,7 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 		t.Errorf("giving a Machine to a set that is being deleted: %v", err)
 	}
 
-	going, err := get(t.Context(), c, set.GroupVersionKind(), "ns", "s")
+	going, err := served.Read(t.Context(), c, set.GroupVersionKind(), "ns", "s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,8 +121,8 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 	return refused{err, rest}
 }
 
-// replaced deletes what the API server refuses to change, if it would create it as it is wanted; the deletion wakes the pair, which does. It is asked once for each
-// content: what is given another content at its creation would be refused again, and be replaced for ever.
+// replaced deletes what the API server refuses to change, if it would create it as it is wanted; the deletion wakes the pair, which does. It is asked once for
+// each content: what is given another content at its creation would be refused again, and be replaced for ever.
 func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (bool, error) {
 	replacement, k := deletion.Of(p.State).Replace(w), key{Namespace: p.Pair.MachineAPI, Name: p.Name}
 	if replacement == nil || !r.refusals.replace(k, w.Object.Object["spec"]) {

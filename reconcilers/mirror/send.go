@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -32,7 +33,7 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 	}
 	r.tell(ctx, p, w)
 	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-		if now, err = get(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
+		if now, err = served.Read(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,7 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 // holds refuses a write, as a conflict, whose proviso is true no more.
 func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
 	if set := w.Provided.Stays; set != nil {
-		now, err := get(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		now, err := served.Read(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
 		if err == nil && (pairs.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
 			err = changed(set)
 		}

@@ -5,12 +5,8 @@ package mirror
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -39,27 +35,53 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	if err != nil {
 		return err
 	}
-	r.controller = c
-	watches := map[schema.GroupVersionKind]handler.MapFunc{
-		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same, pairs.InfrastructureKind: r.everything,
+	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	all := []watched{
+		{r.kind.MachineAPIGVK(), r.named(same), nil}, {r.kind.ClusterAPIGVK(), r.named(same), nil},
+		{pairs.InfrastructureKind, r.everything, nil}, {facts.ClusterKind, r.everything, specChanged()},
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
-		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
-	}
-	if err := r.watch(watches); err != nil {
-		return err
+		all = append(all, watched{parent.MachineAPIGVK(), r.childrenOf, nil}, watched{parent.ClusterAPIGVK(), r.childrenOf, nil})
 	}
 	if r.kind.Name == "Machine" {
 		check, _ := authority.KindNamed("MachineHealthCheck")
-		if err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{check.ClusterAPIGVK(): r.marked},
-			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})); err != nil {
+		all = append(all, watched{check.ClusterAPIGVK(), r.marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
+	}
+	if err := r.watch(all...); err != nil {
+		return err
+	}
+	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) }))
+}
+
+// watched is a kind, the pairs that its objects wake, and which of their changes do; nil: all.
+type watched struct {
+	kind schema.GroupVersionKind
+	to   handler.MapFunc
+	only predicate.Predicate
+}
+
+func (r *reconciler) watch(all ...watched) error {
+	for _, w := range all {
+		if err := r.watcher.Watch(w.kind, w.to, w.only); err != nil {
 			return err
 		}
 	}
-	if err := c.Watch(served.Changes(r.informers, func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) })); err != nil {
-		return err
-	}
-	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{facts.ClusterKind: r.everything}, specChanged())
+	return nil
+}
+
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
+func (r *reconciler) watchPlatform(p conversion.Platform) error {
+	return r.watcher.Once(p.Name, func() error {
+		all := []watched{
+			{p.InfraCluster.GroupVersionKind, r.everything, infraClusterChanged()},
+			{p.InfraMachine.GroupVersionKind, r.behind(p), nil},
+			{p.InfraMachineTemplate.GroupVersionKind, r.behind(p), nil},
+		}
+		if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
+			all = append(all, watched{p.InfraInstance.GroupVersionKind, r.named(instanceOf), nil})
+		}
+		return r.watch(all...)
+	})
 }
 
 // specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.
@@ -69,77 +91,28 @@ func specChanged() predicate.Predicate { return predicate.GenerationChangedPredi
 // not move all day. A person writes these too, as messages ask, and waits for the answer.
 func infraClusterChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		if !maps.Equal(personsAnnotations(e.ObjectOld), personsAnnotations(e.ObjectNew)) {
-			return true
-		}
 		was, isOld := e.ObjectOld.(*unstructured.Unstructured)
 		now, isNew := e.ObjectNew.(*unstructured.Unstructured)
-		return isOld && isNew && slices.ContainsFunc([]string{"failureDomains", "network", "serviceInstance", "loadBalancers"}, func(field string) bool {
-			old, _, _ := unstructured.NestedFieldNoCopy(was.Object, "status", field)
-			current, _, _ := unstructured.NestedFieldNoCopy(now.Object, "status", field)
-			return !equality.Semantic.DeepEqual(old, current)
-		})
+		return isOld && isNew && mirroring.InfraClusterChanged(was, now)
 	}})
 }
 
-// personsAnnotations are all but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
-func personsAnnotations(o client.Object) map[string]string {
-	all := maps.Clone(o.GetAnnotations())
-	delete(all, authority.HoldsMirrorsAnnotation)
-	return all
-}
-
-func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc, only ...predicate.Predicate) error {
-	for gvk, m := range watches {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(gvk)
-		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(m), only...)); err != nil {
-			return fmt.Errorf("watching %s: %w", gvk, err)
+// named maps objects to the pairs of these names, in the pair of their namespaces.
+func (r *reconciler) named(names func(o client.Object) []string) handler.MapFunc {
+	return func(_ context.Context, o client.Object) (out []reconcile.Request) {
+		for _, name := range names(o) {
+			out = append(out, r.request(o.GetNamespace(), name)...)
 		}
+		return out
 	}
-	return nil
-}
-
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
-func (r *reconciler) watchPlatform(p conversion.Platform) error {
-	if _, already := r.watching.LoadOrStore(p.Name, true); already {
-		return nil
-	}
-	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{p.InfraCluster.GroupVersionKind: r.everything}, infraClusterChanged())
-	if err == nil {
-		err = r.watchInfra(p)
-	}
-	if err != nil {
-		r.watching.Delete(p.Name)
-	}
-	return err
-}
-
-func (r *reconciler) watchInfra(p conversion.Platform) error {
-	kinds := map[schema.GroupVersionKind]handler.MapFunc{
-		p.InfraMachine.GroupVersionKind:         r.behind(p),
-		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
-	}
-	if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
-		kinds[p.InfraInstance.GroupVersionKind] = r.instanceOf
-	}
-	return r.watch(kinds)
-}
-
-// instanceOf maps what a provider keeps for an instance to the pair of its own name, and of its machine's: one of the two has the pair's.
-func (r *reconciler) instanceOf(_ context.Context, o client.Object) []reconcile.Request {
-	out := r.request(o.GetNamespace(), o.GetName())
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Name != o.GetName() && authority.OwnsInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, ref) {
-			out = append(out, r.request(o.GetNamespace(), ref.Name)...)
-		}
-	}
-	return out
 }
 
 // same maps an object to the pair of its name.
-func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
-	return r.request(o.GetNamespace(), o.GetName())
+func same(o client.Object) []string { return []string{o.GetName()} }
+
+// instanceOf maps what a provider keeps for an instance.
+func instanceOf(o client.Object) []string {
+	return mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)
 }
 
 func (r *reconciler) request(namespace, name string) []reconcile.Request {
@@ -150,34 +123,35 @@ func (r *reconciler) request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key{Namespace: pair.MachineAPI, Name: name}}}
 }
 
-// marked maps a check of Cluster API's, which may act no longer, to the Machines that one has marked.
-func (r *reconciler) marked(ctx context.Context, check client.Object) []reconcile.Request {
-	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), check.GetNamespace(), uncopied)
+// those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
+func (r *reconciler) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (
+	out []reconcile.Request) {
+	found, err := served.List(ctx, r.cache, gvk, namespace, uncopied)
 	if err != nil {
-		return nil // the cache is not there yet; its first list maps them all
+		return nil
 	}
-	var out []reconcile.Request
 	for _, o := range found {
-		if status.Marked(o) {
-			out = append(out, r.request(o.GetNamespace(), o.GetName())...)
+		if wanted(o) {
+			out = append(out, r.request(namespace, o.GetName())...)
 		}
 	}
 	return out
 }
 
+// each are those of both sides of a pair.
+func (r *reconciler) each(ctx context.Context, pair authority.Pair, wanted func(*unstructured.Unstructured) bool) []reconcile.Request {
+	return append(r.those(ctx, r.kind.MachineAPIGVK(), pair.MachineAPI, wanted), r.those(ctx, r.kind.ClusterAPIGVK(), pair.ClusterAPI, wanted)...)
+}
+
+// marked maps a check of Cluster API's, which may act no longer, to the Machines that one has marked.
+func (r *reconciler) marked(ctx context.Context, check client.Object) []reconcile.Request {
+	return r.those(ctx, r.kind.ClusterAPIGVK(), check.GetNamespace(), status.Marked)
+}
+
 // everything maps what all conversions depend on to every pair. It changes rarely.
-func (r *reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
-	var out []reconcile.Request
+func (r *reconciler) everything(ctx context.Context, _ client.Object) (out []reconcile.Request) {
 	for _, pair := range r.pairs {
-		for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-			found, err := all(ctx, r.cache, gvk, namespace, uncopied)
-			if err != nil {
-				continue // the cache is not there yet; its first list maps them all
-			}
-			for _, o := range found {
-				out = append(out, r.request(namespace, o.GetName())...)
-			}
-		}
+		out = append(out, r.each(ctx, pair, func(*unstructured.Unstructured) bool { return true })...)
 	}
 	return out
 }
@@ -188,42 +162,20 @@ func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []rec
 	if !ok {
 		return nil
 	}
-	var out []reconcile.Request
-	for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-		found, err := all(ctx, r.cache, gvk, namespace, uncopied)
-		if err != nil {
-			continue
-		}
-		for _, o := range found {
-			if ref := pairs.ControllerOf(o); ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName() {
-				out = append(out, r.request(namespace, o.GetName())...)
-			}
-		}
-	}
-	return out
+	return r.each(ctx, pair, func(o *unstructured.Unstructured) bool {
+		ref := pairs.ControllerOf(o)
+		return ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName()
+	})
 }
 
-// behind maps an infrastructure object to the pairs whose it is or was: by the mirror's mark, by its owner, by the
-// template that it was made from, and by who refers to it; a machine also to the pair of its name.
+// behind maps an infrastructure object to the pairs whose it is or was.
 func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		if kind, name, ok := strings.Cut(o.GetAnnotations()[authority.MirrorAnnotation], "/"); ok && kind == r.kind.Name {
+	return func(ctx context.Context, o client.Object) (out []reconcile.Request) {
+		names, template := mirroring.OfInfra(r.kind, o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind, o)
+		for _, name := range names {
 			out = append(out, r.request(o.GetNamespace(), name)...)
 		}
-		for _, ref := range o.GetOwnerReferences() {
-			if ref.Kind == r.kind.Name {
-				out = append(out, r.request(o.GetNamespace(), ref.Name)...)
-			}
-		}
-		template := o.GetName()
-		if o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind {
-			if r.kind.Infra == authority.InfraMachine { // nobody's yet, it stands in the way of the one of its name
-				out = append(out, r.request(o.GetNamespace(), o.GetName())...)
-			}
-			template = o.GetAnnotations()[clonedFromAnnotation]
-		}
-		if r.kind.Infra == authority.InfraMachineTemplate && template != "" {
+		if template != "" {
 			out = append(out, r.usersOf(ctx, o.GetNamespace(), template, p)...)
 		}
 		return out
@@ -232,22 +184,11 @@ func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
 
 // usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
 func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
-	var out []reconcile.Request
-	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace, uncopied)
-	if err != nil {
-		return nil
-	}
-	for _, o := range found {
-		if s := (&pairs.State{Kind: r.kind}); pairs.Nested(o, s.InfraRef()...) == template {
-			out = append(out, r.request(namespace, o.GetName())...)
-		}
-	}
-	t, err := get(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
-	if err == nil && t != nil {
-		// The label is a shortened name where the set's is too long for it.
-		if set, made := strings.CutPrefix(t.GetAnnotations()[authority.MirrorAnnotation], r.kind.Name+"/"); made {
-			out = append(out, r.request(namespace, set)...)
-		}
+	ref := (&pairs.State{Kind: r.kind}).InfraRef()
+	out := r.those(ctx, r.kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
+	// The label is a shortened name where the set's is too long for it.
+	if t, err := served.Read(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template); err == nil && t != nil {
+		out = append(out, r.request(namespace, mirroring.MadeFor(r.kind, t))...)
 	}
 	return out
 }

@@ -285,14 +285,13 @@ func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
 // all lists without a copy of each Machine of a large fleet: what is read from the cache is judged, and neither changed nor written.
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
 	only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(only, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil && !served.Missing(err) {
-		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
+	found, err := served.List(ctx, from, gvk, namespace, append(only, client.UnsafeDisableDeepCopy)...)
+	if err != nil && !served.Missing(err) {
+		return nil, err
 	}
 	out := map[string]*unstructured.Unstructured{}
-	for i := range l.Items {
-		out[l.Items[i].GetName()] = &l.Items[i]
+	for _, o := range found {
+		out[o.GetName()] = o
 	}
 	return out, nil
 }

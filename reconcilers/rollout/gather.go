@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +49,7 @@ type state struct {
 	// ungenerated is why there is no set, where none can be generated.
 	ungenerated string
 	// operator is the ClusterOperator; nil where there is none.
-	operator *unstructured.Unstructured
+	operator *configv1.ClusterOperator
 }
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
@@ -58,7 +59,7 @@ func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimest
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
-	if s.operator, err = served.Get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
+	if s.operator, err = clusterOperator(ctx, from); err != nil {
 		return nil, err
 	}
 	if s.set, err = served.Get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil {
@@ -86,13 +87,26 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	return s, nil
 }
 
+// clusterOperator is read without a type, as it is watched: a typed read through the cache would watch it once more.
+func clusterOperator(ctx context.Context, from client.Reader) (*configv1.ClusterOperator, error) {
+	read, err := served.Get(ctx, from, operatorKind, "", controlplane.OperatorName)
+	if err != nil || read == nil {
+		return nil, err
+	}
+	o := &configv1.ClusterOperator{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, o); err != nil {
+		return nil, fmt.Errorf("reading ClusterOperator %s: %w", controlplane.OperatorName, err)
+	}
+	return o, nil
+}
+
 // view is what a plan is made from.
 func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstructured.Unstructured) (*controlplane.View, error) {
 	raw, err := json.Marshal(set.Object)
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := facts.Resolved(ctx, from, r.pair, raw)
+	resolved, err := facts.Resolved(ctx, from, r.accounts, r.pair, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +125,8 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	found.NoRecreate = !r.recreate
 	v := controlplane.ViewOf(resolved.Set, *found)
 	v.NotReadyGrace, v.Unlinked = r.notReadyGrace, r.links.unlinked(found, v.Now)
-	v.Unresolved, v.Authority = resolved.Unresolved, authority.Read(parsed).Current
+	v.Unresolved = resolved.Unresolved
+	v.Reflects(authority.Read(parsed), set.GetGeneration())
 	return &v, nil
 }
 

@@ -5,18 +5,19 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
+	"slices"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/operatorconditions"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -24,7 +25,11 @@ import (
 // report writes the state to the set's status and to the ClusterOperator, where they differ. Entries of others stay.
 func (r *reconciler) report(s *state) []write {
 	var out []write
-	if status := r.statusOf(s); len(status) > 0 {
+	status, err := r.statusOf(s)
+	if err != nil {
+		return append(out, func(context.Context) error { return err })
+	}
+	if len(status) > 0 {
 		out = append(out, func(ctx context.Context) error {
 			if err := versioned.PatchStatus(ctx, r.writer, s.set.DeepCopy(), map[string]any{"status": status}); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("writing the status of the ControlPlaneMachineSet: %w", err)
@@ -48,9 +53,13 @@ func (r *reconciler) report(s *state) []write {
 }
 
 // statusOf is what of the set's status is not as it is to be.
-func (r *reconciler) statusOf(s *state) map[string]any {
+func (r *reconciler) statusOf(s *state) (map[string]any, error) {
 	if s.plan == nil {
-		return nil
+		return nil, nil
+	}
+	conditions, err := conditionsOf(s.set)
+	if err != nil {
+		return nil, err
 	}
 	n := s.plan.Numbers()
 	out := map[string]any{}
@@ -62,15 +71,15 @@ func (r *reconciler) statusOf(s *state) map[string]any {
 			out[name] = value
 		}
 	}
-	var want []map[string]any
+	changed := false
 	for _, c := range s.plan.Conditions() {
-		c.ObservedGeneration = s.set.GetGeneration()
-		want = append(want, plain(c))
+		c.ObservedGeneration, c.LastTransitionTime = s.set.GetGeneration(), metav1.NewTime(r.now())
+		changed = meta.SetStatusCondition(&conditions, c) || changed
 	}
-	if merged, changed := r.merged(conditionlist.Of(s.set), want); changed {
-		out["conditions"] = merged
+	if changed {
+		out["conditions"] = conditions
 	}
-	return out
+	return out, nil
 }
 
 // operatorStatus is what of the ClusterOperator's status is not as it is to be.
@@ -78,41 +87,34 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
 		return nil // it is reported once the set is gone
 	}
-	out := map[string]any{}
-	var want []map[string]any
-	for _, c := range controlplane.OperatorConditions(s.plan, s.ungenerated) {
-		want = append(want, plain(c))
-	}
-	if merged, changed := r.merged(conditionlist.Of(s.operator), want); changed {
+	out, now := map[string]any{}, s.operator.Status
+	if merged, changed := operatorconditions.Merge(now.Conditions, controlplane.OperatorConditions(s.plan, s.ungenerated), r.now()); changed {
 		out["conditions"] = merged
 	}
-	for name, value := range map[string][]any{"relatedObjects": r.related(), "versions": r.versions()} {
-		if now, _, _ := unstructured.NestedSlice(s.operator.Object, "status", name); value != nil && !reflect.DeepEqual(now, value) {
-			out[name] = value
-		}
+	if related := r.related(); !slices.Equal(now.RelatedObjects, related) {
+		out["relatedObjects"] = related
+	}
+	if versions := r.versions(); versions != nil && !slices.Equal(now.Versions, versions) {
+		out["versions"] = versions
 	}
 	return out
 }
 
 // related are where to look, and what a must-gather takes along.
-func (r *reconciler) related() []any {
-	var out []any
-	for _, o := range []configv1.ObjectReference{
+func (r *reconciler) related() []configv1.ObjectReference {
+	return []configv1.ObjectReference{
 		{Group: setKind.Group, Resource: controlplane.Resource, Namespace: r.pair.MachineAPI, Name: controlplane.Name},
 		{Group: machineKind.Group, Resource: "machines", Namespace: r.pair.MachineAPI},
 		{Resource: "nodes"},
 		{Resource: "namespaces", Name: r.pair.MachineAPI},
-	} {
-		out = append(out, plain(o))
 	}
-	return out
 }
 
-func (r *reconciler) versions() []any {
+func (r *reconciler) versions() []configv1.OperandVersion {
 	if r.version == "" {
 		return nil
 	}
-	return []any{plain(configv1.OperandVersion{Name: "operator", Version: r.version})}
+	return []configv1.OperandVersion{{Name: "operator", Version: r.version}}
 }
 
 func (r *reconciler) makeOperator(ctx context.Context) error {
@@ -125,50 +127,36 @@ func (r *reconciler) makeOperator(ctx context.Context) error {
 	return nil
 }
 
-func (r *reconciler) merged(now []any, want []map[string]any) (all []any, changed bool) {
-	for _, c := range want {
-		var did bool
-		now, did = conditionlist.Set(now, c, r.now())
-		changed = changed || did
+// conditionsOf copies what the set has: what came from the cache is not written to.
+func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
+	var o struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
 	}
-	return now, changed
-}
-
-// plain is a value as the API server keeps it.
-func plain(v any) map[string]any {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(set.Object, &o); err != nil {
+		return nil, fmt.Errorf("reading the conditions of the ControlPlaneMachineSet: %w", err)
 	}
-	out := map[string]any{}
-	if json.Unmarshal(raw, &out) != nil {
-		return nil
-	}
-	if n, ok := out["observedGeneration"].(float64); ok {
-		out["observedGeneration"] = int64(n)
-	}
-	return out
+	return o.Status.Conditions, nil
 }
 
 // tellConditions reports as an event what a person may have to fix: that the set is degraded, and what holds it.
 func (r *reconciler) tellConditions(s *state, written map[string]any) {
-	now, ok := written["conditions"].([]any)
-	if !ok {
+	now, ok := written["conditions"].([]metav1.Condition)
+	before, err := conditionsOf(s.set)
+	if !ok || err != nil {
 		return
 	}
-	before := conditionlist.Of(s.set)
-	for _, item := range now {
-		c, _ := item.(map[string]any)
-		kind, reason := conditionlist.Text(c, "type"), conditionlist.Text(c, "reason")
-		if reflect.DeepEqual(c, conditionlist.Find(before, kind)) || conditionlist.Text(c, "status") != string(metav1.ConditionTrue) {
+	for _, c := range now {
+		if was := meta.FindStatusCondition(before, c.Type); was != nil && *was == c || c.Status != metav1.ConditionTrue {
 			continue
 		}
-		message := eventnote.Cut(conditionlist.Text(c, "message"), eventnote.Longest)
+		message := eventnote.Cut(c.Message, eventnote.Longest)
 		switch {
-		case kind == controlplane.Degraded:
-			r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, reason, "Stop", "%s", message)
-		case reason == string(controlplane.WaitingForHook):
-			r.recorder.Eventf(s.set, nil, corev1.EventTypeNormal, reason, "Wait", "%s", message)
+		case c.Type == controlplane.Degraded:
+			r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, c.Reason, "Stop", "%s", message)
+		case c.Reason == string(controlplane.WaitingForHook):
+			r.recorder.Eventf(s.set, nil, corev1.EventTypeNormal, c.Reason, "Wait", "%s", message)
 		}
 	}
 }

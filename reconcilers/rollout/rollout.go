@@ -9,13 +9,18 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Options are the parameters of the operator.
@@ -44,6 +49,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	r := &reconciler{
 		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
 		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
+		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -68,6 +74,7 @@ type reconciler struct {
 	meters      meters
 	trials      trials
 	links       links
+	accounts    *facts.Accounts
 }
 
 // unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
@@ -82,12 +89,31 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	}
 	r.meters.show(s.plan)
 	if len(r.writes(s)) > 0 {
+		if other, err := facts.OtherOperator(ctx, r.live, r.pair.MachineAPI); err != nil || other != "" {
+			return r.standBack(ctx, s, other, err)
+		}
 		if s, err = r.gather(ctx, r.live, true); err != nil {
 			return requeue.Result(0, err)
 		}
 		err = carryOut(ctx, r.writes(s))
 	}
 	return requeue.Result(r.next(s), err)
+}
+
+// afterOther is how often to look whether another operator still runs.
+const afterOther = time.Minute
+
+// standBack leaves the control plane to another operator, its report included: two would write the same status in turns.
+func (r *reconciler) standBack(ctx context.Context, s *state, other string, err error) (reconcile.Result, error) {
+	if err != nil {
+		return requeue.Result(0, fmt.Errorf("reading whether another operator of ControlPlaneMachineSets runs: %w", err))
+	}
+	says := controlplane.OtherOperatorRuns(other)
+	log.FromContext(ctx).Info(says)
+	if s.set != nil {
+		r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "OtherOperator", "StandBack", "%s", eventnote.Cut(says, eventnote.Longest))
+	}
+	return requeue.Result(afterOther, nil)
 }
 
 // next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the

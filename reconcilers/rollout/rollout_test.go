@@ -17,6 +17,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -110,6 +111,33 @@ func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
 	}
 	w.waitForRest(one, other)
 	w.wantDone("m6i.4xlarge", 3)
+}
+
+// Beside OpenShift's own operator nothing is written, neither a Machine nor a status that both would write in turns.
+func TestAnotherOperatorRuns(t *testing.T) {
+	w := newWorld(t, 3)
+	w.found(larger)
+	labelled := map[string]string{"app": "other"}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.pair.MachineAPI, Name: controlplane.OtherOperator}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labelled},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelled}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "o", Image: "o"}}}},
+	}}
+	w.must(w.Create(t.Context(), d))
+	s := &script{}
+	r := w.operator(s)
+	for range 3 {
+		if result, _ := pass(t, r); result.RequeueAfter != time.Minute {
+			t.Errorf("it looks again after %v", result.RequeueAfter)
+		}
+	}
+	if s.writes != 0 {
+		t.Errorf("it wrote %v", s.log)
+	}
+	none := int32(0)
+	d.Spec.Replicas = &none
+	w.must(w.Update(t.Context(), d))
+	w.waitForRest(r)
+	w.wantDone("m6i.2xlarge", 3)
 }
 
 func TestOnDelete(t *testing.T) {

@@ -52,7 +52,8 @@ func Own(ctx context.Context, program, to string, race bool) error {
 	return nil
 }
 
-// copyProgram lets nothing be started while it writes: a child that begins in between would have the file open for writing, and a program that is cannot be started.
+// copyProgram lets nothing be started while it writes: a child that begins in between would have the file open for writing, and a program that is cannot be
+// started.
 func copyProgram(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

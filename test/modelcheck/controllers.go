@@ -62,7 +62,14 @@ func (t *turn) machineAPI() {
 		return
 	}
 	g := t.gate(w.m)
+	if t.can(ungates) && w.m.has(paused) && !w.m.has(ungated) {
+		t.might("Machine API's controller restarts with its feature gate off", func(n *pair) { n.m.set(ungated) })
+	}
 	switch {
+	case w.m.has(ungated):
+		if w.m.has(leaving | ctlFin) {
+			t.machineAPIBegins()
+		}
 	case g.adopts != authority.Unset:
 		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
 	case g.says == paused && t.set && w.m.has(leaving):
@@ -142,6 +149,9 @@ func (t *turn) machineAPIWorks() {
 		t.may(machineAPI, "Machine API's controller deletes the instance", func(n *pair) {
 			n.terminate(n.cloud&byM != 0 || n.m.has(pid))
 			n.work = toRelease
+			if t.can(ungates) {
+				n.m.set(phaseDeleting)
+			}
 		})
 	case toRelease:
 		stored("Machine API's controller takes its finalizer off", noWork, func(n *pair) { n.m.clear(ctlFin); n.wrote(ofM, machineAPI, false) })
@@ -336,6 +346,9 @@ func (t *turn) collector() {
 	}
 	if w.k.has(there|dangling) && !w.k.has(leaving) && !w.k.has(owned) {
 		t.may(collector, "the garbage collector deletes what is kept for the instance", func(n *pair) { n.remove(ofK, collector) })
+	}
+	if w.m.has(there|detached) && !w.m.has(leaving) {
+		t.may(collector, "the garbage collector deletes the Machine API object, whose set is gone", func(n *pair) { n.remove(ofM, collector) })
 	}
 	if w.c.has(fg) && w.i.has(there|owned) && !w.i.has(leaving) {
 		t.may(collector, "the garbage collector deletes the provider's object, in the foreground", func(n *pair) { n.remove(ofI, collector) })

@@ -20,9 +20,9 @@
 //	kept.go              a provider that keeps an object for each instance, with a second controller (OpenStackServer, VSphereVM)
 //	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
-//	                     orphans; the collector; scaling
+//	                     orphans; the collector; scaling; the Machine API's set while the feature gate is off
 //	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
-//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated
+//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks of Cluster API's check
 //
 // # How the world is made small
 //
@@ -51,7 +51,8 @@
 //     each instance that is the object's controller. Before it holds the object, Poundlock's hook has to keep the Machine.
 //   - No instance is terminated unless somebody asked for it, by the rules of converting › Summary of the rules.
 //     None is left behind.
-//   - The spec of the authoritative object is the last one that a person gave.
+//   - The spec of the authoritative object is the last one that a person gave, and its labels are the last that were written while its controllers acted.
+//   - No set deletes a Machine by the mark of a check that looks at it no longer, and no check moves away from a request that it alone takes back.
 //
 // Where nothing more is promised to happen (unrest):
 //
@@ -74,8 +75,12 @@
 //   - An object for the instance that an older Poundlock left acting, once its Machine has lost the mirror that leads
 //     there, or is deleted with its namespace: nobody can pause it in time.
 //   - An object for the instance that names another instance, or belongs to a machine of another name.
+//   - With the feature gate off, a move back to the Machine API that is cancelled because its object is deleted: that still has the machine finalizer, and a controller that obeys
+//     no authority ends the instance while Cluster API is released. Moves are to end before the gate is turned off.
 //   - Conditions other than the three that are decided from.
-//   - What a MachineHealthCheck does to Machines.
+//   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself is walked.
+//   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the Machine API's that
+//     deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
 //   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.

@@ -22,7 +22,19 @@ type family struct {
 	step decision
 	// namespaceDeleted: the Cluster API namespace is being deleted, with all that is in it.
 	namespaceDeleted bool
+	// gate is the feature gate of the Machine API's controllers.
+	gate gateIs
 }
+
+// gateIs is the feature gate, and whether Poundlock has seen it.
+type gateIs uint8
+
+const (
+	gateOn gateIs = iota
+	// gateOffUnseen: Poundlock has not stopped mirroring yet.
+	gateOffUnseen
+	gateOff
+)
 
 // member is an object of the family.
 type member uint16
@@ -40,6 +52,8 @@ const (
 	once
 	// off is the mark of a Machine API object that was detached.
 	off
+	// asleep: the object's deletion is older than the feature gate's return.
+	asleep
 )
 
 func (m member) has(bits member) bool { return m&bits == bits }
@@ -120,6 +134,8 @@ type families struct {
 	set, machine authority.API
 	begin        map[string]family
 	may          deeds
+	// calm: people delete nothing.
+	calm bool
 }
 
 func (f *families) starts() map[string]family { return f.begin }
@@ -176,6 +192,7 @@ const (
 	familyMirror
 	familyController
 	familyCollector
+	familyGate
 )
 
 func (f *families) moves(w family, happens func(move, family)) {
@@ -185,6 +202,7 @@ func (f *families) moves(w family, happens func(move, family)) {
 	t.collector()
 	t.namespace()
 	t.people()
+	t.gates()
 }
 
 type familyTurn struct {
@@ -215,6 +233,9 @@ func (w *family) touched(was *family) bool {
 var unlockedDeeds = map[deed]bool{removeM: true, removeC: true}
 
 func (t *familyTurn) mirror() {
+	if t.was.gate == gateOff {
+		return
+	}
 	if step := t.was.step; step.do != nothing {
 		t.may(familyMirror, "the mirror "+t.name(step), func(w *family) {
 			w.step = decision{}
@@ -247,6 +268,12 @@ func (t *familyTurn) decide(of uint8) deed {
 		charge = authority.Unset
 	}
 	d := authority.Deletion{Authority: charge, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
+	switch {
+	case w.gate != gateOn:
+		d.Gate = authority.GateOff
+	case m.has(asleep):
+		d.Gate = authority.GateOffThen
+	}
 	if w.namespaceDeleted {
 		d.Surroundings = authority.Go
 	}
@@ -624,10 +651,49 @@ func (t *familyTurn) namespace() {
 	}
 }
 
+// gates is the feature gate that is off for a while: the Machine API's controller of MachineSets then looks at no authority, and deletes what it has too many of. (Admission refuses
+// what it would create.) How many that are depends on whose replicas it last saw. On the gate's return nobody knows which deletions were whose.
+func (t *familyTurn) gates() {
+	w := &t.was
+	switch {
+	case !t.can(ungates):
+		return
+	case w.gate == gateOn:
+		t.may(familyUser, "somebody turns the feature gate off", func(w *family) {
+			w.gate = gateOffUnseen
+			for i := range w.machines {
+				if k := &w.machines[i]; k.clusters && k.m.has(going) && k.ends == ends {
+					k.ends = either // it may not have been carried over yet
+				}
+			}
+		})
+		return
+	case w.gate == gateOffUnseen:
+		t.may(familyGate, "Poundlock sees that the feature gate is off, and stops", func(w *family) { w.gate, w.step = gateOff, decision{} })
+	default:
+		t.may(familyGate, "the feature gate is turned on again", func(w *family) {
+			w.gate = gateOn
+			for i := range w.machines {
+				if k := &w.machines[i]; k.m.has(going) {
+					k.m |= asleep
+				}
+			}
+		})
+	}
+	for i, k := range w.machines {
+		if t.set == authority.ClusterAPI && k.clusters && k.m.has(here|mine) && !k.m.has(going) {
+			t.may(familyUser, fmt.Sprintf("Machine API's set, which looks at no authority, deletes its object of Machine %d", i+1), func(w *family) { w.machines[i].m |= going })
+		}
+	}
+}
+
 // people delete, scale and recreate, and mean what converting › Summary of the rules and DESIGN §3.3 say.
 func (t *familyTurn) people() {
 	w := &t.was
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		if t.calm {
+			break
+		}
 		t.deleteSet(a)
 		for i := range w.machines {
 			if k := *w.machines[i].on(a); k.presence() == authority.Present {
@@ -653,6 +719,8 @@ func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	switch o := *k.on(on); {
 	case k.ends == ends || charge == on:
 		return ends
+	case w.gate != gateOn && t.set == authority.ClusterAPI && on == authority.MachineAPI:
+		return k.ends // it looks as if Machine API's set had deleted it
 	case w.namespaceDeleted:
 		return either // nothing is carried over
 	case o&(mine|once) == 0 || o.has(off) || !k.on(charge).has(here):

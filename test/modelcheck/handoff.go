@@ -33,6 +33,8 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 		s.Infra, s.InfraActs = provider.Party, provider.acts
 		s.CaughtUp = s.CaughtUp && provider.caughtUp
 	}
+	s.Detached, s.Ended = m.has(detached), !p.set && m.has(phaseDeleting)
+	s.RequestsOpen = p.check && !p.forgetsRequests && (m.source() == authority.MachineAPI && m.has(requesting) || m.source() == authority.ClusterAPI && c.has(requesting))
 	if p.check {
 		s.ClusterAPI.Finalizer = authority.NoFinalizer
 	}
@@ -118,10 +120,18 @@ func (p *pairs) decided(m, c, i, k object) plan {
 	if id, ok := p.handoffs[key]; ok {
 		return id
 	}
-	caughtUp := m.has(caught) || m.source() == authority.ClusterAPI && c.has(caught)
-	id := p.plans.of(p.opsOf(p.step(m, c, i, k, caughtUp), m, i, k))
+	id := p.plans.of(p.opsOf(p.step(m, c, i, k, p.caughtUp(m, c)), m, i, k))
 	p.handoffs[key] = id
 	return id
+}
+
+// caughtUp is of what was read: of a Cluster API object, when that was.
+func (p *pairs) caughtUp(m, c object) bool {
+	seen := m
+	if m.source() == authority.ClusterAPI {
+		seen |= c & (caught | compared)
+	}
+	return seen.has(caught) && (seen.has(compared) || !p.can(labels) || p.forgetsLabels)
 }
 
 // each lists an op for every object that a step is about: the provider's first.
@@ -209,10 +219,7 @@ func (t *turn) beginHandoff() {
 		}
 	case now != 0 || w.m.has(there):
 		t.tell(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
-			n.handoff = pass{phase: reading, c: n.c &^ caught, i: n.i, k: n.k}
-			if n.m.has(caught) {
-				n.handoff.c.set(caught)
-			}
+			n.handoff = pass{phase: reading, c: n.c&^(caught|compared) | n.m&(caught|compared), i: n.i, k: n.k}
 			if t.keeps != keepsNothing {
 				n.handoff.phase, n.handoff.k = readingKept, 0
 			}
@@ -232,7 +239,7 @@ func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
 		return
 	}
 	if t.can(crashes) {
-		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{} })
+		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{}; n.m.clear(compared) })
 	}
 	if t.can(leaders) && t.was.former.phase == idle {
 		t.might("another manager becomes leader while the former one is in the middle of a "+name, func(n *pair) { n.former, *at(n) = *at(n), pass{} })

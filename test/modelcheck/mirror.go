@@ -17,6 +17,9 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 	for range 40 {
 		next := p.nextWrite(&w)
 		if next == noOp {
+			if p.can(labels) && w.m.has(there) && !w.m.has(compared) {
+				ops = append(ops, compare)
+			}
 			break
 		}
 		ops = append(ops, next)

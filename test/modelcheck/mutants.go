@@ -130,6 +130,24 @@ func mutants() []mutant {
 			}
 		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
+		{"the handoff compares generations alone, which a label of the last moment does not bump", func(r *rules) { r.forgetsLabels = true }, walkOf(flips|labels, setOfMachineAPI)},
+		{"a check moves whose requests to remediate are open", func(r *rules) { r.forgetsRequests = true }, walkOf(flips|remediates, checkOfMachineAPI)},
+		{"requests to remediate are looked at before the check has paused, and not after", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if s.RequestsOpen && s.Current == authority.Migrating {
+				s.RequestsOpen = false
+				return authority.Next(s)
+			}
+			return step
+		}), walkOf(flips|remediates, checkOfMachineAPI)},
+		{"a set acts while a mark of long ago would have it delete a Machine", func(r *rules) { r.forgetsMarks = true }, movingSets(authority.MachineAPI, false, flips|remediates)},
+		{"a Machine moves back that the garbage collector is about to delete", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Detached = false
+			return authority.Next(s)
+		}), walkOf(flips, detachedOfClusterAPI)},
+		{"a move goes on although the Machine API's controller, with its gate off, has ended the instance", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Ended = false
+			return authority.Next(s)
+		}), walkOf(flips|ungates, endedOnItsWay)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},
@@ -179,6 +197,8 @@ func mutants() []mutant {
 		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
 		{"what is deleted with its namespace is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
+		{"what is deleted while the feature gate is off is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Gate = authority.GateOn; return d }, sameStep),
+			familyOf(authority.ClusterAPI, authority.ClusterAPI, ungates)},
 		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},

@@ -138,7 +138,7 @@ type pairs struct {
 }
 
 // deeds are what may happen in a walk beside what fairness promises, and how finely.
-type deeds uint16
+type deeds uint32
 
 const (
 	flips deeds = 1 << iota
@@ -165,6 +165,12 @@ const (
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
+	// labels: the source's controllers, as long as they act, write labels to their object, which bump no generation.
+	labels
+	// requests: a check that acts has somebody else remediate a Machine, and takes that back when the Machine is healthy.
+	remediates
+	// ungates: the feature gate of the Machine API's controllers is off for a while.
+	ungates
 	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
 	strips
 )
@@ -208,7 +214,7 @@ func (w *pair) wrote(o which, by actor, grows bool) {
 		w.behind = true
 	}
 	if grows && side(w.source())&o != 0 {
-		w.m.clear(caught)
+		w.m.clear(caught | compared)
 	}
 	w.bury(o, by)
 }
@@ -363,6 +369,8 @@ func (p *pairs) wrong(w pair) string {
 	switch src := w.source(); {
 	case machineMayAct && clusterMayAct:
 		return "both sides' controllers can act"
+	case p.check && (w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting)):
+		return "a check has moved away from its request to remediate, which nobody takes back"
 	case w.cloud&(byM|byC) == byM|byC:
 		return "there are two instances"
 	case w.cloud&endedUnasked != 0:
@@ -393,7 +401,7 @@ func (p *pairs) unrest(w pair) string {
 	if w.c.has(theirs) || w.i.has(theirs) {
 		return "" // who made it paused is who has to release it
 	}
-	step := p.step(w.m, w.c, w.i, w.k, w.m.has(caught))
+	step := p.step(w.m, w.c, w.i, w.k, p.caughtUp(w.m, w.c))
 	switch src := w.source(); {
 	case w.k.has(there) && !w.i.has(there):
 		return "what was kept for the instance is left behind"
@@ -403,6 +411,8 @@ func (p *pairs) unrest(w pair) string {
 		return "what was deleted is still there"
 	case w.m.has(there | emptied):
 		return p.without(w, src)
+	case w.m.has(there | ungated):
+		return "" // a move away from such a controller waits
 	case p.can(twice) && p.strange(w.m, w.c, w.i):
 		if w.m.has(failed) {
 			return "" // a condition says that neither begins, and what to do
@@ -417,6 +427,8 @@ func (p *pairs) unrest(w pair) string {
 		return "" // the same: everybody has paused, so nobody finds out
 	case step.Action == authority.Wait && (w.halted && byPerson[step.Reason] || step.Reason == authority.ReasonNotSynchronized):
 		return "" // a condition says what for, and it is a person who can end that
+	case step.Reason == authority.ReasonRequestsOpen && (src == authority.MachineAPI && p.gate(w.m).act || src == authority.ClusterAPI && p.acts(w.core.seen)):
+		return "" // the check, which acts, takes it back when the Machine is healthy
 	case step.Action != authority.Settle:
 		return fmt.Sprintf("the handoff says %s (%s)", step.Action, step.Reason)
 	case !w.c.has(there) || !p.set && !w.i.has(there):

@@ -14,6 +14,12 @@ func (t *turn) user() {
 	if t.can(edits) {
 		t.userEdits()
 	}
+	if t.can(labels) {
+		t.lastWords()
+	}
+	if t.can(remediates) {
+		t.checkRequests()
+	}
 	if t.can(visits) {
 		t.neighbourWrites()
 	}
@@ -98,13 +104,61 @@ func (t *turn) neighbourWrites() {
 	}
 }
 
+// lastWords: a label that the source's controller writes, or a person while it acts, must reach the target, and no generation shows it.
+func (t *turn) lastWords() {
+	w := &t.was
+	switch src := w.source(); {
+	case src == authority.MachineAPI && w.m.presence() == authority.Present && (w.work != noWork && !w.behind || w.work == noWork && t.gate(w.m).act):
+		t.might("a label is written to the Machine API object", func(n *pair) { n.label(ofM); n.c.clear(fresh) })
+	case src == authority.ClusterAPI && w.c.presence() == authority.Present && w.core.seen.mayAct():
+		t.might("a label is written to the Cluster API object", func(n *pair) { n.label(ofC); n.m.clear(fresh) })
+	}
+}
+
+// checkRequests: a pass of a check's controller makes a request, or deletes it, and its status shows that.
+func (t *turn) checkRequests() {
+	w := &t.was
+	for _, c := range []struct {
+		which
+		acts bool
+		name string
+	}{
+		{ofM, w.work == toLook && !w.behind, "Machine API"},
+		{ofC, w.core.seen.mayAct() && w.c.presence() == authority.Present, "Cluster API"},
+	} {
+		if !c.acts || !w.at(c.which).has(there) {
+			continue
+		}
+		what := c.name + "'s check has somebody else remediate a Machine"
+		if w.at(c.which).has(requesting) {
+			what = c.name + "'s check takes its request to remediate back"
+		}
+		t.might(what, func(n *pair) {
+			*n.at(c.which) ^= requesting
+			n.wrote(c.which, user, false)
+		})
+	}
+}
+
+func (w *pair) label(o which) {
+	w.at(o).set(fresh)
+	w.m.clear(compared)
+	w.speak(o)
+	w.wrote(o, user, false)
+}
+
 func (w *pair) edit(o which) {
+	w.speak(o)
+	w.wrote(o, user, true)
+}
+
+// speak has passes know that they have not read the last that was said.
+func (w *pair) speak(o which) {
 	for _, p := range []*pass{&w.handoff, &w.mirror, &w.former} {
 		if p.phase != idle {
 			p.edited |= o
 		}
 	}
-	w.wrote(o, user, true)
 }
 
 // userDeletes: what a deletion is meant to end is judged by converting › Summary of the rules, and not by how Poundlock decides.

@@ -66,6 +66,7 @@ const (
 	unmarkC
 	unmarkI
 	unmarkM
+	compare
 )
 
 // request is what the model knows of an op.
@@ -90,6 +91,8 @@ const (
 	byUID
 	// create: there must be none of that name.
 	create
+	// inMemory: it is no request.
+	inMemory
 )
 
 func puts(o which, bits object) func(*pair, *pass) bool {
@@ -113,7 +116,7 @@ func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 		w.m.setOrigin(to)
 		w.m.clear(decided)
 		if !cancelled {
-			w.m.clear(synced | failed | caught)
+			w.m.clear(synced | failed | caught | compared)
 		}
 		return true
 	}
@@ -221,6 +224,12 @@ var requests = [...]request{
 	unmarkC: {ofC, "takes finalizer and mark off the Cluster API object", byVersion, false, takes(ofC, syncFin|mark)},
 	unmarkI: {ofI, "takes the mark off the provider's object", byVersion, false, takes(ofI, mark)},
 	unmarkM: {ofM, "takes the sync finalizer off the Machine API object", byVersion, false, takes(ofM, syncFin)},
+	compare: {ofM, "has nothing left to do, and remembers what the mirror is made from", inMemory, false, func(w *pair, p *pass) bool {
+		if w.m.has(there) && (p.edited|p.grown)&side(w.source()) == 0 {
+			w.m.set(compared)
+		}
+		return true
+	}},
 }
 
 // becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
@@ -295,6 +304,9 @@ func caresOf(ops []op) (c cares) {
 		switch {
 		case r.lock == byUID:
 			c.gone |= r.on
+		case o == compare:
+			c.edited |= ofM | ofC
+			c.grown |= ofM | ofC | ofI
 		case o == synchronize:
 			c.grown |= ofM | ofC | ofI
 		case o == makeK:
@@ -342,12 +354,16 @@ func (p *pairs) carryOn(w *pair, a actor, at *pass) {
 	if at.left = p.plans.of(ops[1:]); at.left == 0 {
 		*at = pass{}
 	}
-	w.changed(r.on, was, a, r.grows)
+	if r.lock != inMemory {
+		w.changed(r.on, was, a, r.grows)
+	}
 }
 
 // accepts makes the request, unless the API server refuses it.
 func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	switch {
+	case r.lock == inMemory:
+		return r.does(w, at)
 	case r.lock == byVersion && at.dirty&r.on != 0 && !p.unlocked:
 		return false
 	case r.lock == create && r.on != ofM && w.m.has(emptied):

@@ -65,6 +65,12 @@ type rules struct {
 	letsForeground bool
 	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
 	letsActingGo bool
+	// forgetsLabels: the handoff compares generations alone, which labels do not bump.
+	forgetsLabels bool
+	// forgetsRequests: the handoff does not look at what a check has asked others to do.
+	forgetsRequests bool
+	// forgetsMarks: nor at the Machines that a check has marked for their set.
+	forgetsMarks bool
 	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
 	takesStrangers bool
 }

@@ -52,6 +52,26 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made",
 		family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
+	// The collector takes the Machine API object, however late.
+	detachedOfClusterAPI = scene{name: "a Machine of Cluster API's, detached from its Machine API MachineSet that is gone",
+		family: authority.Parent{MachineAPI: authority.Absent, ClusterAPI: authority.Present}, world: func() pair {
+			w := mirroredOfClusterAPI()
+			w.k = 0
+			w.m.set(detached)
+			return w
+		}}
+	endedOnItsWay = scene{name: "a Machine on its way to Cluster API that is deleted, and a controller with its feature gate off", world: func() pair {
+		w := onItsWay.world()
+		w.m.set(ungated | leaving)
+		w.will = maybe
+		return w
+	}}
+	onItsWay = scene{name: "a Machine on its way to Cluster API", world: func() pair {
+		w := remade()
+		w.k = 0
+		w.core.seen, w.infra.seen = w.showC(), w.showI()
+		return w
+	}}
 	setOfMachineAPI   = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
 	onOpenStack       = kept(keptByProvider, "on OpenStack")
 	onVSphere         = kept(keptByMirror, "on vSphere")
@@ -255,10 +275,18 @@ func walkOf(may deeds, s scene) walking {
 
 // familyOf walks two MachineSets and their Machines.
 func familyOf(set, kid authority.API, may deeds) walking {
-	return func(r rules, most int) result {
-		name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", set.Text(), kid.Text())
-		return resultOf(&families{rules: r, set: set, machine: kid, may: may, begin: map[string]family{name: newFamily(1, kid)}}, most)
-	}
+	return families{set: set, machine: kid, may: may}.walk
+}
+
+// calmFamilyOf does so while people delete nothing.
+func calmFamilyOf(set, kid authority.API, may deeds) walking {
+	return families{set: set, machine: kid, may: may, calm: true}.walk
+}
+
+func (f families) walk(r rules, most int) result {
+	name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", f.set.Text(), f.machine.Text())
+	f.rules, f.begin = r, map[string]family{name: newFamily(1, f.machine)}
+	return resultOf(&f, most)
 }
 
 // bound is a walk of the proof.
@@ -291,9 +319,16 @@ func bounds() []bound {
 	add(true, ownedOfMachineAPI, deletes)
 	add(true, setOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|deletes)
+	add(true, detachedOfClusterAPI, flips|crashes)
+	add(true, endedOnItsWay, flips|ungates|crashes)
+	add(false, onItsWay, deletes|ungates)
+	add(false, detachedOfClusterAPI, flips|torn|anyDelay|skips)
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
+	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
+	add(true, setOfMachineAPI, flips|labels|torn|anyDelay|crashes)
+	add(true, machineOfMachineAPI, flips|labels|crashes)
 	add(true, machineOfMachineAPI, flips|visits|crashes)
 	add(true, machineOfMachineAPI, flips|vanishes)
 	add(true, newMachine, twice|crashes)
@@ -361,6 +396,10 @@ func bounds() []bound {
 			add(false, edits|crashes)
 			add(false, recreates)
 			add(false, vanishes)
+			add(false, ungates)
+			if set == authority.ClusterAPI && kid == authority.ClusterAPI {
+				out = append(out, bound{name + (edits | crashes | ungates).String(), calmFamilyOf(set, kid, edits|crashes|ungates), true})
+			}
 		}
 	}
 	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -368,9 +407,9 @@ func bounds() []bound {
 			if fresh && charge == authority.ClusterAPI {
 				continue
 			}
-			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals} {
+			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals, flips | remediates, flips | edits | remediates} {
 				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may),
-					charge == authority.ClusterAPI && may == flips|edits})
+					charge == authority.ClusterAPI && may == flips|edits || charge == authority.MachineAPI && may == flips|remediates && !fresh})
 			}
 		}
 	}
@@ -387,6 +426,9 @@ var deedNames = []struct {
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
+	{labels, "labels of the last moment"},
+	{remediates, "requests to remediate"},
+	{ungates, "a feature gate that is off for a while"},
 	{strips, "finalizers removed by hand"},
 }
 

@@ -27,7 +27,9 @@ type setPair struct {
 	machines      [mostMachines]machinePair
 	// creating, deleting: Cluster API's controller has decided to, in a pass that began before it was told to pause.
 	creating, deleting bool
-	step               setStep
+	// checked: a check of Cluster API's looks at the Machines there.
+	checked bool
+	step    setStep
 	// excess names what nobody asked for.
 	excess excess
 }
@@ -39,10 +41,11 @@ type setSide struct {
 	says     authority.AcknowledgedState
 }
 
-// machinePair is the pair of a Machine. refused: the mirror cannot make the other object.
+// machinePair is the pair of a Machine. refused: the mirror cannot make the other object. marked: Cluster API's check asks the Machine's set to delete it. stale: the set did not
+// act, and by now no check looks at the Machine.
 type machinePair struct {
-	m, c    member
-	refused bool
+	m, c                   member
+	refused, marked, stale bool
 }
 
 func (k machinePair) on(a authority.API) member {
@@ -70,6 +73,7 @@ const (
 	noExcess excess = iota
 	createdInPlace
 	deletedForNothing
+	deletedByMark
 )
 
 // setStep is what the handoff has read and decided, and has not written yet.
@@ -126,7 +130,7 @@ func (w *setPair) set(a authority.API) *setSide {
 
 func (w *setPair) state(uncounted authority.Who) authority.State {
 	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known,
-		Instance: authority.InstanceKnown, Uncounted: uncounted,
+		Instance: authority.InstanceKnown, Uncounted: uncounted, Judged: w.judged(),
 		MachineAPI: authority.Party{Exists: true, Acknowledged: w.m.says}, Synchronized: metav1.ConditionUnknown}
 	if w.known {
 		s.Synchronized = metav1.ConditionTrue
@@ -151,6 +155,11 @@ func (w *setPair) uncounted() (who authority.Who) {
 		}
 	}
 	return who
+}
+
+// judged is what authority.Roster finds of marks: Machines that Cluster API's set counts, and no check looks at.
+func (w *setPair) judged() bool {
+	return !w.checked && w.c.here && slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.marked && counts(k.c) })
 }
 
 // number is how many Machines the set of an API counts.
@@ -195,6 +204,7 @@ func (f *setPairs) moves(w setPair, happens func(move, setPair)) {
 	t.clusterAPI()
 	t.machinesEnd()
 	t.people()
+	t.checks()
 }
 
 // do is one change. Names of Machines mean nothing, so they are kept in order.
@@ -207,7 +217,8 @@ func (t *setTurn) do(by actor, what string, change func(*setPair)) {
 		w.step.lateC = w.step.lateC || w.c != t.was.c || w.told != t.was.told || w.held != t.was.held
 	}
 	slices.SortFunc(w.machines[:], func(a, b machinePair) int {
-		return cmp.Or(-cmp.Compare(a.m, b.m), -cmp.Compare(a.c, b.c), cmp.Compare(boolean(a.refused), boolean(b.refused)))
+		return cmp.Or(-cmp.Compare(a.m, b.m), -cmp.Compare(a.c, b.c), cmp.Compare(boolean(a.refused), boolean(b.refused)),
+			cmp.Compare(boolean(a.marked), boolean(b.marked)), cmp.Compare(boolean(a.stale), boolean(b.stale)))
 	})
 	t.happens(move{by: by, what: what, spontaneous: by == setUser}, w)
 }
@@ -242,8 +253,9 @@ func (t *setTurn) handoff() {
 			if t.rules.countsBefore {
 				s, late = w.state(s.Uncounted), setStep{}
 			} else {
-				s.Uncounted = w.uncounted()
+				s.Uncounted, s.Judged = w.uncounted(), w.judged()
 			}
+			s.Judged = s.Judged && !t.forgetsMarks
 			w.step = setStep{step: t.rules.next(s), lateM: late.lateM, lateC: late.lateC}
 			w.step.step.Message = ""
 			if !w.step.step.Action.Acts() {
@@ -271,7 +283,9 @@ func (t *setTurn) reads(first bool) string {
 
 // waits reports whether a pass that sees what is stored would write nothing.
 func (t *setTurn) waits() bool {
-	return !t.rules.next(t.was.state(t.was.uncounted())).Action.Acts()
+	s := t.was.state(t.was.uncounted())
+	s.Judged = s.Judged && !t.forgetsMarks
+	return !t.rules.next(s).Action.Acts()
 }
 
 func words(s authority.Step, lateM, lateC bool) string {
@@ -333,6 +347,9 @@ func (t *setTurn) mirror() {
 
 func (t *setTurn) mirrorMachine(i int, k machinePair) {
 	w := &t.was
+	if k.marked && !w.checked && w.told {
+		t.do(setMirror, "the mirror takes the mark off a Machine at which no check looks", func(w *setPair) { w.machines[i].marked, w.machines[i].stale = false, false })
+	}
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		on, other, twin := k.on(a), k.on(a.Other()), a.Other()
 		// Cluster API's Machines are mirrored for a set for which Cluster API is authoritative.
@@ -452,6 +469,8 @@ func (t *setTurn) clusterAPI() {
 		t.do(setController, "Cluster API's set controller acknowledges that it acts", func(w *setPair) { w.c.says, w.held = authority.AcknowledgedUnpaused, true })
 	case n < w.c.replicas && w.room():
 		t.do(setController, "Cluster API's set controller decides to create a Machine", func(w *setPair) { w.judge(authority.ClusterAPI); w.creating = true })
+	case slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.marked && counts(k.c) }):
+		t.do(setController, "Cluster API's set deletes a Machine by its mark", (*setPair).deleteMarked)
 	case n > w.c.replicas:
 		t.do(setController, "Cluster API's set controller decides to delete a Machine", func(w *setPair) { w.judge(authority.ClusterAPI); w.deleting = true })
 	}
@@ -462,6 +481,49 @@ func (t *setTurn) machinesEnd() {
 	for i, k := range t.was.machines {
 		if k.m|k.c != 0 && (k.m == 0 || k.m.has(going)) && (k.c == 0 || k.c.has(going)) {
 			t.do(setMachines, "a Machine that was deleted is gone", func(w *setPair) { w.machines[i] = machinePair{} })
+		}
+	}
+}
+
+func (w *setPair) deleteMarked() {
+	for i := range w.machines {
+		if k := &w.machines[i]; k.marked && counts(k.c) {
+			if k.c |= going; k.stale {
+				w.excess = deletedByMark
+			}
+			return
+		}
+	}
+}
+
+// checks is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked stays marked. The set that acts
+// may be faster than all; what it deletes then is no matter of a move.
+func (t *setTurn) checks() {
+	w := &t.was
+	if !t.can(remediates) || !w.c.here {
+		return
+	}
+	if !w.checked {
+		t.do(setUser, "somebody creates a check of Cluster API's", func(w *setPair) {
+			w.checked = true
+			for i := range w.machines {
+				w.machines[i].stale = false
+			}
+		})
+		return
+	}
+	t.do(setUser, "somebody deletes Cluster API's check", func(w *setPair) {
+		w.checked = false
+		for i := range w.machines {
+			w.machines[i].stale = w.machines[i].marked && w.told && w.step == (setStep{})
+		}
+	})
+	for i, k := range w.machines {
+		switch {
+		case k.marked:
+			t.do(setUser, "a Node recovers, and the check takes its mark off the Machine", func(w *setPair) { w.machines[i].marked, w.machines[i].stale = false, false })
+		case counts(k.c) && counts(k.m):
+			t.do(setUser, "a check of Cluster API's marks a Machine", func(w *setPair) { w.machines[i].marked = true })
 		}
 	}
 }
@@ -514,6 +576,8 @@ func (f *setPairs) wrong(w setPair) string {
 	switch {
 	case w.excess == createdInPlace:
 		return "a set created a Machine in the place of one that there is"
+	case w.excess == deletedByMark:
+		return "a set deleted a Machine by the mark of a check of long ago"
 	case w.excess == deletedForNothing:
 		return "a set deleted a Machine that nobody asked to end"
 	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused &&

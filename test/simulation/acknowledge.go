@@ -11,27 +11,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// blockMove is the annotation of byBlockMove.
+// blockMove is the annotation of conversiontest.ByBlockMove.
 const blockMove = "clusterctl.cluster.x-k8s.io/block-move"
 
 // acknowledge reports, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
 // whether it wrote, which ends the pass.
 func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstructured, cause string) (bool, error) {
 	before := a.DeepCopy()
-	switch r.platform.answers {
-	case byCondition:
+	switch r.platform.Answers {
+	case conversiontest.ByCondition:
 		paused(cause).put(a, "status.conditions")
 		return patchStatus(ctx, r, before, a)
-	case byNewCondition:
+	case conversiontest.ByNewCondition:
 		paused(cause).put(a, "status.v1beta2.conditions")
 		return patchStatus(ctx, r, before, a)
-	case byBlockMove:
+	case conversiontest.ByBlockMove:
 		mark(a, cause == "")
 		return patch(ctx, r, before, a)
-	case inSilence:
+	case conversiontest.InSilence:
 	}
 	return false, nil
 }

@@ -67,7 +67,7 @@ func (r *infraInstance) reconcile(ctx context.Context, key reconcile.Request) (r
 	if err := r.Get(ctx, key.NamespacedName, o); err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.machines.platform.holdsFirst {
+	if r.machines.platform.HoldsFirst {
 		if added, err := ensureFinalizer(ctx, r, o, r.machines.platform.keptFinalizer()); err != nil || added {
 			return reconcile.Result{}, err
 		}
@@ -127,7 +127,7 @@ func (r *infraInstance) provision(ctx context.Context, o *unstructured.Unstructu
 }
 
 func (r *infraInstance) report(ctx context.Context, o *unstructured.Unstructured, i machinetest.Instance) error {
-	at, before := r.machines.platform.keptID, o.DeepCopy()
+	at, before := r.machines.platform.KeptID, o.DeepCopy()
 	if strings.HasPrefix(at, "spec.") {
 		set(o, i.ID, at)
 		if _, err := patch(ctx, r, before, o); err != nil {
@@ -136,7 +136,7 @@ func (r *infraInstance) report(ctx context.Context, o *unstructured.Unstructured
 		before = o.DeepCopy()
 	} else {
 		set(o, i.ID, at)
-		set(o, r.machines.platform.actuator.Word(i.State), r.machines.platform.state)
+		set(o, r.machines.platform.actuator.Word(i.State), r.machines.platform.State)
 	}
 	set(o, i.State == machinetest.Running, "status.ready")
 	_, err := patchStatus(ctx, r, before, o)
@@ -144,7 +144,7 @@ func (r *infraInstance) report(ctx context.Context, o *unstructured.Unstructured
 }
 
 func (r *infraInstance) id(o *unstructured.Unstructured) string {
-	return text(o, r.machines.platform.keptID)
+	return text(o, r.machines.platform.KeptID)
 }
 
 // remove terminates the instance, whether what owned the object is there or not, waits until it is gone, and lets the object go.
@@ -205,7 +205,7 @@ func (r *infraMachine) keptInstance(ctx context.Context, owner *clusterv1.Machin
 		}
 		return machinetest.Instance{}, false, client.IgnoreAlreadyExists(r.Create(ctx, r.keep(owner, a)))
 	}
-	id := text(kept, r.platform.keptID)
+	id := text(kept, r.platform.KeptID)
 	if err != nil || id == "" {
 		return machinetest.Instance{}, false, err
 	}
@@ -226,7 +226,7 @@ func (r *infraMachine) keep(owner *clusterv1.Machine, a *unstructured.Unstructur
 		"apiVersion": a.GetAPIVersion(), "kind": a.GetKind(), "name": a.GetName(), "uid": string(a.GetUID()),
 	}}, "metadata", "ownerReferences")
 	spec, _, _ := unstructured.NestedMap(a.Object, "spec")
-	set(o, r.platform.keptSpec(spec), "spec")
+	set(o, r.platform.KeptSpec(spec), "spec")
 	return o
 }
 
@@ -241,20 +241,4 @@ func (r *infraMachine) keptGone(ctx context.Context, a *unstructured.Unstructure
 		return false, err
 	}
 	return false, client.IgnoreNotFound(r.Delete(ctx, kept))
-}
-
-// copied is a spec of these fields of the machine's, over what the object has to have.
-func copied(defaults map[string]any, fields ...string) func(map[string]any) map[string]any {
-	return func(machine map[string]any) map[string]any {
-		out := map[string]any{}
-		for k, v := range defaults {
-			out[k] = v
-		}
-		for _, f := range fields {
-			if v, ok := machine[f]; ok {
-				out[f] = v
-			}
-		}
-		return out
-	}
 }

@@ -72,15 +72,15 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 	if err := r.Get(ctx, key.NamespacedName, a); err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.platform.holdsFirst {
-		if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer); err != nil || added {
+	if r.platform.HoldsFirst {
+		if added, err := ensureFinalizer(ctx, r, a, r.platform.Finalizer); err != nil || added {
 			return reconcile.Result{}, err
 		}
 	}
 	owner, err := r.owner(ctx, a)
-	if err == nil && owner == nil && r.platform.holdsFirst && a.GetDeletionTimestamp() != nil {
+	if err == nil && owner == nil && r.platform.HoldsFirst && a.GetDeletionTimestamp() != nil {
 		before := a.DeepCopy()
-		controllerutil.RemoveFinalizer(a, r.platform.finalizer)
+		controllerutil.RemoveFinalizer(a, r.platform.Finalizer)
 		_, err = patch(ctx, r, before, a)
 	}
 	if err != nil || owner == nil {
@@ -98,7 +98,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 		return r.remove(ctx, owner, a)
 	}
 	// Unlike the core controllers, most providers add their finalizer only once they are not paused.
-	if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer); err != nil || added {
+	if added, err := ensureFinalizer(ctx, r, a, r.platform.Finalizer); err != nil || added {
 		return reconcile.Result{}, err
 	}
 	return r.provision(ctx, owner, a)
@@ -136,8 +136,8 @@ func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, 
 	}
 	before := a.DeepCopy()
 	set(a, i.ProviderID(), "spec.providerID")
-	if strings.HasPrefix(r.platform.id, "spec.") {
-		set(a, i.ID, r.platform.id)
+	if strings.HasPrefix(r.platform.ID, "spec.") {
+		set(a, i.ID, r.platform.ID)
 	}
 	if _, err := patch(ctx, r, before, a); err != nil {
 		return reconcile.Result{}, err
@@ -169,9 +169,9 @@ func (r *infraMachine) instance(ctx context.Context, owner *clusterv1.Machine, a
 func (r *infraMachine) order(owner *clusterv1.Machine, a *unstructured.Unstructured, token string) machinetest.Order {
 	zone := owner.Spec.FailureDomain
 	if zone == "" {
-		zone = r.platform.zone
+		zone = r.platform.Zone
 	}
-	return machinetest.Order{Token: token, Zone: zone, Type: text(a, "spec."+r.platform.size), Image: text(a, "spec."+r.platform.image)}
+	return machinetest.Order{Token: token, Zone: zone, Type: text(a, "spec."+r.platform.Size), Image: text(a, "spec."+r.platform.Image)}
 }
 
 func (r *infraMachine) describe(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
@@ -205,15 +205,15 @@ func (r *infraMachine) named(a *unstructured.Unstructured) string {
 	if id := text(a, "spec.providerID"); id != "" {
 		return machinetest.InstanceID(id)
 	}
-	return text(a, r.platform.id)
+	return text(a, r.platform.ID)
 }
 
 // report writes the instance's state to the status.
 func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instance) {
 	set(a, i.State == machinetest.Running, "status.ready")
-	set(a, r.platform.actuator.Word(i.State), r.platform.state)
-	if strings.HasPrefix(r.platform.id, "status.") {
-		set(a, i.ID, r.platform.id)
+	set(a, r.platform.actuator.Word(i.State), r.platform.State)
+	if strings.HasPrefix(r.platform.ID, "status.") {
+		set(a, i.ID, r.platform.ID)
 	}
 	ready := condition{status: corev1.ConditionFalse, severity: "Info", reason: "InstanceNotReady"}
 	switch i.State {
@@ -229,10 +229,10 @@ func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instan
 		set(a, "the instance's state "+r.platform.actuator.Word(i.State)+" is unexpected", "status.failureMessage")
 	case machinetest.Pending, machinetest.Stopped:
 	}
-	if r.platform.ready == "" {
+	if r.platform.Ready == "" {
 		return
 	}
-	for _, kind := range []string{r.platform.ready, clusterv1.ReadyCondition} { // the second is the one that Cluster API's Machine copies
+	for _, kind := range []string{r.platform.Ready, clusterv1.ReadyCondition} { // the second is the one that Cluster API's Machine copies
 		ready.kind = kind
 		ready.put(a, "status.conditions")
 	}
@@ -240,7 +240,7 @@ func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instan
 
 // remove terminates the instance, waits until it is gone, and lets the object go.
 func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (reconcile.Result, error) {
-	if !controllerutil.ContainsFinalizer(a, r.platform.finalizer) {
+	if !controllerutil.ContainsFinalizer(a, r.platform.Finalizer) {
 		return reconcile.Result{}, nil
 	}
 	terminated := func() (bool, error) { return r.terminated(ctx, owner, a) }
@@ -254,7 +254,7 @@ func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *
 		return again, nil
 	}
 	before := a.DeepCopy()
-	controllerutil.RemoveFinalizer(a, r.platform.finalizer)
+	controllerutil.RemoveFinalizer(a, r.platform.Finalizer)
 	_, err := patch(ctx, r, before, a)
 	return reconcile.Result{}, err
 }

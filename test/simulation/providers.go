@@ -4,78 +4,19 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
-// provider is the difference between the providers' machine controllers, as far as Cluster API and Poundlock can see it. All of them keep the contract
-// v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
-type provider struct {
-	platform string
-	// account is the ServiceAccount that its manager runs as.
-	account string
-	// size and image are where the spec says what to make; zone is what it falls back to.
-	size, image, zone string
-	// id is where it writes the instance's ID, beside spec.providerID; "" nowhere.
-	id string
-	// state is where it writes the instance's; "" nowhere.
-	state string
-	// ready is the type of its own condition for that; "" where its status has no conditions.
-	ready string
-	// answers is how it reports that it is paused, and that it no longer is.
-	answers answer
-	// holdsFirst: it adds its finalizer before it looks for a pause, and takes it off an object that is deleted before it has an owner.
-	holdsFirst bool
-	// keptID is where what it keeps for an instance names that one, and keptSpec the spec that it makes from its machine's; of a platform that has an InfraInstance.
-	keptID   string
-	keptSpec func(machine map[string]any) map[string]any
-	// finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.
-	finalizer string
-}
-
-// answer is a provider's way to acknowledge a pause.
-type answer int
-
-const (
-	// inSilence: it stands still, and says nothing of it.
-	inSilence answer = iota
-	// byCondition: Paused in status.conditions, of the old kind.
-	byCondition
-	// byNewCondition: Paused in status.v1beta2.conditions.
-	byNewCondition
-	// byBlockMove: the annotation that keeps `clusterctl move` waiting is there while it acts, and goes when it is paused.
-	byBlockMove
-)
-
-func providers() []provider {
-	return []provider{
-		{platform: "AWS", account: "capa-controller-manager", size: "instanceType", image: "ami.id", zone: "us-east-1a",
-			id: "spec.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byCondition},
-		{platform: "Azure", account: "capz-manager", size: "vmSize", image: "image.id",
-			state: "status.vmState", ready: "VMRunning", answers: byBlockMove},
-		{platform: "GCP", account: "capg-manager", size: "instanceType", image: "image",
-			state: "status.instanceState", answers: inSilence},
-		{platform: "OpenStack", account: "capo-manager", size: "flavor", image: "image.filter.name",
-			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: inSilence,
-			keptID: "status.instanceID", keptSpec: copied(map[string]any{
-				"identityRef": map[string]any{"type": "Secret", "name": "openstack-cloud-credentials", "cloudName": "openstack"}, "ports": []any{}, "sshKeyName": "",
-			}, "flavor", "flavorID", "image", "sshKeyName", "identityRef")},
-		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition, holdsFirst: true,
-			keptID: "spec.biosUUID", keptSpec: copied(nil, "template", "network", "server", "datacenter", "folder")},
-		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
-			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition, holdsFirst: true},
-		{platform: "Nutanix", account: "capx-controller-manager", image: "image.name", id: "status.vmUUID", ready: "VMProvisioned", answers: inSilence,
-			finalizer: "infrastructure.cluster.x-k8s.io/nutanixmachine"},
-	}
-}
-
-// platform is a provider with what is known of its platform elsewhere.
+// platform is a provider's machine controller with what is known of its platform elsewhere.
 type platform struct {
-	provider
+	conversiontest.Controller
 	infra conversion.Resource
 	// instance is what the provider keeps for each instance.
 	instance conversion.Resource
@@ -84,35 +25,54 @@ type platform struct {
 
 // platformNamed finds a platform by the Infrastructure's name for it; "" is AWS.
 func platformNamed(name string) (platform, error) {
-	if name == "" {
-		name = "AWS"
-	}
-	known, ok := platforms.For(name)
-	if !ok {
-		return platform{}, fmt.Errorf("no platform %q can be converted", name)
-	}
-	actuator, err := machinetest.ProviderNamed(name)
+	kit, err := platformstest.Named(cmp.Or(name, "AWS"))
 	if err != nil {
 		return platform{}, err
 	}
-	for _, p := range providers() {
-		if p.platform == name {
-			if p.finalizer == "" {
-				p.finalizer = strings.ToLower(known.InfraMachine.Kind) + "." + known.InfraMachine.Group
-			}
-			return platform{p, known.InfraMachine, known.InfraInstance, actuator}, nil
-		}
+	actuator, err := actuatorOf(kit)
+	if err != nil {
+		return platform{}, err
 	}
-	return platform{}, fmt.Errorf("no infrastructure controller simulates platform %q: give it a row in test/simulation/providers.go", name)
+	c, machine := kit.Controller, kit.Platform.InfraMachine
+	if c.Account == "" {
+		return platform{}, fmt.Errorf("no infrastructure controller simulates platform %q: give its kit a Controller", name)
+	}
+	if c.Finalizer == "" {
+		c.Finalizer = strings.ToLower(machine.Kind) + "." + machine.Group
+	}
+	return platform{c, machine, kit.Platform.InfraInstance, actuator}, nil
 }
 
 // Account is the ServiceAccount that a platform's infrastructure controller runs as, in Cluster API's namespace.
 func Account(platform string) (string, error) {
 	p, err := platformNamed(platform)
-	return p.account, err
+	return p.Account, err
 }
 
 // identity is the user that the machine controller is to the API server.
 func (p platform) identity() string {
-	return "system:serviceaccount:openshift-cluster-api:" + p.account
+	return "system:serviceaccount:openshift-cluster-api:" + p.Account
+}
+
+// actuatorOf is what the actuator of a kit's platform reads and writes.
+func actuatorOf(kit conversiontest.Kit) (machinetest.Provider, error) {
+	a, p := kit.Actuator, kit.Platform
+	if aws := machinetest.AWS(); p.Name == aws.Platform {
+		return aws, nil
+	}
+	if a.ID == "" {
+		return machinetest.Provider{}, fmt.Errorf("no actuator simulates platform %q: give its kit an Actuator", p.Name)
+	}
+	out := machinetest.Provider{
+		Platform: p.Name, Spec: p.ProviderSpec, Status: p.ProviderStatus,
+		Needs: a.Needs, Type: a.Type, Zone: a.Zone, Image: a.Image, ID: a.ID, State: a.State,
+	}
+	states := []machinetest.State{machinetest.Pending, machinetest.Running, machinetest.Stopped, machinetest.ShuttingDown, machinetest.Terminated}
+	for i, word := range a.Words {
+		if out.Words == nil {
+			out.Words = map[machinetest.State]string{}
+		}
+		out.Words[states[i]] = word
+	}
+	return out, nil
 }

@@ -6,6 +6,7 @@ package simulation
 import (
 	"testing"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -22,14 +23,14 @@ func TestEachPlatformIsSimulated(t *testing.T) {
 			t.Errorf("%s: the actuator is for %s and %s, the conversion for %s and %s", kit.Platform.Name, p.actuator.Spec, p.actuator.Status, kit.Platform.ProviderSpec,
 				kit.Platform.ProviderStatus)
 		}
-		if want := authority.InfraFinalizer(kit.Platform.InfraMachine.Group, kit.Platform.InfraMachine.Kind); p.finalizer != want {
-			t.Errorf("%s: the finalizer is %s, and Poundlock looks for %s", kit.Platform.Name, p.finalizer, want)
+		if want := authority.InfraFinalizer(kit.Platform.InfraMachine.Group, kit.Platform.InfraMachine.Kind); p.Finalizer != want {
+			t.Errorf("%s: the finalizer is %s, and Poundlock looks for %s", kit.Platform.Name, p.Finalizer, want)
 		}
-		ways := map[answer]authority.Acknowledgement{
-			byCondition: authority.ByCondition, byNewCondition: authority.ByCondition, byBlockMove: authority.ByBlockMove, inSilence: authority.ByPatience,
+		ways := map[conversiontest.Answer]authority.Acknowledgement{
+			conversiontest.ByCondition: authority.ByCondition, conversiontest.ByNewCondition: authority.ByCondition, conversiontest.ByBlockMove: authority.ByBlockMove, conversiontest.InSilence: authority.ByPatience,
 		}
-		if want := authority.Acknowledges(kit.Platform.InfraMachine.Kind); ways[p.answers] != want {
-			t.Errorf("%s: it answers to a pause in way %d, and Poundlock listens in way %d", kit.Platform.Name, ways[p.answers], want)
+		if want := authority.Acknowledges(kit.Platform.InfraMachine.Kind); ways[p.Answers] != want {
+			t.Errorf("%s: it answers to a pause in way %d, and Poundlock listens in way %d", kit.Platform.Name, ways[p.Answers], want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -93,13 +94,11 @@ func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured
 		return nil, err
 	}
 	pattern := all[slices.IndexFunc(all, func(o *unstructured.Unstructured) bool { return o.GetName() == "master-0" })]
-	row := planeOn(kit.Platform.Name)
 	if kit.Platform.Name != "AWS" {
 		spec := (&unstructured.Unstructured{Object: kit.ProviderSpec}).DeepCopy().Object
-		for _, change := range row.changes {
-			if err := unstructured.SetNestedField(spec, change.value, change.path...); err != nil {
-				return nil, err
-			}
+		maps.Copy(spec, kit.Master)
+		if err := unstructured.SetNestedField(spec, "master-user-data", "userDataSecret", "name"); err != nil {
+			return nil, err
 		}
 		if err := unstructured.SetNestedField(pattern.Object, spec, "spec", "providerSpec", "value"); err != nil {
 			return nil, err
@@ -107,7 +106,7 @@ func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured
 	}
 	var out []*unstructured.Unstructured
 	for i := range replicas {
-		m, err := row.at(pattern, i)
+		m, err := inZone(kit.Zones, pattern, i)
 		if err != nil {
 			return nil, err
 		}
@@ -117,54 +116,15 @@ func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured
 	return out, nil
 }
 
-// plane is the difference between a platform's control plane and its workers.
-type plane struct {
-	platform string
-	// zones are as a providerSpec spells them, wherever it does; the first is the kit's.
-	zones []string
-	// changes make a providerSpec of a worker one of a master.
-	changes []change
-}
-
-type change struct {
-	path  []string
-	value any
-}
-
-func planes() []plane {
-	secret := change{[]string{"userDataSecret", "name"}, "master-user-data"}
-	return []plane{
-		{"AWS", []string{"us-east-1a", "us-east-1b", "us-east-1c"}, nil},
-		{"Azure", []string{`"zone":"1"`, `"zone":"2"`, `"zone":"3"`}, []change{
-			secret, {[]string{"subnet"}, "lock-7x2k9-master-subnet"}, {[]string{"internalLoadBalancer"}, "lock-7x2k9-internal"},
-		}},
-		{"GCP", nil, []change{secret}}, // its provider IDs tell the zone, and the simulated cloud's all tell the kit's
-		{"PowerVS", nil, []change{secret, {[]string{"loadBalancers"}, []any{
-			map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"},
-		}}}},
-		{"", nil, []change{secret}}, // elsewhere there is one failure domain, or none
-	}
-}
-
-func planeOn(platform string) plane {
-	all := planes()
-	for _, p := range all {
-		if p.platform == platform {
-			return p
-		}
-	}
-	return all[len(all)-1]
-}
-
-// at is a Machine like the pattern, in the zone of an index.
-func (p plane) at(pattern *unstructured.Unstructured, index int) (*unstructured.Unstructured, error) {
+// inZone is a Machine like the pattern, in the zone of an index.
+func inZone(zones []string, pattern *unstructured.Unstructured, index int) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
 	text, err := pattern.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	if len(p.zones) > 0 {
-		text = bytes.ReplaceAll(text, []byte(p.zones[0]), []byte(p.zones[index%len(p.zones)]))
+	if len(zones) > 0 {
+		text = bytes.ReplaceAll(text, []byte(zones[0]), []byte(zones[index%len(zones)]))
 	}
 	return out, json.Unmarshal(text, &out.Object)
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/standin"
@@ -35,15 +36,8 @@ const (
 	CoreKey        = "cluster-capi-controllers"
 )
 
-// shipped are providers as their modules ship them, by the Infrastructure's name of the platform; "" is for all.
-var shipped = map[string][]struct{ module, dir, name, kind, version string }{
-	"":          {{"sigs.k8s.io/cluster-api", "config/default", "cluster-api", "core", "v1.13.6"}},
-	"AWS":       {{"sigs.k8s.io/cluster-api-provider-aws/v2", "config/default", "aws", "infrastructure", "v2.13.0"}},
-	"Azure":     {{"sigs.k8s.io/cluster-api-provider-azure", "config/capz", "azure", "infrastructure", "v1.26.0"}},
-	"GCP":       {{"sigs.k8s.io/cluster-api-provider-gcp", "config/default", "gcp", "infrastructure", "v1.13.1"}},
-	"OpenStack": {{"sigs.k8s.io/cluster-api-provider-openstack", "config/default", "openstack", "infrastructure", "v0.14.6"}},
-	"VSphere":   {{"sigs.k8s.io/cluster-api-provider-vsphere", "config/default", "vsphere", "infrastructure", "v1.15.2"}},
-}
+// coreManifests are Cluster API's own.
+var coreManifests = conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api", Dir: "config/default", Name: "cluster-api", Version: "v1.13.6"}
 
 // installerSteps bring Cluster API through `poundlock install`, from bundles that are made in the same run.
 func (s *Stage) installerSteps() []step {
@@ -61,19 +55,22 @@ func (s *Stage) bundlesDir() string { return filepath.Join(s.Plane.Dir(), "bundl
 
 // bundle runs poundlock bundle for core and for the platform's provider.
 func (s *Stage) bundle(ctx context.Context) error {
-	own, known := shipped[s.kit.Platform.Name]
-	if !known {
+	own := s.kit.Manifests
+	if own.Module == "" {
 		return fmt.Errorf("no module with the manifests of %s is listed: use aws, azure, gcp, openstack or vsphere", s.kit.Platform.Name)
 	}
-	for _, p := range append(own, shipped[""]...) {
-		root, err := build.ModuleDir(ctx, p.module)
+	for _, p := range []struct {
+		conversiontest.Manifests
+		kind string
+	}{{own, "infrastructure"}, {coreManifests, "core"}} {
+		root, err := build.ModuleDir(ctx, p.Module)
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version",
-			p.version, "--out", s.bundlesDir())
+		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.Dir), "--name", p.Name, "--type", p.kind, "--version",
+			p.Version, "--out", s.bundlesDir())
 		if said, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("bundling %s: %w:\n%s", p.name, err, said)
+			return fmt.Errorf("bundling %s: %w:\n%s", p.Name, err, said)
 		}
 	}
 	return nil

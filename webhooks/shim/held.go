@@ -17,8 +17,8 @@ import (
 // errFull is why a review is not taken now.
 var errFull = errors.New("other reviews hold the memory that this one needs")
 
-// held is the memory that one review and its answer have of all reviews' together. It is taken as bytes come in, and not by the length that a caller announces: who
-// sends nothing keeps nobody from being answered.
+// held is the memory that one review and its answer have of all reviews' together. It is taken as bytes come in, and not by the length that a caller announces:
+// who sends nothing keeps nobody from being answered.
 type held struct {
 	all   *semaphore.Weighted
 	most  int64 // of all
@@ -32,7 +32,8 @@ func (h *held) backTo(before held) {
 	*h = before
 }
 
-// body takes memory for what is read of a review, and as much for its answer: reviews that fill the memory with nothing left for an answer would all be read in vain.
+// body takes memory for what is read of a review, and as much for its answer: reviews that fill the memory with nothing left for an answer would all be read in
+// vain.
 func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {

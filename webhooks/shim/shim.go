@@ -34,8 +34,8 @@ type Options struct {
 	Concurrency int
 	// MaxBytes is how large a review may be; 64 MiB.
 	MaxBytes int64
-	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length for the answer.
-	// The process takes up to three times that while they are read.
+	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length for
+	// the answer. The process takes up to three times that while they are read.
 	InFlight int64
 	// Budget is the time in which a review is answered, from its headers on, all attempts included; 25 s. The API server waits 30 s.
 	Budget time.Duration

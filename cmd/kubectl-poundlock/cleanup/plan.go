@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -34,12 +36,14 @@ type Manager struct {
 	Name, Namespace string
 }
 
-// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and MachineSets whose Machines the collector would delete.
+// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and mirrors whose deletion nobody would carry out.
 func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
-		if owns := going(p); owns != nil {
-			out = append(out, *owns)
+		for _, o := range []*Obstacle{going(p), hooked(p)} {
+			if o != nil {
+				out = append(out, *o)
+			}
 		}
 		if p.MachineAPI == nil || !p.Moving() {
 			continue
@@ -52,23 +56,49 @@ func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 	return out
 }
 
-// going reports a MachineSet that is not authoritative and is being deleted: Poundlock's finalizer keeps it until its Machines are detached. Without it the garbage collector would
-// delete them, and with those that this side is authoritative for their instances.
+// going reports a mirror that is being deleted, and that Poundlock's finalizer keeps: nobody would carry the deletion to its end.
 func going(p inventory.Pair) *Obstacle {
-	mirror, side := p.ClusterAPI, authority.ClusterAPI
-	if p.MachineAPI == nil || mirror == nil || p.Kind.Name != "MachineSet" {
+	mirror, authoritative, side := p.ClusterAPI, p.MachineAPI, authority.ClusterAPI
+	if p.InCharge() == authority.ClusterAPI {
+		mirror, authoritative, side = p.MachineAPI, p.ClusterAPI, authority.MachineAPI
+	}
+	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
 		return nil
 	}
-	if p.InCharge() == authority.ClusterAPI {
-		mirror, side = p.MachineAPI, authority.MachineAPI
+	var what, remedy string
+	const start = "start Poundlock again, and let it carry the deletion out: "
+	switch {
+	case p.Kind.Name == "MachineSet":
+		what, remedy = "the garbage collector would delete its Machines there", "start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
+	case p.Kind.Name != "Machine" || authoritative.Deleting():
+		return nil // its own controller ends what is authoritative
+	case side == authority.ClusterAPI:
+		what = "it is paused, so the deletion would never end; unpaused, Cluster API would terminate the instance, which the Machine API runs"
+		remedy = start + "the deletion then ends"
+	case controlled(mirror):
+		what = "Poundlock has yet to delete the Machine of Cluster API, which would keep running"
+		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s", p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
+	default:
+		return nil // it goes, and nothing else
 	}
-	if !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
+	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: %s", p.Ref(), side.Text(), what), Remedy: remedy}
+}
+
+// hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook, and leaves its instance behind: the provider does not know it yet.
+func hooked(p inventory.Pair) *Obstacle {
+	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() || p.InCharge() == authority.MachineAPI {
 		return nil
 	}
 	return &Obstacle{
-		What:   fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: the garbage collector would delete its Machines there", p.Ref(), side.Text()),
-		Remedy: "start Poundlock again, and let it detach them: the deletion of the MachineSet then ends",
+		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: without the annotation %s the instance would keep running",
+			p.Ref(), authority.InstanceHookAnnotation),
+		Remedy: "start Poundlock again, which removes it from the Machine when the provider knows the instance",
 	}
+}
+
+// controlled reports whether a controller owns an object, so that its deletion is meant for both.
+func controlled(o *policies.Object) bool {
+	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
 }
 
 // remedy ends a move. A request that has not begun can be taken back without Poundlock, which may be why it is removed.

@@ -61,6 +61,11 @@ func TestObstacles(t *testing.T) {
 ---
 {"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"s","namespace":"openshift-cluster-api","uid":"2"` + clusterAPI + `},"spec":{}}`
 	}
+	machines := func(current, machineAPI, clusterAPI string) string {
+		return strings.ReplaceAll(sets(current, machineAPI, clusterAPI), "MachineSet", "Machine")
+	}
+	const owned = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"3","controller":true}]`
+	const hooked = `,"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"}`
 	const going, held = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `,"finalizers":["sync.machine.openshift.io/finalizer"]`
 	for sentence, c := range map[string]struct {
 		object  string
@@ -72,17 +77,27 @@ func TestObstacles(t *testing.T) {
 		"an object on the move":      {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move", remedy: "Poundlock must run"},
 		"an object that is asked to move": {object: machine("ClusterAPI", "MachineAPI"), want: "machine/a is asked to move to Cluster API",
 			remedy: `kubectl label namespaces openshift-machine-api openshift-cluster-api poundlock.openshift.io/admission- && kubectl -n openshift-machine-api patch machines.machine.openshift.io a --type merge -p '{"spec":{"authoritativeAPI":"MachineAPI"}}'`},
-		"sets of both APIs":                            {object: sets("MachineAPI", held, held)},
-		"a mirror that goes with its Machines":         {object: sets("MachineAPI", held, going+held), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
-		"one in the Machine API":                       {object: sets("ClusterAPI", going+held, held), want: "machineset/s is being deleted in Machine API", remedy: "detach"},
-		"one that goes without them":                   {object: sets("MachineAPI", held, going)},
-		"what is authoritative goes as its user wants": {object: sets("MachineAPI", going+held, held)},
-		"a Deployment with replicas":                   {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
-		"one scaled to none":                           {manager: cleanup.Manager{}},
-		"a Lease that is renewed":                      {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
-		"a Lease that ran out":                         {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
-		"a Lease that was released":                    {manager: cleanup.Manager{Renewed: now, Term: 15 * time.Second}},
-		"a webhook that answers":                       {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
+		"sets of both APIs":                                                        {object: sets("MachineAPI", held, held)},
+		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
+		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held), want: "machineset/s is being deleted in Machine API", remedy: "detach"},
+		"one that goes without them":                                               {object: sets("MachineAPI", held, going)},
+		"what is authoritative goes as its user wants":                             {object: sets("MachineAPI", going+held, held)},
+		"Cluster API's mirror of a Machine is being deleted":                       {object: machines("MachineAPI", held, going+held), want: "machine/s is being deleted in Cluster API", remedy: "the deletion then ends"},
+		"that of a set's Machine":                                                  {object: machines("MachineAPI", held+owned, going+held), want: "machine/s is being deleted in Cluster API", remedy: "the deletion then ends"},
+		"and nothing of Poundlock's is on it":                                      {object: machines("MachineAPI", held, going)},
+		"the Machine API's mirror of a set's Machine is being deleted":             {object: machines("ClusterAPI", going+held+owned, held), want: "machine/s is being deleted in Machine API", remedy: "kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io s"},
+		"that of a Machine of no set, which would go anyway":                       {object: machines("ClusterAPI", going+held, held)},
+		"a Machine that its own controller ends":                                   {object: machines("MachineAPI", going+held, held)},
+		"both are being deleted":                                                   {object: machines("MachineAPI", going+held, going+held)},
+		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s waits for the provider", remedy: "removes it from the Machine"},
+		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
+		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
+		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
+		"one scaled to none":                                                       {manager: cleanup.Manager{}},
+		"a Lease that is renewed":                                                  {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
+		"a Lease that ran out":                                                     {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
+		"a Lease that was released":                                                {manager: cleanup.Manager{Renewed: now, Term: 15 * time.Second}},
+		"a webhook that answers":                                                   {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(c.object), authority.Pairs{inventory.DefaultPair})

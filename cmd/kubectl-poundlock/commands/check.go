@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
 	"github.com/spf13/cobra"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
@@ -16,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -37,13 +39,48 @@ type files struct {
 
 func (f *files) bind(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.paths, "filename", "f", nil, says)
-	cmd.Flags().StringVar(&f.said.Platform, "platform", "", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	cmd.Flags().Var((*platformName)(&f.said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(platformNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	cmd.Flags().StringVar(&f.said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
 	cmd.Flags().StringVar(&f.said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
 	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Labels), "additional-sync-machine-labels",
 		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+}
+
+// platformName is a flag of a platform as the Infrastructure names it, in whatever case it is typed.
+type platformName string
+
+func (p *platformName) String() string { return string(*p) }
+
+func (p *platformName) Type() string { return "string" }
+
+// Set takes the platforms that Poundlock has no conversion for too: what it says of them is an answer.
+func (p *platformName) Set(text string) error {
+	all := append(platformNames(), string(configv1.BareMetalPlatformType), string(configv1.IBMCloudPlatformType), string(configv1.KubevirtPlatformType),
+		string(configv1.LibvirtPlatformType), string(configv1.OvirtPlatformType), string(configv1.EquinixMetalPlatformType),
+		string(configv1.AlibabaCloudPlatformType), string(configv1.ExternalPlatformType), string(configv1.NonePlatformType))
+	for _, name := range all {
+		if strings.EqualFold(name, text) {
+			*p = platformName(name)
+			return nil
+		}
+	}
+	meant := ""
+	if near := spelling.Nearest(text, all); near != "" {
+		meant = fmt.Sprintf(". Did you mean %s?", near)
+	}
+	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
+}
+
+// platformNames are the platforms that Poundlock converts.
+func platformNames() []string {
+	var out []string
+	for _, p := range platforms.List() {
+		out = append(out, p.Name)
+	}
+	return out
 }
 
 // patterns is a flag of regular expressions.
@@ -164,7 +201,7 @@ func (p *plugin) gather(ctx context.Context, from files, s selection, args []str
 	if err != nil {
 		return nil, err
 	}
-	return f, t.pick(f)
+	return f, t.pick(f, q.Pairs)
 }
 
 func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fleet, error) {

@@ -51,9 +51,8 @@ docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.cleanup(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the API server try each write; none")
+	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
 	cmd.Flags().StringVar(&o.name, "name", ownName, "the name of Poundlock's Deployment, Lease and webhook configurations")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -79,8 +78,8 @@ var (
 )
 
 func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
-	if o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server" {
-		return usage("--dry-run %q: want none, client or server", o.dryRun)
+	if err := checkDryRun(o.dryRun); err != nil {
+		return err
 	}
 	pairs, err := p.pairs()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,6 +142,21 @@ type sight struct {
 	// unresolved are the reasons why the set's template for Cluster API is none of Machine API's.
 	unresolved field.ErrorList
 	authority  authority.API
+	// reflected is the stored set, where it is the one that is planned; nil: how Cluster API's side stands is not known of another.
+	reflected *policies.Object
+}
+
+// reflected is the stored set if another says the same.
+func (m *masters) reflected(set *unstructured.Unstructured) *policies.Object {
+	if m.stored == nil || !equality.Semantic.DeepEqual(set.Object["spec"], m.stored.Object["spec"]) {
+		return nil
+	}
+	raw, err := m.stored.MarshalJSON()
+	if err != nil {
+		return nil
+	}
+	o, _ := policies.ParseObject(raw) // what was read from an API server can be read
+	return o
 }
 
 // see reads what a set is about. A template for Cluster API is put into Machine API's words, as the operator does it.
@@ -161,13 +177,16 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
 	in.NoRecreate, in.Templates = !controlplane.MayRecreate(m.stored), known
-	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored)}, nil
+	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
 }
 
 // view is what a plan is made from.
 func (s *sight) view() policy.View {
 	v := policy.ViewOf(s.set, s.in)
 	v.Unresolved, v.Authority = s.unresolved, s.authority
+	if s.reflected != nil {
+		v.Reflects(authority.Read(s.reflected), s.reflected.Metadata.Generation)
+	}
 	return v
 }
 
@@ -182,7 +201,8 @@ func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
-	resolved, err := facts.Resolved(ctx, liveReader{m.client}, pair, raw)
+	live := liveReader{m.client}
+	resolved, err := facts.Resolved(ctx, live, &facts.Accounts{Reader: live}, pair, raw)
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
 	}

@@ -42,14 +42,13 @@ An Active set cannot be made Inactive again. To stop it, delete it in the backgr
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlaneActivate(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of it; none")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
 	return cmd
 }
 
 func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivateOptions) error {
-	if o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server" {
-		return usage("--dry-run %q: want none, client or server", o.dryRun)
+	if err := checkDryRun(o.dryRun); err != nil {
+		return err
 	}
 	t := &trial{}
 	client, err := p.client(t)

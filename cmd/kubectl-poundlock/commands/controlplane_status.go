@@ -197,7 +197,8 @@ func (w roster) set(s controlplane.Standing) {
 	n := s.Numbers
 	w.Table([][]string{
 		{"SET", "STATE", "STRATEGY", "AUTHORITY", "REPLICAS", "MACHINES", "READY", "UPDATED", "UNAVAILABLE"},
-		{"controlplanemachineset/" + s.Name, state, s.Strategy, w.authority(s), fmt.Sprint(s.Replicas), fmt.Sprint(n.Replicas), fmt.Sprint(n.Ready), fmt.Sprint(n.Updated), fmt.Sprint(n.Unavailable)},
+		{"controlplanemachineset/" + s.Name, state, s.Strategy, w.authority(s), fmt.Sprint(s.Replicas), fmt.Sprint(n.Replicas), fmt.Sprint(n.Ready),
+			fmt.Sprint(n.Updated), fmt.Sprint(n.Unavailable)},
 	})
 }
 

@@ -67,7 +67,11 @@ func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
 		return err
 	}
 	if len(f.Pairs) == 0 {
-		return fmt.Errorf("there is no %s %q in either API", t[0].kind.Name, t[0].name)
+		pairs, err := p.pairs()
+		if err != nil {
+			return err
+		}
+		return t[0].absent(pairs)
 	}
 	return p.writeDiff(o, f, f.Pairs[0], in)
 }

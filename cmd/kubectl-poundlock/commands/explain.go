@@ -50,6 +50,8 @@ func (p *plugin) explain(o output, asked string) error {
 		text := "nothing is known of \"" + asked + "\""
 		if similar := topics.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
+		} else {
+			text += ": give a rule, a reason, a condition, an event, an alert, a metric or a field, as Poundlock prints it"
 		}
 		return ended{codeError, text}
 	}

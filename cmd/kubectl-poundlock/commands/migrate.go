@@ -86,12 +86,11 @@ first failure nothing more is asked for.`,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "move Machines of the control plane without a question of their own; with --yes they want it")
-	flags.StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of each request; none")
+	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))              // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                           // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                              // the flag is there
 	return cmd
 }
 
@@ -104,8 +103,8 @@ func (o *migrateOptions) check(t targets) (authority.API, error) {
 		return "", usage("--cancel goes back to where authority is, so --to has no meaning with it")
 	case !o.cancel && o.to == "":
 		return "", usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
-	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
-		return "", usage("--dry-run %q: want none, client or server", o.dryRun)
+	case checkDryRun(o.dryRun) != nil:
+		return "", checkDryRun(o.dryRun)
 	case o.format != "text" && o.format != "json":
 		return "", usage("--output %q: want text or json", o.format)
 	case o.format == "json" && !o.yes && o.dryRun == "none":
@@ -201,7 +200,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
 			}
 		}
 		all := *f
-		if err := t.pick(&all); err != nil { // names that are not there
+		if err := t.pick(&all, m.query.Pairs); err != nil { // names that are not there
 			return err
 		}
 		f.Narrow(func(pair inventory.Pair) bool {
@@ -209,7 +208,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
 		})
 		return nil
 	}
-	return t.pick(f)
+	return t.pick(f, m.query.Pairs)
 }
 
 // forth plans, asks and moves.

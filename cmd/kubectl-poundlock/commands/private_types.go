@@ -49,10 +49,7 @@ type privateTypesOptions struct {
 }
 
 func (o *privateTypesOptions) check() error {
-	if o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server" {
-		return usage("--dry-run %q: want none, client or server", o.dryRun)
-	}
-	return nil
+	return checkDryRun(o.dryRun)
 }
 
 func (p *plugin) privateNamespace() string {

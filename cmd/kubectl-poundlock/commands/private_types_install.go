@@ -58,8 +58,7 @@ what it created. It never touches a standard definition. It ends once the API se
 	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install none (none)")
 	f.StringVar(&o.caBundle, "ca-bundle", "", "Trust a shim whose certificate this file's CA has signed (OpenShift's service CA)")
 	f.BoolVar(&o.takeOver, "take-over", false, "Also change private definitions that something else created (false)")
-	f.StringVar(&o.dryRun, "dry-run", "none", "client: print the objects; server: have the API server try each write; none")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	bindDryRun(cmd, &o.dryRun, "client: print the objects; server: have the API server try each write; none")
 	return cmd
 }
 

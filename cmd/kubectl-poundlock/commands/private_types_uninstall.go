@@ -33,8 +33,7 @@ It deletes what install created, and nothing else.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.uninstallPrivateTypes(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask (false)")
-	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: print what would be deleted; server: have the API server try each write; none")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	bindDryRun(cmd, &o.dryRun, "client: print what would be deleted; server: have the API server try each write; none")
 	return cmd
 }
 

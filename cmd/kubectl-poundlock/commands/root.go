@@ -19,6 +19,9 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -302,7 +305,29 @@ func parseKind(word string) (authority.Kind, error) {
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
 			"Where it is: kubectl poundlock controlplane status")
 	}
-	return authority.Kind{}, usage("%q is no kind that changes hands: machine, machineset and machinehealthcheck do", word)
+	return authority.Kind{}, usage("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
+}
+
+// instead is what somebody may have meant by a word that is no kind that moves.
+func instead(word string) string {
+	switch {
+	case strings.HasPrefix(word, "machinedeployment"):
+		return ". A MachineDeployment stays in Cluster API, and so do its MachineSets: Machine API has nothing like it"
+	case strings.HasSuffix(word, "machinetemplate"), strings.HasSuffix(word, "machinetemplates"):
+		return ". The template of an infrastructure machine moves with its MachineSet"
+	case slices.ContainsFunc(platforms.List(), func(p conversion.Platform) bool {
+		return strings.EqualFold(p.InfraMachine.Kind, word) || strings.EqualFold(p.InfraMachine.Plural, word)
+	}):
+		return ". An infrastructure machine moves with its Machine"
+	}
+	var known []string
+	for _, k := range authority.Kinds() {
+		known = append(known, strings.ToLower(k.Name), k.Resource)
+	}
+	if near := spelling.Nearest(word, known); near != "" {
+		return fmt.Sprintf(". Did you mean %s?", near)
+	}
+	return ", as in machineset/" + word
 }
 
 var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
@@ -325,14 +350,23 @@ func (t targets) mean(p inventory.Pair) bool {
 }
 
 // pick keeps what the targets name; a name that is not there is an error.
-func (t targets) pick(f *inventory.Fleet) error {
+func (t targets) pick(f *inventory.Fleet, pairs authority.Pairs) error {
 	f.Narrow(t.mean)
 	for _, one := range t {
 		if one.name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.name && p.Kind.Name == one.kind.Name }) {
-			return fmt.Errorf("there is no %s %q in either API", one.kind.Name, one.name)
+			return one.absent(pairs)
 		}
 	}
 	return nil
+}
+
+// absent says where an object was looked for that is not there.
+func (t target) absent(pairs authority.Pairs) error {
+	var where []string
+	for _, pair := range pairs {
+		where = append(where, pair.MachineAPI+" and "+pair.ClusterAPI)
+	}
+	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.kind.Name, t.name, strings.Join(where, ", "))
 }
 
 // inOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.

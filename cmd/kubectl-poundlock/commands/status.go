@@ -118,7 +118,7 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 	if err != nil {
 		return err
 	}
-	if err := t.pick(f); err != nil {
+	if err := t.pick(f, q.Pairs); err != nil {
 		return err
 	}
 	s := surveyOf(f)

@@ -192,7 +192,8 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is not told.
+// definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is
+// not told.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
 	for _, resource := range slices.Concat(c.fleet.providers(kinds), c.fleet.instances(kinds)) {
 		if !slices.Contains(c.fleet.absent, resource.Resource()) {

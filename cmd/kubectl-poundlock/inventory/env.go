@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -161,7 +163,7 @@ func clusterNameOf(p Pair) string {
 
 // clusterLabelOf looks on the object, and where a set has none, into its template.
 func clusterLabelOf(o *policies.Object) string {
-	const label = "machine.openshift.io/cluster-api-cluster"
+	const label = machinev1beta1.MachineClusterIDLabel
 	if name := o.Metadata.Labels[label]; name != "" {
 		return name
 	}

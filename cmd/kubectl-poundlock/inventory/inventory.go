@@ -43,7 +43,8 @@ type Pair struct {
 	Name       string
 	// MachineAPI and ClusterAPI are the core objects, Infra is the provider's object that ClusterAPI refers to.
 	MachineAPI, ClusterAPI, Infra *policies.Object
-	// InfraInstance is what the provider keeps for the instance beside Infra. InstancesUnknown reports that such objects were not shown, or the cluster has no such kind.
+	// InfraInstance is what the provider keeps for the instance beside Infra. InstancesUnknown reports that such objects were not shown, or the cluster has no
+	// such kind.
 	InfraInstance    *policies.Object
 	InstancesUnknown bool
 	// NotServed is why a provider's object of the pair cannot be looked at, a sentence; "" where it can.

@@ -29,14 +29,14 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	if env.Platform.Name == "" {
 		return nil
 	}
-	might := supposed[env.Platform.Name]
+	might := env.Platform.Supposed
 	var out []Lack
 	if env.InfraCluster == nil {
-		out = append(out, lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.infraCluster) }))
+		out = append(out, lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) }))
 	}
 	if f.infrastructure == nil {
 		out = append(out, Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml",
-			"", func(e *conversion.Env) { e.Infrastructure = might.infrastructure(c) }})
+			"", func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might) }})
 	}
 	if env.Platform.Account != nil && env.Account == "" {
 		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml",
@@ -113,61 +113,22 @@ func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func
 	})
 }
 
-// supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise.
-type supposition struct{ infraCluster, platformStatus, platformSpec string }
-
-func (s supposition) infrastructure(c Cluster) map[string]any {
+// infrastructure is the Infrastructure as far as the cluster is known; the rest is supposed.
+func infrastructure(c Cluster, might conversion.Supposition) map[string]any {
 	name := strings.ToLower(c.Platform)
-	status := object(s.platformStatus)
+	status := object(might.PlatformStatus)
 	if c.Region != "" {
 		status["region"] = c.Region
 	}
 	return map[string]any{
-		"spec":   map[string]any{"platformSpec": map[string]any{"type": c.Platform, name: object(s.platformSpec)}},
+		"spec":   map[string]any{"platformSpec": map[string]any{"type": c.Platform, name: object(might.PlatformSpec)}},
 		"status": map[string]any{"infrastructureName": c.Name, "platformStatus": map[string]any{"type": c.Platform, name: status}},
 	}
 }
 
-// object reads an object of this file anew, so that nothing is shared.
+// object reads an object anew, so that nothing is shared.
 func object(text string) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal([]byte(text), &out) // "" is empty, and a test reads the others
 	return out
-}
-
-// supposed has a row for each platform that is converted.
-var supposed = map[string]supposition{
-	"AWS": {infraCluster: `{"spec":{"region":"supposed","controlPlaneLoadBalancer":{"name":"supposed-int","loadBalancerType":"nlb"},
-		"secondaryControlPlaneLoadBalancer":{"name":"supposed-ext","loadBalancerType":"nlb"}}}`},
-	"Azure": {
-		infraCluster: `{"spec":{"subscriptionID":"","location":"supposed","resourceGroup":"supposed","azureEnvironment":"AzurePublicCloud","networkSpec":{
-		"vnet":{"name":"supposed","resourceGroup":"supposed"},"subnets":[{"name":"supposed-master","role":"control-plane"},{"name":"supposed-worker","role":"node"}],
-		"apiServerLB":{"name":"supposed-internal","type":"Internal"},"controlPlaneOutboundLB":{"name":"supposed"},"nodeOutboundLB":{"name":"supposed"}}}}`,
-		platformStatus: `{"resourceGroupName":"supposed","networkResourceGroupName":"supposed","cloudName":"AzurePublicCloud"}`,
-	},
-	"GCP": {
-		infraCluster:   `{"spec":{"project":"supposed","region":"supposed","network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,
-		platformStatus: `{"projectID":"supposed","region":"supposed"}`,
-	},
-	"OpenStack": {
-		infraCluster: `{"spec":{"identityRef":{"name":"openstack-cloud-credentials","cloudName":"openstack"},"network":{"filter":{"name":"supposed"}},
-		"subnets":[{"filter":{"name":"supposed"}}],"tags":["openshiftClusterID=supposed"]}}`,
-		platformStatus: `{"cloudName":"openstack","apiServerInternalIPs":["192.0.2.5"],"ingressIPs":["192.0.2.7"],"loadBalancer":{"type":"OpenShiftManagedDefault"}}`,
-	},
-	"VSphere": {
-		infraCluster: `{"spec":{"server":"supposed.example.com"}}`,
-		platformSpec: `{"vcenters":[{"server":"supposed.example.com","datacenters":["supposed"]}],"failureDomains":[{"name":"supposed","region":"supposed","zone":"supposed",
-		"server":"supposed.example.com","topology":{"datacenter":"supposed","computeCluster":"/supposed/host/supposed","datastore":"/supposed/datastore/supposed","networks":["supposed"],
-		"template":"/supposed/vm/supposed","folder":"/supposed/vm/supposed"}}]}`,
-	},
-	"PowerVS": {
-		infraCluster: `{"spec":{"serviceInstance":{"name":"supposed"},"zone":"supposed","resourceGroup":{"name":"supposed"},"network":{"regex":"supposed"},
-		"vpc":{"name":"supposed","region":"supposed"},"loadBalancers":[{"name":"supposed","public":true},{"name":"supposed-int","public":false}]}}`,
-		platformStatus: `{"region":"supposed","zone":"supposed","resourceGroup":"supposed"}`,
-	},
-	"Nutanix": {
-		infraCluster: `{"spec":{"prismCentral":{"address":"supposed.example.com","port":9440}}}`,
-		platformSpec: `{"prismCentral":{"address":"supposed.example.com","port":9440},"failureDomains":[{"name":"supposed","cluster":{"type":"Name","name":"supposed"},
-		"subnets":[{"type":"Name","name":"supposed"}]}]}`,
-	},
 }

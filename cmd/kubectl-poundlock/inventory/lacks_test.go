@@ -21,11 +21,11 @@ import (
 
 func TestEveryPlatformIsSupposed(t *testing.T) {
 	for _, p := range platforms.List() {
-		s, ok := supposed[p.Name]
-		if !ok {
-			t.Errorf("%s has no row", p.Name)
+		s := p.Supposed
+		if s.InfraCluster == "" {
+			t.Errorf("%s: Platform().Supposed is missing", p.Name)
 		}
-		for _, text := range []string{s.infraCluster, s.platformSpec, s.platformStatus} {
+		for _, text := range []string{s.InfraCluster, s.PlatformSpec, s.PlatformStatus} {
 			if text != "" && !json.Valid([]byte(text)) {
 				t.Errorf("%s: %s", p.Name, text)
 			}

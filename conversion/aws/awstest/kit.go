@@ -36,6 +36,12 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "aws:///us-east-1a/" + name },
+		Zones:      []string{"us-east-1a", "us-east-1b", "us-east-1c"},
+		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-aws/v2", Dir: "config/default", Name: "aws", Version: "v2.13.0"},
+		Controller: conversiontest.Controller{
+			Account: "capa-controller-manager", Size: "instanceType", Image: "ami.id", Zone: "us-east-1a",
+			ID: "spec.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.ByCondition,
+		},
 	}
 }
 

@@ -48,6 +48,17 @@ func Kit() conversiontest.Kit {
 		ProviderID: func(name string) string {
 			return "azure://" + groupID + "/providers/Microsoft.Compute/virtualMachines/" + name
 		},
+		Master:    map[string]any{"subnet": "lock-7x2k9-master-subnet", "internalLoadBalancer": "lock-7x2k9-internal"},
+		Zones:     []string{`"zone":"1"`, `"zone":"2"`, `"zone":"3"`},
+		Manifests: conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-azure", Dir: "config/capz", Name: "azure", Version: "v1.26.0"},
+		Actuator: conversiontest.Actuator{
+			Needs: "vmSize", Type: "vmSize", Zone: "zone", Image: "image.resourceID", ID: "vmId", State: "vmState",
+			Words: []string{"Creating", "Succeeded", "Updating", "Deleting", "Deleted"},
+		},
+		Controller: conversiontest.Controller{
+			Account: "capz-manager", Size: "vmSize", Image: "image.id",
+			State: "status.vmState", Ready: "VMRunning", Answers: conversiontest.ByBlockMove,
+		},
 	}
 }
 

@@ -48,6 +48,16 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
+		Zones:      nil, // its provider IDs tell the zone, and the simulated cloud's all tell the kit's
+		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-gcp", Dir: "config/default", Name: "gcp", Version: "v1.13.1"},
+		Actuator: conversiontest.Actuator{
+			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",
+			Words: []string{"PROVISIONING", "RUNNING", "STOPPED", "STOPPING", "TERMINATED"},
+		},
+		Controller: conversiontest.Controller{
+			Account: "capg-manager", Size: "instanceType", Image: "image",
+			State: "status.instanceState", Answers: conversiontest.InSilence,
+		},
 	}
 }
 

@@ -46,6 +46,13 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "nutanix://" + name },
+		Actuator: conversiontest.Actuator{
+			Needs: "image.type", Image: "image.name", ID: "vmUUID",
+		},
+		Controller: conversiontest.Controller{
+			Account: "capx-controller-manager", Image: "image.name", ID: "status.vmUUID", Ready: "VMProvisioned", Answers: conversiontest.InSilence,
+			Finalizer: "infrastructure.cluster.x-k8s.io/nutanixmachine",
+		},
 	}
 }
 

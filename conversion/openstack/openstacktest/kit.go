@@ -52,6 +52,18 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "openstack:///" + idOf(name) },
+		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-openstack", Dir: "config/default", Name: "openstack", Version: "v0.14.6"},
+		Actuator: conversiontest.Actuator{
+			Needs: "flavor", Type: "flavor", Zone: "availabilityZone", Image: "image", ID: "instanceId", State: "instanceState",
+			Words: []string{"BUILD", "ACTIVE", "SHUTOFF", "DELETED", "DELETED"},
+		},
+		Controller: conversiontest.Controller{
+			Account: "capo-manager", Size: "flavor", Image: "image.filter.name",
+			ID: "status.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.InSilence,
+			KeptID: "status.instanceID", KeptSpec: conversiontest.Copied(map[string]any{
+				"identityRef": map[string]any{"type": "Secret", "name": "openstack-cloud-credentials", "cloudName": "openstack"}, "ports": []any{}, "sshKeyName": "",
+			}, "flavor", "flavorID", "image", "sshKeyName", "identityRef"),
+		},
 	}
 }
 

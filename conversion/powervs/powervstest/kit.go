@@ -51,6 +51,17 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: func(name string) string { return "ibmpowervs://dal/dal10/" + Workspace + "/" + name },
+		Master: map[string]any{"loadBalancers": []any{
+			map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"},
+		}},
+		Actuator: conversiontest.Actuator{
+			Needs: "image.type", Type: "systemType", Image: "image.name", ID: "instanceId", State: "instanceState",
+			Words: []string{"BUILD", "ACTIVE", "SHUTOFF", "SHUTOFF", "SHUTOFF"},
+		},
+		Controller: conversiontest.Controller{
+			Account: "capi-ibmcloud-manager", Size: "systemType", Image: "image.name",
+			ID: "status.instanceID", State: "status.instanceState", Ready: "InstanceReady", Answers: conversiontest.ByNewCondition, HoldsFirst: true,
+		},
 	}
 }
 

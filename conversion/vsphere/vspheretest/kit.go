@@ -31,6 +31,15 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
+		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-vsphere", Dir: "config/default", Name: "vsphere", Version: "v1.15.2"},
+		Actuator: conversiontest.Actuator{
+			Needs: "template", Image: "template", ID: "instanceId", State: "instanceState",
+			Words: []string{"poweredOff", "poweredOn", "poweredOff", "poweredOff", "poweredOff"},
+		},
+		Controller: conversiontest.Controller{
+			Account: "default", Image: "template", Ready: "VMProvisioned", Answers: conversiontest.ByNewCondition, HoldsFirst: true,
+			KeptID: "spec.biosUUID", KeptSpec: conversiontest.Copied(nil, "template", "network", "server", "datacenter", "folder"),
+		},
 	}
 }
 

@@ -76,6 +76,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	var out []string
 	if to == authority.ClusterAPI {
 		out = append(authority.Refusals(c, to, "the move will not start"), unsynchronized(c)...)
+		out = append(out, authority.BootDataWarning(c, userDataSecret(c.New))...)
 	}
 	if authority.Read(c.Old).Current == authority.Unset {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
@@ -85,16 +86,45 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			whoseNew(c.New, to), machinesOf(c.Old)))...)
 }
 
-// whoseNew is which API will be authoritative for the Machines that a set makes once an API is authoritative for it: under Machine API, the template decides.
+// whoseNew is which API will be authoritative for the Machines that a set makes once an API is authoritative for it, in a sentence.
 func whoseNew(set *policies.Object, under authority.API) string {
-	var spec machinev1.ControlPlaneMachineSetSpec
-	if under != authority.MachineAPI || json.Unmarshal(set.Spec, &spec) != nil {
-		return under.Text() + "'s"
-	}
-	if by := controlplane.TemplateOf(&machinev1.ControlPlaneMachineSet{Spec: spec}).Spec.AuthoritativeAPI; by == machinev1beta1.MachineAuthorityClusterAPI {
+	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
 		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
 	}
 	return under.Text() + "'s"
+}
+
+// whoseNewAre is which API is to be authoritative for the Machines that a set makes now: a new set and one that moves are as they are asked to be.
+func whoseNewAre(set *policies.Object) authority.API {
+	under := authority.Read(set).Current
+	if under == authority.Unset || under == authority.Migrating {
+		under = asks(set)
+	}
+	if under == authority.ClusterAPI {
+		return under
+	}
+	return ofTemplate(set)
+}
+
+// ofTemplate is which API the template names for Machines; under Machine API it decides.
+func ofTemplate(set *policies.Object) authority.API {
+	var spec machinev1.ControlPlaneMachineSetSpec
+	if json.Unmarshal(set.Spec, &spec) == nil &&
+		controlplane.TemplateOf(&machinev1.ControlPlaneMachineSet{Spec: spec}).Spec.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
+		return authority.ClusterAPI
+	}
+	return authority.MachineAPI
+}
+
+// userDataSecret is what a set's template for Machine API names; a template for Cluster API names one of its own namespace.
+func userDataSecret(set *policies.Object) string {
+	var spec machinev1.ControlPlaneMachineSetSpec
+	if json.Unmarshal(set.Spec, &spec) != nil {
+		return ""
+	}
+	secret, _ := platform.ProviderSpec(controlplane.TemplateOf(&machinev1.ControlPlaneMachineSet{Spec: spec}).Spec)["userDataSecret"].(map[string]any)
+	name, _ := secret["name"].(string)
+	return name
 }
 
 // unsynchronized leaves out a condition that repeats what the conversion in this review has reported field by field.

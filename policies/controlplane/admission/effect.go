@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // Forecast warns of the effects of a request. It also reports that a request has none. A refused request has none either.
@@ -33,11 +34,25 @@ func Forecast(c policies.Change) policies.Verdict {
 	if p == nil || refused(c) {
 		return policies.Verdict{}
 	}
-	if authority.Read(c.New).Current == authority.Migrating {
-		return policies.Warn("this will do nothing while status.authoritativeAPI of the set is Migrating")
+	view := p.view()
+	if len(c.Facts.Unconvertible) > 0 && whoseNewAre(c.New) == authority.ClusterAPI {
+		view.Unreflected = strings.Join(values.Names(c.Facts.Unconvertible, func(e *field.Error) string { return e.Error() }), "; ")
 	}
-	plan := p.plan()
-	return p.written(policies.Warn(plan.Forecast()...))
+	plan := controlplane.Make(view)
+	says := plan.Forecast()
+	if view.Authority == authority.Migrating {
+		says = append([]string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:"}, says...)
+	}
+	return p.written(policies.Warn(says...))
+}
+
+// forecastNeeds: what is made for Cluster API has to convert.
+func forecastNeeds(c policies.Change) policies.Need {
+	needs := world(c)
+	if needs != 0 && whoseNewAre(c.New) == authority.ClusterAPI {
+		needs |= policies.NeedConversion
+	}
+	return needs
 }
 
 // Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from,

@@ -123,7 +123,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/one-per-index", Clause: adoption,
-			Description: "When a set is created Active, or activated, no two Machines that run have the same index: the number that ends their names. The set would delete one of them.",
+			Description: "When a set is created Active, or activated, no two Machines that run have the same index: the number that ends their names. Which of them is to go only a person knows.",
 			Remedy:      "Delete the Machine that is not needed, once etcd is healthy without it; or replace it by one whose name ends with a free number.",
 			On:          write, Needs: world, Check: OnePerIndex,
 		},
@@ -162,7 +162,13 @@ func Rules() policies.Set {
 			ID: ForecastRule, Clause: mismatch,
 			Description: "Creating a set, activating it or changing its spec warns of what it will do: which Machines are replaced, because of which fields and in which order, or that nothing is. With --dry-run=server the warnings are the same and nothing is done.",
 			Remedy:      "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
-			On:          write, Needs: world, Check: Forecast,
+			On:          write, Needs: forecastNeeds, Check: Forecast,
+		},
+		{
+			ID: "controlplane/machine", Clause: document + "Selecting Machines",
+			Description: "A Machine that somebody creates with the control plane's labels, or gives them, warns of what the active set makes of it: it stops where another Machine has the index, the number that ends the name, or deletes one of them.",
+			Remedy:      "Name it with the number of an index that has no Machine; or delete the Machine that it is to replace: then the set makes the replacement itself.",
+			On:          onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
 			ID: "controlplane/finalizer", Clause: removal,

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
-	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -165,45 +163,6 @@ func (p *proposal) clusterName() string {
 	return p.Infrastructure.Status.InfrastructureName
 }
 
-// limit is what something takes for a name.
-type limit struct {
-	// of is whose limit it is, and where it is written.
-	of  string
-	max int
-	// pattern may be nil: any name of an object of Kubernetes.
-	pattern *regexp.Regexp
-	shape   string
-}
-
-// Whatever a platform takes, the kubelet puts the name of the host on the Node as the label kubernetes.io/hostname, and a value of a label has at most
-// 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
-var hostName = limit{of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", max: 63}
-
-// limits are those of the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance.
-func limits(p configv1.PlatformType) []limit {
-	object := limit{of: "an object of Kubernetes (RFC 1123 subdomain)", max: 253}
-	switch p {
-	case configv1.AWSPlatformType: // the name is a tag, and the host is named after its address
-		return []limit{object}
-	case configv1.AzurePlatformType: // Azure › Naming rules and restrictions › Microsoft.Compute: virtualMachines, Linux
-		return []limit{hostName, {of: "a virtual machine of Azure (Microsoft.Compute/virtualMachines, Linux)", max: 64}}
-	case configv1.GCPPlatformType: // Compute Engine API › instances › name, RFC 1035
-		return []limit{{
-			of: "an instance of GCP (RFC 1035)", max: 63, pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
-			shape: "it begins with a letter, and has no dots",
-		}}
-	case configv1.OpenStackPlatformType: // Nova makes the host's name from the server's
-		return []limit{hostName, {of: "a server of OpenStack", max: 255}}
-	case configv1.VSpherePlatformType: // vSphere › Configuration: a virtual machine's name; guestinfo.hostname is the same
-		return []limit{hostName, {of: "a virtual machine of vSphere", max: 80}}
-	case configv1.NutanixPlatformType: // Prism › VM name
-		return []limit{hostName, {of: "a virtual machine of Nutanix", max: 80}}
-	case configv1.PowerVSPlatformType: // Power Cloud API › pvm-instances › serverName
-		return []limit{hostName, {of: "an instance of Power VS", max: 47}}
-	}
-	return []limit{object}
-}
-
 // namesMachines: "The generated machine name will consist of the provided prefix, followed by a randomly generated string of 5 characters, and the
 // machine index".
 func namesMachines(p *proposal) policies.Verdict {
@@ -213,15 +172,15 @@ func namesMachines(p *proposal) policies.Verdict {
 	}
 	name := fmt.Sprintf("%s-abcde-%d", prefix, p.greatestIndex())
 	var v policies.Verdict
-	for _, l := range limits(platform.Of(p.Infrastructure)) {
-		switch over := len(name) - l.max; {
+	for _, l := range platform.Named(platform.Of(p.Infrastructure)).NameLimits() {
+		switch over := len(name) - l.Max; {
 		case over > 0:
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
 				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d",
-					name, len(name), l.of, l.max, len(prefix)-over)))
-		case l.pattern != nil && !l.pattern.MatchString(name):
+					name, len(name), l.Of, l.Max, len(prefix)-over)))
+		case l.Pattern != nil && !l.Pattern.MatchString(name):
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
-				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.of, l.shape)))
+				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.Of, l.Shape)))
 		default:
 			continue
 		}

@@ -18,15 +18,15 @@ import (
 // ClusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
 // Infrastructure.
 func (d Domain) ClusterAPI(p configv1.PlatformType) string {
-	if p == configv1.VSpherePlatformType {
+	row := Named(p)
+	if row.named {
 		return d.Name
 	}
-	paths := zonePaths(p)
-	if len(paths) == 0 {
+	if len(row.zones) == 0 {
 		return ""
 	}
 	for _, s := range d.Sets {
-		if s.Path == paths[0] {
+		if s.Path == row.zones[0] {
 			name, _ := s.Value.(string)
 			return name
 		}

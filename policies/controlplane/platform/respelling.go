@@ -50,6 +50,29 @@ func templates(i *configv1.Infrastructure) map[string]string {
 	return out
 }
 
+// openStackSpelling spells networks and security groups in one way.
+func openStackSpelling(spec map[string]any) {
+	clusterNetwork(spec)
+	openStackGroups(spec)
+}
+
+// clusterNetwork leaves the id out of an entry of networks that names the cluster's own subnet, by the tag that OpenShift's installer gives to it alone:
+// that subnet is in one network, which a mirror of Cluster API's names and the installer does not.
+func clusterNetwork(spec map[string]any) {
+	networks, _ := spec["networks"].([]any)
+	for _, n := range networks {
+		o := values.Object(n)
+		subnets, _ := o["subnets"].([]any)
+		if len(subnets) != 1 {
+			continue
+		}
+		tags, _ := values.At(subnets[0], values.Path("filter.tags")).(string)
+		if slices.ContainsFunc(strings.Split(tags, ","), func(tag string) bool { return strings.HasPrefix(tag, "openshiftClusterID=") }) {
+			delete(o, "uuid")
+		}
+	}
+}
+
 // openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or
 // else the machine's, and one without port security has none. Those that all interfaces have are the machine's.
 func openStackGroups(spec map[string]any) {

@@ -25,6 +25,13 @@ type Row struct {
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
 	// Found reads them off a providerSpec, in a cluster whose control plane has those given. nil where domains is.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
+	// zones are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
+	zones []string
+	// named: Cluster API knows a failure domain by its name in the Infrastructure, and not by its place.
+	named bool
+	// names are what limits the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The narrowest
+	// comes first; nil: as for any object of Kubernetes.
+	names []NameLimit
 	// Unordered are the lists of the providerSpec whose order means nothing.
 	Unordered []string
 	// Boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
@@ -50,6 +57,7 @@ func All() []Row {
 	return []Row{
 		{
 			Name: configv1.AWSPlatformType, Kind: "AWSMachineProviderConfig", Boot: "ami", Spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
+			zones:   []string{"placement.availabilityZone"},
 			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers",
 				"placement.host.dedicatedHost.dynamicHostAllocation.tags"},
 			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
@@ -59,6 +67,7 @@ func All() []Row {
 		},
 		{
 			Name: configv1.AzurePlatformType, Kind: "AzureMachineProviderSpec", Boot: "image", Spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
+			zones: []string{"zone"}, names: azureNames,
 			Domains: azureDomains, Found: azureFound, Unordered: []string{"applicationSecurityGroups", "dataDisks"},
 			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
@@ -68,18 +77,21 @@ func All() []Row {
 		},
 		{
 			Name: configv1.GCPPlatformType, Kind: "GCPMachineProviderSpec", Boot: "disks[].image", Spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
+			zones: []string{"zone"}, names: gcpNames,
 			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags"},
 			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
 		},
 		{
 			Name: configv1.OpenStackPlatformType, Kind: "OpenstackProviderSpec", Spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
+			zones: []string{"availabilityZone", "rootVolume.availabilityZone"}, names: openStackNames,
 			Domains: openStackDomains, Found: openStackFound, Unordered: []string{"securityGroups", "tags"},
 			void: unread.Members(string(configv1.OpenStackPlatformType)), hollow: []string{"additionalBlockDevices[].storage.volume"},
-			counting: openStackReferences, respell: openStackGroups,
+			counting: openStackReferences, respell: openStackSpelling,
 			defaults: map[string]any{"cloudsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace},
 		},
 		{
 			Name: configv1.VSpherePlatformType, Kind: "VSphereMachineProviderSpec", Spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
+			zones: []string{"workspace.server", "workspace.datacenter", "workspace.resourcePool"}, named: true, names: vSphereNames,
 			Domains: vSphereDomains, Found: vSphereFound, Unordered: []string{"tagIDs"},
 			defaults: map[string]any{
 				"credentialsSecret.name": "vsphere-cloud-credentials", "workspace.datacenter": "*", "cloneMode": string(machinev1beta1.FullClone),
@@ -87,11 +99,13 @@ func All() []Row {
 		},
 		{
 			Name: configv1.NutanixPlatformType, Kind: "NutanixMachineProviderConfig", Spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
+			zones: []string{"failureDomain.name"}, names: nutanixNames,
 			Domains: nutanixDomains, Found: nutanixFound, Unordered: []string{"categories"},
 			defaults: map[string]any{"credentialsSecret.name": "nutanix-credentials"},
 		},
 		{
 			Name: configv1.PowerVSPlatformType, Kind: "PowerVSMachineProviderConfig", Spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
+			names: powerVSNames,
 			defaults: map[string]any{
 				"credentialsSecret.name": "powervs-credentials", "systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0,
 			}, respell: powerVSProcessors,

@@ -1,0 +1,27 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// OtherOperator reads whether OpenShift's own operator of ControlPlaneMachineSets is to run in a namespace: its Deployment, "" for no.
+func OtherOperator(ctx context.Context, r client.Reader, namespace string) (string, error) {
+	d, err := served.Get(ctx, r, appsv1.SchemeGroupVersion.WithKind("Deployment"), namespace, controlplane.OtherOperator)
+	if err != nil || d == nil {
+		return "", err
+	}
+	if replicas, said, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); said && replicas == 0 {
+		return "", nil
+	}
+	return namespace + "/" + d.GetName(), nil
+}

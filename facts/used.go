@@ -1,0 +1,63 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"encoding/json"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// UsedTemplates are the names of the platform's templates in a namespace of Cluster API that a MachineSet refers to, or that a machine was made from.
+func UsedTemplates(ctx context.Context, from client.Reader, p conversion.Platform, namespace string) (sets.Set[string], error) {
+	used := sets.New[string]()
+	for _, users := range []struct {
+		kind     schema.GroupVersionKind
+		template func(*unstructured.Unstructured) string
+	}{
+		{clusterv1.GroupVersion.WithKind("MachineSet"), func(o *unstructured.Unstructured) string {
+			name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
+			return name
+		}},
+		{p.InfraMachine.GroupVersionKind, func(o *unstructured.Unstructured) string {
+			return o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation]
+		}},
+	} {
+		found, err := served.List(ctx, from, users.kind, namespace, client.UnsafeDisableDeepCopy)
+		if err != nil && !served.Missing(err) {
+			return nil, err
+		}
+		for _, o := range found {
+			used.Insert(users.template(o))
+		}
+	}
+	return used, nil
+}
+
+// TemplateOfControlPlane is the name of the template that the ControlPlaneMachineSet of a namespace refers to, "" for none.
+func TemplateOfControlPlane(ctx context.Context, from client.Reader, namespace string) (string, error) {
+	set, err := served.Get(ctx, from, machinev1.GroupVersion.WithKind(controlplane.Kind), namespace, controlplane.Name)
+	if err != nil || set == nil {
+		return "", err
+	}
+	raw, err := json.Marshal(set.Object)
+	if err != nil {
+		return "", err
+	}
+	member, err := controlplane.Template(raw)
+	if err != nil || member == nil {
+		return "", err
+	}
+	return member.Spec.InfrastructureRef.Name, nil
+}

@@ -1,0 +1,8 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package operatorconditions sets conditions of a ClusterOperator by library-go's rules, and reports whether there is anything to write.
+//
+// Non-goals:
+//   - which conditions a ClusterOperator has, and what they say
+package operatorconditions

@@ -1,0 +1,64 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// OwnerWithoutTwin is what owns a mirror that is being deleted, where that is no set of a pair (a ControlPlaneMachineSet): it has to be read. nil: there is
+// none.
+func OwnerWithoutTwin(s *pairs.State) (mirror *unstructured.Unstructured, owner *metav1.OwnerReference) {
+	mirror, _ = s.Mirror()
+	if ref := pairs.ControllerOf(mirror); pairs.PresenceOf(mirror) == authority.Deleting && ref != nil && ref.Kind != s.Kind.Parent {
+		return mirror, ref
+	}
+	return mirror, nil
+}
+
+// JudgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. owner is the object of OwnerWithoutTwin, nil: it is
+// gone.
+func JudgeParent(s *pairs.State, owner *unstructured.Unstructured) {
+	mirror, side := s.Mirror()
+	ref := pairs.ControllerOf(mirror)
+	if pairs.PresenceOf(mirror) != authority.Deleting || ref == nil {
+		return
+	}
+	if ref.Kind == s.Kind.Parent {
+		s.Parent = authority.Parent{
+			Authority:  authority.Source(pairs.ShapeOf(s.Parents[authority.MachineAPI])),
+			MachineAPI: pairs.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: pairs.PresenceOf(s.Parents[authority.ClusterAPI]),
+		}
+		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
+			s.SetParent(side, authority.Absent)
+		}
+		if ownerless(mirror, s.Parents[side], ref.UID) {
+			s.Parent = authority.Parent{}
+			s.SetParent(side, authority.Absent)
+			s.SetParent(side.Other(), authority.Present)
+		}
+		return
+	}
+	// An owner that has no twin: when it goes, its Machines are not meant to.
+	s.SetParent(side, pairs.PresenceOf(owner))
+	if owner != nil && owner.GetUID() != ref.UID {
+		s.SetParent(side, authority.Absent) // one that was generated in its place
+	}
+	s.SetParent(side.Other(), authority.Present)
+}
+
+// ownerless reports whether a mirror named an owner that was gone already when the mirror was created, as a backup does that is applied as it was stored. The
+// collector deletes it, and nobody asked for that. There is one set of a name at a time: where one of another UID is older than the mirror, the owner was gone.
+func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
+	if set == nil || set.GetUID() == owner {
+		return false
+	}
+	born, since := mirror.GetCreationTimestamp(), set.GetCreationTimestamp()
+	return !since.IsZero() && !since.After(born.Time)
+}

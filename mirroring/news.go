@@ -1,0 +1,45 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+)
+
+// News is an event that a pass records at its end.
+type News struct {
+	About   *unstructured.Unstructured
+	Reason  string
+	Warning bool
+	notes   []string
+}
+
+// Text is what the event says.
+func (n News) Text() string { return strings.Join(n.notes, "; ") }
+
+// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
+var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
+
+// WithNews adds what a write has done to the events of a pass: what a person asked for or must know of.
+func WithNews(all []News, s *pairs.State, w *pairs.Write) []News {
+	about := s.MachineAPI
+	if about == nil {
+		about = s.Core
+	}
+	if about == nil || w.Note == "" {
+		return all
+	}
+	now := News{About: about, Reason: w.Reason, Warning: w.Failure || w.Warning, notes: []string{w.Note}}
+	if last := len(all) - 1; last >= 0 && slices.Contains(routine, all[last].Reason) && slices.Contains(routine, now.Reason) &&
+		all[last].Warning == now.Warning && all[last].About.GetUID() == now.About.GetUID() {
+		now.notes = append(all[last].notes, now.notes...)
+		return append(all[:last:last], now)
+	}
+	return append(all, now)
+}

@@ -1,0 +1,80 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// MadeFor is the name of the pair of a kind for which the mirror made an object, by its mark; "" for none.
+func MadeFor(kind authority.Kind, o metav1.Object) string {
+	name, made := strings.CutPrefix(o.GetAnnotations()[authority.MirrorAnnotation], kind.Name+"/")
+	if !made {
+		return ""
+	}
+	return name
+}
+
+// OfInfra are the names of the pairs whose an infrastructure object is or was: by the mirror's mark, and by its owner; a machine also of the pair of its name.
+// The pairs that refer to template, which is the object or what it was made from, are to look at it too; "" for none.
+func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []string, template string) {
+	if name := MadeFor(kind, o); name != "" {
+		names = append(names, name)
+	}
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.Kind == kind.Name {
+			names = append(names, ref.Name)
+		}
+	}
+	template = o.GetName()
+	if isMachine {
+		if kind.Infra == authority.InfraMachine { // nobody's yet, it stands in the way of the one of its name
+			names = append(names, o.GetName())
+		}
+		template = o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation]
+	}
+	if kind.Infra != authority.InfraMachineTemplate {
+		template = ""
+	}
+	return names, template
+}
+
+// OfInfraInstance are the names of what a provider keeps for an instance, and of its machine: one of the two is the pair's.
+func OfInfraInstance(kind string, o metav1.Object) []string {
+	names := []string{o.GetName()}
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.Name != o.GetName() && authority.OwnsInfraInstance(kind, ref) {
+			names = append(names, ref.Name)
+		}
+	}
+	return names
+}
+
+// InfraClusterChanged reports whether that has changed which conversions read of an infrastructure cluster object beside its spec.
+func InfraClusterChanged(was, now *unstructured.Unstructured) bool {
+	if !maps.Equal(personsAnnotations(was), personsAnnotations(now)) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"failureDomains", "network", "serviceInstance", "loadBalancers"}, func(field string) bool {
+		old, _, _ := unstructured.NestedFieldNoCopy(was.Object, "status", field)
+		current, _, _ := unstructured.NestedFieldNoCopy(now.Object, "status", field)
+		return !equality.Semantic.DeepEqual(old, current)
+	})
+}
+
+// personsAnnotations are all but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
+func personsAnnotations(o metav1.Object) map[string]string {
+	all := maps.Clone(o.GetAnnotations())
+	delete(all, authority.HoldsMirrorsAnnotation)
+	return all
+}

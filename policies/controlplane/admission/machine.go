@@ -1,0 +1,91 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// joins reports whether a Machine becomes one that a control plane's set selects. What an operator or the mirror makes needs no warning.
+func joins(c policies.Change) bool {
+	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator || !controlplane.OfControlPlane(c.New.Metadata.Labels) {
+		return false
+	}
+	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)
+}
+
+func joinNeeds(c policies.Change) policies.Need {
+	if joins(c) {
+		return policies.NeedControlPlaneSet
+	}
+	return 0
+}
+
+// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". What the active set makes
+// of a Machine that somebody adds is its plan with the Machine in it.
+func Joins(c policies.Change) policies.Verdict {
+	in := c.Facts.ControlPlane
+	if !joins(c) || in == nil || in.Set == nil || in.Set.Deleting() {
+		return policies.Verdict{}
+	}
+	p := propose(c, in.Set)
+	m := machinev1beta1.Machine{}
+	if p == nil || json.Unmarshal(c.New.Raw(), &m) != nil {
+		return policies.Verdict{}
+	}
+	before := p.plan()
+	if selector, err := controlplane.Selector(p.set); err != nil || !before.Active || !selector.Matches(labels.Set(m.Labels)) {
+		return policies.Verdict{}
+	}
+	if m.CreationTimestamp.IsZero() {
+		m.CreationTimestamp = metav1.NewTime(in.Now)
+	}
+	view := p.view()
+	view.Machines = append(view.Machines, m)
+	after := controlplane.Make(view)
+	var out []string
+	for _, problem := range after.Problems {
+		if !slices.Contains(before.Problems, problem) {
+			out = append(out, "the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
+		}
+	}
+	known := deletions(p.view())
+	for _, one := range deletions(view) {
+		if !slices.Contains(known, one) {
+			out = append(out, "the ControlPlaneMachineSet will "+one)
+		}
+	}
+	return policies.Warn(out...)
+}
+
+// deletions are the Machines that a set will delete, with the reasons.
+func deletions(v controlplane.View) []string {
+	var out []string
+	for _, m := range controlplane.Ahead(v).Moments {
+		if m.Waits != "" || m.Verb != controlplane.Delete {
+			continue
+		}
+		why := m.Reason()
+		if all := m.Machine.In(controlplane.Rollout); m.Cause == controlplane.Replaced && len(all) > 0 {
+			why = "it differs from the template: " + controlplane.ListDifferences(all)
+		}
+		out = append(out, fmt.Sprintf("delete %s (%s)", m.Name, why))
+	}
+	return out
+}
+
+// onMachines is the scope of rules about a control plane's Machines.
+func onMachines(ops ...admissionv1.Operation) []policies.Scope {
+	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: ops}}
+}

@@ -1,0 +1,113 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
+)
+
+func machineObject(t *testing.T, m *machinev1beta1.Machine) *policies.Object {
+	t.Helper()
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := policies.ParseObject(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestAMachineThatSomebodyAdds: a warning has what the set makes of it, when it is created or gets the labels.
+func TestAMachineThatSomebodyAdds(t *testing.T) {
+	owned := func(m *machinev1beta1.Machine) { m.OwnerReferences = running("x", "a", 0).OwnerReferences }
+	large := func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }
+	stops := func(says string) []string {
+		return []string{"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: " + says}
+	}
+	const remedy = ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; or remove from one the label that the set selects by"
+	for says, c := range map[string]struct {
+		do   []change
+		name string
+		of   []func(*machinev1beta1.Machine)
+		by   policies.Actor
+		// labelled: the Machine is there, and gets the labels.
+		labelled bool
+		want     []string
+	}{
+		"at an index that is taken": {name: "mine-0",
+			want: stops("Machines that the set neither owns nor made are at the index of another, the number that ends their names: mine-0 (index 0, beside c-master-0)" + remedy)},
+		"by a label": {name: "mine-0", labelled: true,
+			want: stops("Machines that the set neither owns nor made are at the index of another, the number that ends their names: mine-0 (index 0, beside c-master-0)" + remedy)},
+		"at one more index": {name: "mine-7",
+			want: stops("The names of the Machines have 4 indexes, and the set 3 replicas: 0 (c-master-0), 1 (c-master-1), 2 (c-master-2), 7 (mine-7). Delete the Machines of one index that is too many, or remove the label that the set selects them by")},
+		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete mine-0 (index 0 has c-master-0 already)"}},
+		"at an index that has none":  {do: changes(without(0)), name: "mine-0"},
+		"there, and it differs": {do: changes(without(0)), name: "mine-0", of: []func(*machinev1beta1.Machine){large},
+			want: []string{"the ControlPlaneMachineSet will delete mine-0 (it differs from the template: instanceType m6i.2xlarge → m6i.xlarge)"}},
+		"there, and it differs, under OnDelete": {do: changes(without(0), strategy("OnDelete")), name: "mine-0", of: []func(*machinev1beta1.Machine){large}},
+		"in the place of one that is deleted":   {do: changes(on(0, going)), name: "mine-0"},
+		"where the set has stopped already":     {do: changes(joined("mine-0", "a"), on(3, nobodys), on(0, going), on(3, going)), name: "mine-0"},
+		"under a set that does nothing":         {do: changes(inactive), name: "mine-0"},
+		"a worker's":                            {name: "mine-0", of: []func(*machinev1beta1.Machine){func(m *machinev1beta1.Machine) { m.Labels = nil }}},
+		"the mirror's":                          {name: "mine-0", by: policies.Poundlock},
+		"OpenShift's operator's":                {name: "mine-0", by: policies.ControlPlaneOperator},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := reviewed()
+			for _, do := range c.do {
+				do(v)
+			}
+			m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: c.name, Labels: controlPlaneLabels()}, Spec: *v.Machines[len(v.Machines)-1].Spec.DeepCopy()}
+			edit(&m.Spec.ProviderSpec, "placement", map[string]any{"availabilityZone": "a"})
+			edit(&m.Spec.ProviderSpec, "subnet", map[string]any{"id": "subnet-a"})
+			for _, do := range c.of {
+				do(&m)
+			}
+			change := policies.Change{
+				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: c.name},
+				Operation: admissionv1.Create, New: machineObject(t, &m), Actor: c.by,
+			}
+			if c.labelled {
+				change.Operation = admissionv1.Update
+				m.Labels = nil
+				change.Old = machineObject(t, &m)
+			}
+			if asks := admission.Rules().Needs(change); asks.Has(policies.NeedControlPlaneSet) {
+				change.Facts.ControlPlane = &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+			}
+			var got []string
+			for _, f := range admission.Rules().Judge(change) {
+				if len(f.Denials) > 0 {
+					t.Errorf("%s refuses it: %v", f.Rule, f.Denials)
+				}
+				got = append(got, f.Warnings...)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestOnlyWhatIsAddedIsLookedUp: an update of a Machine that had the labels asks for nothing.
+func TestOnlyWhatIsAddedIsLookedUp(t *testing.T) {
+	m := running("c-master-0", "a", 0)
+	m.Labels = controlPlaneLabels()
+	o := machineObject(t, &m)
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: m.Name}, Operation: admissionv1.Update, Old: o, New: o}
+	if admission.Rules().Needs(c).Has(policies.NeedControlPlaneSet) {
+		t.Error("each update of a control plane Machine reads the control plane")
+	}
+}
