@@ -125,7 +125,8 @@ func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]contro
 	return all, nil
 }
 
-// unzoned names the field in which a set has the zone of its Machines: a Cluster API Machine has it in spec.failureDomain, a set for Cluster API in its failure domains.
+// unzoned names the field in which a set has the zone of its Machines: a Cluster API Machine has it in spec.failureDomain, a set for Cluster API in its failure
+// domains.
 func unzoned(errs field.ErrorList, platform string) field.ErrorList {
 	member := controlplane.ClusterAPITemplatePath()
 	for _, e := range errs {

@@ -4,7 +4,6 @@
 package installation
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
 // legacyManagers wrote objects before the installer did. What they set in metadata goes, too, unless the manifests still have it. The first two are the API
@@ -128,7 +128,7 @@ func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
 		}
 		taken = taken.Union(take)
 		if rest := all[i].theirs.Difference(take); !rest.Empty() {
-			if e.FieldsV1, err = encode(rest); err != nil {
+			if e.FieldsV1, err = managedfields.Write(rest); err != nil {
 				return Drift{}, err
 			}
 			kept = append(kept, e)
@@ -137,7 +137,7 @@ func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
 	if len(d.Fields) == 0 {
 		return Drift{}, nil
 	}
-	if own.FieldsV1, err = encode(taken); err != nil {
+	if own.FieldsV1, err = managedfields.Write(taken); err != nil {
 		return Drift{}, err
 	}
 	d.Managed = append([]metav1.ManagedFieldsEntry{own}, kept...)
@@ -154,7 +154,7 @@ func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, 
 		if isOwn(e) {
 			continue
 		}
-		theirs, err := fields(e)
+		theirs, err := managedfields.Read(e)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -191,7 +191,7 @@ func within(set *fieldpath.Set, roots []fieldpath.Path) *fieldpath.Set {
 func ownEntry(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry) (metav1.ManagedFieldsEntry, *fieldpath.Set, error) {
 	for _, e := range entries {
 		if isOwn(e) {
-			set, err := fields(e)
+			set, err := managedfields.Read(e)
 			return e, set, err
 		}
 	}
@@ -222,27 +222,6 @@ func takeFrom(live *unstructured.Unstructured, e metav1.ManagedFieldsEntry, thei
 func ofManifests(path fieldpath.Path) bool {
 	names := elements(path)
 	return len(names) > 2 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations") && names[2] != AdoptAnnotation
-}
-
-func fields(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
-	set := fieldpath.NewSet()
-	if e.FieldsV1 == nil {
-		return set, nil
-	}
-	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes())); err != nil {
-		return nil, fmt.Errorf("reading the managed fields of %s: %w", e.Manager, err)
-	}
-	return set, nil
-}
-
-func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
-	raw, err := set.ToJSON()
-	if err != nil {
-		return nil, fmt.Errorf("writing managed fields: %w", err)
-	}
-	out := &metav1.FieldsV1{}
-	out.SetRawBytes(raw)
-	return out, nil
 }
 
 // describe names what was added: of a whole item its first path alone.

@@ -303,7 +303,7 @@ func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	}
 	out := o.DeepCopy()
 	to, from := at(out.Object, "spec"), at(live.DeepCopy().Object, "spec")
-	if to == nil || from["selector"] == nil || covers(to["selector"], from["selector"], "") && covers(to["ports"], from["ports"], "") {
+	if to == nil || from["selector"] == nil || comparison.Has(to["selector"], from["selector"]) && comparison.Has(to["ports"], from["ports"]) {
 		return nil
 	}
 	to["selector"], to["ports"] = from["selector"], from["ports"]

@@ -327,8 +327,8 @@ func (p Pass) released() string {
 	return "no provider has these definitions any more; they stay, with their objects: " + strings.Join(all, ", ")
 }
 
-// Versions are shown once everything of the release is installed; before, the earlier ones stay. A provider that is missing is installed as an earlier release has
-// it, or not at all.
+// Versions are shown once everything of the release is installed; before, the earlier ones stay. A provider that is missing is installed as an earlier release
+// has it, or not at all.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
 	if !p.settled() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
 		return before

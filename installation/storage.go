@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
 // StorageOf returns the version in which a live definition's objects are written, and other versions in which some may be stored still.
@@ -223,12 +224,12 @@ func Retire(entries []metav1.ManagedFieldsEntry, group string, vanished []string
 			out = append(out, e)
 			continue
 		}
-		one, err1 := fields(out[same])
-		other, err2 := fields(e)
+		one, err1 := managedfields.Read(out[same])
+		other, err2 := managedfields.Read(e)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, false, err
 		}
-		if out[same].FieldsV1, err = encode(one.Union(other)); err != nil {
+		if out[same].FieldsV1, err = managedfields.Write(one.Union(other)); err != nil {
 			return nil, false, err
 		}
 	}

@@ -59,8 +59,8 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 	return out, nil
 }
 
-// controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a rule
-// says so.
+// controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a
+// rule says so.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	selector := labels.Nothing()
 	if set, err := admission.Read(set); err == nil {

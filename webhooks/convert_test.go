@@ -100,8 +100,8 @@ func TestConversions(t *testing.T) {
 		},
 		"an edit on the Cluster API side is converted": {
 			side: policies.SideClusterAPI, old: capi, new: capi, twin: settledOn("ClusterAPI"),
-			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"uncompressedUserData":true}}`,
-			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.uncompressedUserData"},
+			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"imageLookupOrg":"1"}}`,
+			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.imageLookupOrg"},
 		},
 		"what Cluster API has on its own is converted into nothing": {
 			side: policies.SideClusterAPI, old: capi, new: strings.Replace(capi, `"clusterName"`, `"providerID":"aws:///a/i-1","clusterName"`, 1), shelf: awsShelf(t),

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -69,11 +69,11 @@ func migration(ctx context.Context, c client.Reader, s settings) (authority.Migr
 // firstWritten is how long after the object the status of the feature gates of a new cluster is written.
 const firstWritten = time.Minute
 
-// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it, and of a cluster
-// whose gates are as they were first written: its gate was never off.
+// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it, and
+// of a cluster whose gates are as they were first written: its gate was never off.
 func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	for _, m := range gates.ManagedFields {
-		if m.Time != nil && m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && m.Time.After(last) {
+		if m.Time != nil && m.Time.After(last) && managedfields.EntryHolds(m, managedfields.Path("status")) {
 			last = m.Time.Time
 		}
 	}

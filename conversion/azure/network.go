@@ -116,8 +116,8 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
-// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine, which names an internal one: OpenShift's operator writes none into
-// it, and the provider's webhook makes up some.
+// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine, which names an internal one: OpenShift's operator
+// writes none into it, and the provider's webhook makes up some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
 		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP)))
@@ -147,7 +147,8 @@ func outboundPool(p *pass, name string) string {
 	return publicPool
 }
 
-// balancersPatch: the internal one is the API server's, through which requests from without come to the control plane too; the public one is for outbound traffic.
+// balancersPatch: the internal one is the API server's, through which requests from without come to the control plane too; the public one is for outbound
+// traffic.
 func balancersPatch(p *pass, m *providerSpec) string {
 	pool := func(name string) map[string]any { return map[string]any{"name": name} }
 	network := map[string]any{

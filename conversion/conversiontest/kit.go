@@ -24,7 +24,8 @@ type Kit struct {
 	ProviderID func(name string) string
 	// Master is what the providerSpec of a control plane's Machine has otherwise than ProviderSpec, beside its user data.
 	Master map[string]any
-	// Zones are those of a control plane as a providerSpec spells them, wherever it does; the first is that of ProviderSpec. nil: there is one failure domain, or none.
+	// Zones are those of a control plane as a providerSpec spells them, wherever it does; the first is that of ProviderSpec. nil: there is one failure domain, or
+	// none.
 	Zones []string
 	// Manifests are the provider's, as its module ships them; the zero value: none that can be bundled.
 	Manifests Manifests

@@ -225,12 +225,13 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would be twice the Machines.
+// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would
+// be twice the Machines.
 func ownedByNoDeployment(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"MachineDeployment %s, of which the Machine API knows nothing, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
+				"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
 					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
 		}
 	}
@@ -243,7 +244,7 @@ func ownedByASet(p *pass, raw []byte) {
 		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
 		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"%s %s, of which the Machine API knows nothing, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
+				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
 					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // Each calls visit with the name and the JSON of each member of an object, in order. It stops at visit's first error. A value is a slice of raw; a name is
-// spelled as its string decodes, and is the caller's for the time of the call. Repeated names are visited again: the last one counts. JSON that is not one whole
-// object is an error, though its first members may have been visited by then.
+// spelled as its string decodes, and is the caller's for the time of the call. Repeated names are visited again: the last one counts. JSON that is not one
+// whole object is an error, though its first members may have been visited by then.
 func Each(raw []byte, visit func(name, value []byte) error) error {
 	return each(raw, visit, func(d *jsontext.Decoder) error {
 		if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {

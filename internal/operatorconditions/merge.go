@@ -11,7 +11,8 @@ import (
 	"github.com/openshift/library-go/pkg/config/clusteroperator/v1helpers"
 )
 
-// Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only. The list itself is never written to: it may be a cache's.
+// Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only. The list itself is never written to: it may be
+// a cache's.
 func Merge(now, want []configv1.ClusterOperatorStatusCondition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition, changed bool) {
 	merged = slices.Clone(now)
 	for _, c := range want {

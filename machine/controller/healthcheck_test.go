@@ -26,9 +26,14 @@ import (
 // newCheck creates a MachineHealthCheck of all Machines of the namespace; spec is what it says besides, in YAML's flow style.
 func (p *place) newCheck(metadata, spec string) *unstructured.Unstructured {
 	p.Helper()
+	return p.newCheckNamed("check", metadata, spec)
+}
+
+func (p *place) newCheckNamed(name, metadata, spec string) *unstructured.Unstructured {
+	p.Helper()
 	o := &unstructured.Unstructured{}
-	text := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: check, namespace: %s%s}, spec: {%s}}`,
-		p.namespace, metadata, spec)
+	text := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s%s}, spec: {%s}}`,
+		name, p.namespace, metadata, spec)
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		p.Fatal(err)
 	}
@@ -557,12 +562,24 @@ func TestRemediationRequestDoesNotOutliveItsCheck(t *testing.T) {
 			p.remediationTemplate("template")
 			_, node := p.worker("a")
 			p.worker("b")
+			another := p.newCheckNamed("another", "", `authoritativeAPI: ClusterAPI, selector: {matchLabels: {set: nobodys}}, `+templated)
+			p.merge(another, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
+			p.eventually("the other check's controller is paused", func() bool { // else it would withdraw the request itself
+				if err := p.Get(p.Context(), client.ObjectKeyFromObject(another), another); err != nil {
+					p.Fatal(err)
+				}
+				said, _, _ := unstructured.NestedSlice(another.Object, "status", "conditions")
+				return slices.ContainsFunc(said, func(c any) bool {
+					m, _ := c.(map[string]any)
+					return m["type"] == "Paused" && m["status"] == "True"
+				})
+			})
 			foreign := &unstructured.Unstructured{}
 			foreign.SetAPIVersion("remediation.example.com/v1")
 			foreign.SetKind("Restart")
 			foreign.SetName("another-s")
 			foreign.SetNamespace(p.namespace)
-			foreign.SetAnnotations(map[string]string{"poundlock.openshift.io/health-check": "another"})
+			foreign.SetAnnotations(map[string]string{"poundlock.openshift.io/health-check": another.GetName()})
 			if err := p.Create(t.Context(), foreign); err != nil {
 				t.Fatal(err)
 			}

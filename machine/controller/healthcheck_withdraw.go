@@ -94,8 +94,8 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 	return true, nil
 }
 
-// unneeded returns why a request is to be withdrawn, "" if it stays. gone: another check made it, and was deleted. One without the name of a check is of a controller before this one, which has withdrawn
-// it for healthy Machines alone.
+// unneeded returns why a request is to be withdrawn, "" if it stays. gone: another check made it, and was deleted. One without the name of a check is of a
+// controller before this one, which has withdrawn it for healthy Machines alone.
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {

@@ -45,16 +45,16 @@ func (s Deletion) asked() authority.Deletion {
 	return d
 }
 
-// held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
-// for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
+// held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose
+// finalizer somebody has removed, for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
 func (s Deletion) held() bool {
 	side := s.InCharge()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
 }
 
-// instanceActs reports whether what a provider keeps for the instance of a mirror is not paused, although Machine API is authoritative. The handoff pauses it, for as long as
-// the mirror leads there.
+// instanceActs reports whether what a provider keeps for the instance of a mirror is not paused, although Machine API is authoritative. The handoff pauses it,
+// for as long as the mirror leads there.
 func (s Deletion) instanceActs() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.instanceIsOurs() && s.IsMirror(s.Core)
 }
@@ -64,6 +64,13 @@ func (s Deletion) controllersFinalizer(side authority.API) string {
 		return s.Kind.MachineAPIFinalizer
 	}
 	return s.Kind.ClusterAPIFinalizer
+}
+
+// Gated reports whether what becomes of the deletion depends on the feature gate.
+func (s Deletion) Gated() bool {
+	on, off := s.asked(), s.asked()
+	on.Gate, off.Gate = authority.GateOn, authority.GateOff
+	return on.Next() != off.Next()
 }
 
 // Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
@@ -184,15 +191,15 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	return releasePaused(infra)
 }
 
-// endsInstance reports whether the end of the provider's machine would be that of an instance which Machine API runs: the collector then deletes what is kept for
-// the instance, and that one's controller is not paused. The handoff pauses it.
+// endsInstance reports whether the end of the provider's machine would be that of an instance which Machine API runs: the collector then deletes what is kept
+// for the instance, and that one's controller is not paused. The handoff pauses it.
 func (s Deletion) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror that the API server refuses to change: providers let nobody change most of it, and Machine API's own webhook may
-// give a Machine a default that came with a later release, which nobody can take back. Nothing acts by it while it is paused, and the mirror makes it again as it
-// should be. nil while anything else is in motion.
+// Replace deletes the provider's machine of a mirror that the API server refuses to change: providers let nobody change most of it, and Machine API's own
+// webhook may give a Machine a default that came with a later release, which nobody can take back. Nothing acts by it while it is paused, and the mirror makes
+// it again as it should be. nil while anything else is in motion.
 func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
@@ -214,8 +221,8 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	return w
 }
 
-// WithdrawReplacement takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from a Poundlock that
-// leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
+// WithdrawReplacement takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from
+// a Poundlock that leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
 func (s Deletion) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
@@ -263,8 +270,8 @@ func (s Deletion) endInfraInstance(cause string) *pairs.Write {
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
 }
 
-// instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has gone, by
-// its Machine's. A stranger's has an instance of its own, which its controller terminates once somebody unpauses it.
+// instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has
+// gone, by its Machine's. A stranger's has an instance of its own, which its controller terminates once somebody unpauses it.
 func (s Deletion) instanceIsOurs() bool {
 	switch {
 	case s.Infra != nil:
@@ -397,8 +404,8 @@ func (s Deletion) GivenToCluster() *pairs.Write {
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
 
-// LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for that set to own it, and the
-// Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
+// LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for
+// that set to own it, and the Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
 func (s Deletion) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {

@@ -47,6 +47,10 @@ func TestAMirrorDeletedWhileTheGateWasOff(t *testing.T) {
 				t.Fatalf("%s, want %s", step, c.want)
 			}
 			w := Of(s).Next(step)
+			// The gate is asked about only where it matters: an API server that does not have it would otherwise hold every deletion up.
+			if got, want := Of(s).Gated(), c.set == authority.ClusterAPI; got != want {
+				t.Errorf("gated: %t, want %t", got, want)
+			}
 			if step == authority.AwaitGate && w != nil || step != authority.AwaitGate && w == nil {
 				t.Fatalf("the write is %v", w)
 			}

@@ -6,13 +6,13 @@ package feedback
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -107,7 +107,7 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 	return nil, false
 }
 
-func annotationPath(key string) []string { return []string{"f:metadata", "f:annotations", "f:" + key} }
+func annotationPath(key string) []string { return []string{"metadata", "annotations", key} }
 
 // annotate writes annotations to the authority, in the name of whom it follows.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
@@ -118,8 +118,8 @@ func (f stream) annotate(changes map[string]any, fields []string, note string) *
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
 // mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
 func (f stream) wrote(manager string, path, there []string) bool {
-	return !ownership.Owns(f.mirror, path...) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == manager && ownership.Holds(e, path...) && f.since(e, there)
+	return !ownership.Owns(f.mirror, managedfields.Path(path...)) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
 	})
 }
 
@@ -133,7 +133,7 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
 	case e.Subresource == "scale":
-		return !before && claimed || before && ownership.Owns(f.source, there...)
+		return !before && claimed || before && ownership.Owns(f.source, managedfields.Path(there...))
 	case e.Subresource != "" || e.Time == nil:
 		return false
 	case before:
@@ -153,11 +153,7 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 
 // onAuthority reports whether the authority has a field that it may lack.
 func (f stream) onAuthority(path []string) bool {
-	at := make([]string, len(path))
-	for i, step := range path {
-		at[i] = strings.TrimPrefix(step, "f:")
-	}
-	return pairs.ValueAt(f.source, at) != nil
+	return pairs.ValueAt(f.source, path) != nil
 }
 
 // withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof:
@@ -172,11 +168,11 @@ func (f stream) withdrawn(there []string) bool {
 
 // ownedByUs reports whether Poundlock owns a field, and nobody else does.
 func ownedByUs(o *unstructured.Unstructured, path []string) bool {
-	by := ownership.Managers(o, path...)
+	by := ownership.Managers(o, managedfields.Path(path...))
 	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != autoscalerManager })
 }
 
-var replicasPath = []string{"f:spec", "f:replicas"}
+var replicasPath = []string{"spec", "replicas"}
 
 // scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
 func (f stream) scaled() *pairs.Write {
@@ -215,11 +211,11 @@ func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
 // may empty by its limits.
 func (f stream) emptied() bool {
 	asked, has := pairs.Replicas(f.mirror)
-	if !has || asked != 0 || len(ownership.Managers(f.mirror, replicasPath...)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
+	if !has || asked != 0 || len(ownership.Managers(f.mirror, managedfields.Path(replicasPath...))) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
 		return false
 	}
 	if f.Shape().SynchronizedGeneration == 0 {
-		return ownership.Owns(f.source, replicasPath...)
+		return ownership.Owns(f.source, managedfields.Path(replicasPath...))
 	}
 	return ownership.Claimed(f.mirror)
 }
@@ -250,7 +246,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
-// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has fewer replicas.
+// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has
+// fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Deleting {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -34,6 +35,9 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		changed = unclaimed(s, want, live)
 	}
 	if len(changed) == 0 {
+		changed = unseen(s, want, live)
+	}
+	if len(changed) == 0 {
 		return nil
 	}
 	want = want.DeepCopy()
@@ -41,6 +45,15 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
 	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
+}
+
+// unseen lists what items of lists have beyond what is wanted, unless the API server has taken just this apply: then they are its defaults.
+func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
+	left := ownership.Leftover(want, live)
+	if len(left) > 0 && s.Answered != nil && s.Answered(want) {
+		return nil
+	}
+	return left
 }
 
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
@@ -54,13 +67,13 @@ func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if want.GetKind() != s.Kind.Name {
 		return nil
 	}
-	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
+	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, managedfields.Path("spec", "replicas")) {
 		return []string{"spec.replicas"}
 	}
 	for _, g := range authority.Annotated(s.MirrorSide()) {
 		for _, key := range g.Fields {
 			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, managedfields.Path("metadata", "annotations", key)) {
 				return []string{"metadata.annotations." + key}
 			}
 		}
@@ -123,24 +136,15 @@ func propagatedPaths(live *unstructured.Unstructured) [][]string {
 			continue
 		}
 		for _, names := range []string{"labels", "annotations"} {
-			for _, name := range ownership.Names(e, "f:metadata", "f:"+names) {
+			for _, name := range ownership.Names(e, managedfields.Path("metadata", names)) {
 				out = append(out, []string{"metadata", names, name})
 			}
 		}
 		for _, field := range authority.PropagatedFields() {
-			if path := strings.Split(field, "."); ownership.Holds(e, spelled(path)...) {
+			if path := strings.Split(field, "."); ownership.Holds(e, managedfields.Path(path...)) {
 				out = append(out, path)
 			}
 		}
-	}
-	return out
-}
-
-// spelled is a path of fields as managed fields spell it.
-func spelled(path []string) []string {
-	out := make([]string, len(path))
-	for i, step := range path {
-		out[i] = "f:" + step
 	}
 	return out
 }

@@ -95,3 +95,21 @@ func TestWhatPeopleAskForStaysTheirs(t *testing.T) {
 		t.Errorf("of the person's fields this is left: %s", text)
 	}
 }
+
+// TestWhatIsDroppedFromAnItemOfAList: an API server knows a list of a providerSpec, or of an infrastructure machine, as a whole, so that managed fields tell nothing of its items.
+func TestWhatIsDroppedFromAnItemOfAList(t *testing.T) {
+	live := mirroringtest.Machine(t, `{metadata: {annotations: {`+authority.MirrorAnnotation+`: Machine/m}, managedFields: [`+
+		mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:disks": {}}}`)+`]}, spec: {disks: [{size: 1, key: k}]}}`)
+	want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": live.GetAPIVersion(), "kind": "Machine",
+		"spec": map[string]any{"disks": []any{map[string]any{"size": int64(1)}}}}}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Answered: func(*unstructured.Unstructured) bool { return false }}
+	s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
+	w := Become(s, want, live)
+	if w == nil || w.Verb != pairs.Apply || len(w.Fields) != 1 || w.Fields[0] != "spec.disks[].key" {
+		t.Fatalf("got %v, want an apply because of spec.disks[].key", w)
+	}
+	s.Answered = func(*unstructured.Unstructured) bool { return true }
+	if w := Become(s, want, live); w != nil {
+		t.Errorf("%s although the API server has answered this: it is a default", w.Verb)
+	}
+}

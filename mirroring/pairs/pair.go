@@ -37,6 +37,9 @@ type State struct {
 	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
 	Surroundings authority.Surroundings
 
+	// Answered reports whether the API server has taken the creation or apply of just this object, and added to it; nil: nobody remembers.
+	Answered func(want *unstructured.Unstructured) bool
+
 	// Gate is the feature gate, as far as it was asked.
 	Gate authority.Migration
 
@@ -56,7 +59,8 @@ type State struct {
 	// Parents are the MachineSets that own either side, by API.
 	Parents map[authority.API]*unstructured.Unstructured
 	Parent  authority.Parent
-	// Unchecked reports that Cluster API's check has marked a Machine for its MachineSet there, which is paused, and that no check acts any more that would take the mark back.
+	// Unchecked reports that Cluster API's check has marked a Machine for its MachineSet there, which is paused, and that no check acts any more that would take
+	// the mark back.
 	Unchecked bool
 	// Made is the object that this pass has just created, as the API server stored it.
 	Made types.UID
@@ -393,8 +397,8 @@ func (s *State) Lacks(kind schema.GroupVersionKind) {
 	}
 }
 
-// LacksInstances notes that the API server does not serve the kind of InfraInstance. Where its definition exists, the objects may exist in another version, and the
-// pair waits: nothing follows from their absence. Otherwise the provider has no such kind.
+// LacksInstances notes that the API server does not serve the kind of InfraInstance. Where its definition exists, the objects may exist in another version, and
+// the pair waits: nothing follows from their absence. Otherwise the provider has no such kind.
 func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
 	if s.InstancesUnserved = !defined; defined {
 		s.Lacks(kind)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -40,7 +41,7 @@ func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
 		for name, value := range pairs.Below(pairs.Below(content(s.MachineAPI), "metadata"), of) {
-			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, "f:metadata", "f:"+of, "f:"+name) {
+			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, managedfields.Path("metadata", of, name)) {
 				text, _ := value.(string)
 				pairs.Put(want, text, "metadata", of, name)
 			}

@@ -9,8 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -92,7 +94,7 @@ func (s Twin) coreOwner() metav1.OwnerReference {
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
 func (s Twin) gave(set *unstructured.Unstructured) bool {
-	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
+	return ownership.Owns(s.Core, append(managedfields.Path("metadata", "ownerReferences"), fieldpath.KeyElementByFields("uid", string(set.GetUID()))))
 }
 
 // mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
@@ -128,7 +130,7 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
 		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
-	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, "f:spec", "f:authoritativeAPI") {
+	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI")) {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		pairs.Put(want, pairs.Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}

@@ -38,8 +38,8 @@ func adopterWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
 
-// deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a controller that its
-// selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
+// deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a
+// controller that its selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
 func deploymentWarnings(c policies.Change, s standing) []string {
 	if c.Kind != "MachineSet" || s.inCharge().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil

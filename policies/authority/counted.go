@@ -26,8 +26,8 @@ type Roster struct {
 // Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
 // does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why has the reason.
 //
-// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too. One that a set would
-// adopt, since no controller owns it and its API is authoritative for it, is listed as well, unless the other set counts its twin.
+// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too. One that a set
+// would adopt, since no controller owns it and its API is authoritative for it, is listed as well, unless the other set counts its twin.
 func (r Roster) Uncounted() []policies.Uncounted {
 	if r.Sets[MachineAPI] == nil || r.Sets[ClusterAPI] == nil {
 		return nil // the handoff waits for the twin itself

@@ -144,8 +144,8 @@ func OwningSet(machine *policies.Object, side policies.Side) string {
 	return ref.Name
 }
 
-// CreateOwned: the collector deletes what names no owner but such that are gone, as a backup does that is applied as it was stored. The deletion of an owned mirror
-// ends its Machine (converting › Deletion of Machines), and that of an authoritative object the instances themselves.
+// CreateOwned: the collector deletes what names no owner but such that are gone, as a backup does that is applied as it was stored. The deletion of an owned
+// mirror ends its Machine (converting › Deletion of Machines), and that of an authoritative object the instances themselves.
 func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}

@@ -144,8 +144,8 @@ func KeepRequest(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeepOwned puts back what FinalizersOwned would refuse to lose, where it is lost with the rest of an object that is replaced: kubectl replace, and Argo CD where it is
-// configured so, send a manifest, which has neither the finalizer nor the Cluster as an owner.
+// KeepOwned puts back what FinalizersOwned would refuse to lose, where it is lost with the rest of an object that is replaced: kubectl replace, and Argo CD
+// where it is configured so, send a manifest, which has neither the finalizer nor the Cluster as an owner.
 func KeepOwned(c policies.Change) []policies.Patch {
 	if !replacesOwned(c) || !mirrored(c, stand(c)) {
 		return nil

@@ -148,8 +148,8 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
 }
 
-// DeleteUnknownInstance keeps the garbage collector from the provider's machine of a Machine whose instance the provider does not know yet: in the foreground it
-// does not wait for Cluster API, which waits for Poundlock's hook.
+// DeleteUnknownInstance keeps the garbage collector from the provider's machine of a Machine whose instance the provider does not know yet: in the foreground
+// it does not wait for Cluster API, which waits for Poundlock's hook.
 func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 	if !unknownInForeground(c) || stand(c).Current == MachineAPI {
 		return policies.Verdict{}
@@ -199,8 +199,8 @@ func ofProvidersMachines(c policies.Change) bool {
 	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" && (strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
-// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody allowed the
-// deletion says that instances may end, and not that one is left behind.
+// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody
+// allowed the deletion says that instances may end, and not that one is left behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !endsAtOnce(c) || len(unknown) == 0 {
@@ -219,13 +219,14 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
-// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine until it
-// does. twin is its Machine API object.
+// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine
+// until it does. twin is its Machine API object.
 func UnknownInstance(machine, twin *policies.Object) bool {
 	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI
 }
 
-// DeleteInfraOfUnknownInstance keeps people from the provider's machine itself. Deleted before the provider knows the instance, it is gone at once, and with it all that leads there.
+// DeleteInfraOfUnknownInstance keeps people from the provider's machine itself. Deleted before the provider knows the instance, it is gone at once, and with it
+// all that leads there.
 func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	if !endsUnknown(c) {
 		return policies.Verdict{}
@@ -263,9 +264,9 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, or of what it keeps for the instance, and the
-// Machine stays without one. Without its template a MachineSet creates none. While the Machine API is authoritative InfraLocked refuses this; with its Machine or set it
-// goes anyway.
+// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, or of what it keeps for the instance,
+// and the Machine stays without one. Without its template a MachineSet creates none. While the Machine API is authoritative InfraLocked refuses this; with its
+// Machine or set it goes anyway.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
@@ -297,8 +298,8 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		id, name, kindOf(c), instead))
 }
 
-// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance, by which alone it would terminate it. What
-// bears the provider's finalizer it does hold: the hook is about to go.
+// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance, by which alone it would terminate
+// it. What bears the provider's finalizer it does hold: the hook is about to go.
 func unknownToProvider(c policies.Change) bool {
 	if c.Kind == InfraInstance && c.Old.HasFinalizer(InfraFinalizer(infraGroupOf(c.Old), c.Old.Kind)) {
 		return false

@@ -179,8 +179,8 @@ func (d Deletion) mirrorGoing() DeletionStep {
 	return ReleaseMirror
 }
 
-// ungated reports whether the Machine API's controller of MachineSets may have deleted the mirror without a look at which API is authoritative for its set: it does while the
-// feature gate is off, and deletes what the set then has too many of. A set for which the Machine API is authoritative may delete its Machines.
+// ungated reports whether the Machine API's controller of MachineSets may have deleted the mirror without a look at which API is authoritative for its set: it
+// does while the feature gate is off, and deletes what the set then has too many of. A set for which the Machine API is authoritative may delete its Machines.
 func (d Deletion) ungated(side API) bool {
 	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Edition is what a mirror is made from, as a number to compare: the authoritative object in a generation with its labels and annotations, which bump no generation, and
-// the provider's object in a generation. What was restored or recreated begins with generation 1 again, so the UIDs count. What Poundlock alone writes does not. source is
-// the API that the mirror is made from.
+// Edition is what a mirror is made from, as a number to compare: the authoritative object in a generation with its labels and annotations, which bump no
+// generation, and the provider's object in a generation. What was restored or recreated begins with generation 1 again, so the UIDs count. What Poundlock alone
+// writes does not. source is the API that the mirror is made from.
 func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uint64 {
 	of := machineAPI
 	if source == ClusterAPI {

@@ -11,16 +11,17 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
 )
 
-// filledIn reports whether a difference is a default and not the requester's: webhooks of Cluster API and of its providers fill in what is absent, in each update, and
-// those of a new release fill in more. Locked like a change, such a default would have the collector, the provider and everybody else refused what they may write,
-// until Poundlock itself writes to the object.
+// filledIn reports whether a difference is a default and not the requester's: webhooks of Cluster API and of its providers fill in what is absent, in each
+// update, and those of a new release fill in more. Locked like a change, such a default would have the collector, the provider and everybody else refused what
+// they may write, until Poundlock itself writes to the object.
 //
-// The API server records under its client's name each field that a request sets, before it asks those webhooks, and does not record what they add. A client may clear
-// what is recorded, but not with anything left. One that writes in another version of the API has its names recorded in that version's words, so nothing follows
-// from their absence.
+// The API server records under its client's name each field that a request sets, before it asks those webhooks, and does not record what they add. A client may
+// clear what is recorded, but not with anything left. One that writes in another version of the API has its names recorded in that version's words, so nothing
+// follows from their absence.
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain || slices.Contains(instanceFields(policies.SideInfrastructure), path[len(path)-1]) {
@@ -49,16 +50,15 @@ func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 
 // ownsField reports whether an entry has a field, a part of it, or the whole that it is in.
 func ownsField(e metav1.ManagedFieldsEntry, path []string) bool {
-	at := map[string]any{}
-	if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &at) != nil {
+	set, err := managedfields.Read(e)
+	if err != nil || e.FieldsV1 == nil {
 		return true // what cannot be read may be anything
 	}
-	for i, name := range path {
-		next, has := at["f:"+name].(map[string]any)
-		if !has {
-			return i > 0 && len(at) == 0
+	leaves := set.Leaves()
+	for i := 1; i < len(path); i++ {
+		if leaves.Has(managedfields.Path(path[:i]...)) {
+			return true
 		}
-		at = next
 	}
-	return true
+	return managedfields.Holds(set, managedfields.Path(path...))
 }

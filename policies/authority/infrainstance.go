@@ -15,15 +15,15 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API's whose instance the provider keeps no object for yet. A Machine that is deleted before
-// the provider has made that object would leave its instance behind: the provider looks for an instance by it alone. The value is the owner.
+// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API's whose instance the provider keeps no object for yet. A Machine that is deleted
+// before the provider has made that object would leave its instance behind: the provider looks for an instance by it alone. The value is the owner.
 const (
 	InstanceHookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/poundlock-until-provider-knows-instance"
 	InstanceHookOwner      = "poundlock"
 )
 
-// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere gives it the Machine's, which may refer to a
-// machine of another name, and makes up another one where the machine asks for it, and for a Windows machine whose name is too long.
+// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere gives it the Machine's, which may refer to
+// a machine of another name, and makes up another one where the machine asks for it, and for a Windows machine whose name is too long.
 func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	var spec struct {
 		NamingStrategy *struct{}
@@ -40,8 +40,8 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
 }
 
-// KeptForAnother reports whether an object for an instance is not that of this machine of the provider's, by its owner references. Of two Machines that refer to
-// machines of other names, the one's object may have the name of the other's machine.
+// KeptForAnother reports whether an object for an instance is not that of this machine of the provider's, by its owner references. Of two Machines that refer
+// to machines of other names, the one's object may have the name of the other's machine.
 func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine string) bool {
 	others := 0
 	for _, ref := range owners {
@@ -67,7 +67,8 @@ func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
 }
 
-// InfraInstanceStandsStill refuses what somebody makes in a provider's place for an instance that Machine API runs: the second controller would act on it at once.
+// InfraInstanceStandsStill refuses what somebody makes in a provider's place for an instance that Machine API runs: the second controller would act on it at
+// once.
 func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 	if s := stand(c); !unpausedByOthers(c) || !s.locked() {
 		return policies.Verdict{}
@@ -108,8 +109,8 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 	return both
 }
 
-// leftForInstance is the provider's party where its machine is gone and what it kept for the instance is left: that one acts on, and the mirror makes another machine
-// of the name that owns it. The collector deletes it, which is nothing to wait for: once it is paused it terminates nothing, and the mirror lets it go.
+// leftForInstance is the provider's party where its machine is gone and what it kept for the instance is left: that one acts on, and the mirror makes another
+// machine of the name that owns it. The collector deletes it, which is nothing to wait for: once it is paused it terminates nothing, and the mirror lets it go.
 func (o Objects) leftForInstance() Party {
 	left := party(o.InfraInstance, Condition{}, "")
 	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
@@ -117,8 +118,9 @@ func (o Objects) leftForInstance() Party {
 	return left
 }
 
-// instanceKept reports whether the provider will see to the instance as soon as Cluster API is authoritative: it holds its object for that, which stays, or Poundlock's hook keeps the
-// Machine until it does. The mirror sees to either, and makes them again where they go. A provider that acknowledges a pause puts its finalizer on before it does.
+// instanceKept reports whether the provider will see to the instance as soon as Cluster API is authoritative: it holds its object for that, which stays, or
+// Poundlock's hook keeps the Machine until it does. The mirror sees to either, and makes them again where they go. A provider that acknowledges a pause puts
+// its finalizer on before it does.
 func (o Objects) instanceKept() bool {
 	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
 		return true
@@ -131,8 +133,8 @@ func (o Objects) instanceKept() bool {
 	return o.ClusterAPI != nil && o.ClusterAPI.HasAnnotation(InstanceHookAnnotation)
 }
 
-// instanceOrphaned reports whether the object for the instance belonged to a machine of the provider's that is gone, of the name of the present one. The collector is about
-// to delete it, which would end the instance once it acts.
+// instanceOrphaned reports whether the object for the instance belonged to a machine of the provider's that is gone, of the name of the present one. The
+// collector is about to delete it, which would end the instance once it acts.
 func (o Objects) instanceOrphaned() bool {
 	orphaned := false
 	for _, ref := range o.InfraInstance.Metadata.OwnerReferences {
@@ -146,8 +148,8 @@ func (o Objects) instanceOrphaned() bool {
 	return orphaned
 }
 
-// keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only vSphere's
-// says it in its spec, where a person or a backup may have it from.
+// keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only
+// vSphere's says it in its spec, where a person or a backup may have it from.
 func (o Objects) keptForOtherInstance(id string) bool {
 	bios := biosUUID(o.InfraInstance)
 	return bios != "" && InstanceKey("vsphere://"+bios) != InstanceKey(id)
@@ -164,8 +166,8 @@ func biosUUID(kept *policies.Object) string {
 	return spec.BiosUUID
 }
 
-// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine cannot move.
-// It is paused, so its deletion terminates nothing.
+// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine
+// cannot move. It is paused, so its deletion terminates nothing.
 func keepsOther(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&

@@ -35,8 +35,8 @@ func Checks(check, machine *policies.Object) bool {
 	return err != nil || selector.Matches(labels.Set(machine.Metadata.Labels))
 }
 
-// Judged names those Machines that Cluster API's set of the pair would delete as soon as it acts, by the mark of a check which may be of long ago: no check looks at
-// them that would take it back when their Nodes recover. A check skips a Machine that is paused, too. checks are all of Cluster API's.
+// Judged names those Machines that Cluster API's set of the pair would delete as soon as it acts, by the mark of a check which may be of long ago: no check
+// looks at them that would take it back when their Nodes recover. A check skips a Machine that is paused, too. checks are all of Cluster API's.
 func (r Roster) Judged(checks []*policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil

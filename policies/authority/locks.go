@@ -140,8 +140,9 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// holdsWithoutAccount reports whether a request adds the provider's own finalizer to one of its objects, and changes no other, where its controllers have no account of their
-// own (Provider.Account). vSphere's do so before they look for a pause, and would never acknowledge one if they were refused. So anybody may: nobody acts because of it.
+// holdsWithoutAccount reports whether a request adds the provider's own finalizer to one of its objects, and changes no other, where its controllers have no
+// account of their own (Provider.Account). vSphere's do so before they look for a pause, and would never acknowledge one if they were refused. So anybody may:
+// nobody acts because of it.
 func holdsWithoutAccount(c policies.Change) bool {
 	if !hasNoAccount(c.Old.Kind) {
 		return false

@@ -27,8 +27,8 @@ var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift
 // reservedNames are reserved without a domain.
 var reservedNames = []string{"machine-template-hash"}
 
-// theirs are the labels and annotations by which somebody recognizes an object as their own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup, the
-// autoscaler of bare metal. They stay on their object, whichever API is authoritative: a copy would make the twin theirs too, to be pruned or
+// theirs are the labels and annotations by which somebody recognizes an object as their own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup,
+// the autoscaler of bare metal. They stay on their object, whichever API is authoritative: a copy would make the twin theirs too, to be pruned or
 // scaled with the rest. A / at the end stands for a domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",

@@ -202,8 +202,8 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The mirror takes the mark
-// back. A set that is being deleted deletes all of them.
+// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The
+// mirror takes the mark back. A set that is being deleted deletes all of them.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -217,7 +217,8 @@ func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone, too.
+// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone,
+// too.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
 // stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
@@ -422,7 +423,8 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they answer.
+// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they
+// answer.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -446,14 +448,19 @@ func last(s State) Step {
 
 // handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
-// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs on paused objects too, so of a
-// Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
+// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs
+// on paused objects too, so of a Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {
 		return false
 	}
-	return (source.lost() || s.infraLost()) && target.Exists && target.Finalizer != FinalizerAbsent
+	return (source.lost() || s.infraLost() || s.endedByTarget()) && target.Exists && target.Finalizer != FinalizerAbsent
+}
+
+// endedByTarget reports that the Machine API's controller ends the instance before authority is its API's: its feature gate is off. Cluster API stands still, and may act no more.
+func (s State) endedByTarget() bool {
+	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent && s.Ended
 }
 
 // lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
@@ -484,7 +491,7 @@ func back(s State) Step {
 	if who := s.unheld(s.Origin); who != 0 {
 		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}
 	}
-	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()), Cancelled: true, Reason: ReasonCancelled,
+	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()) | s.endable(), Cancelled: true, Reason: ReasonCancelled,
 		Message: fmt.Sprintf("The move is cancelled: %s is authoritative again.", s.Origin.Text())}
 }
 
@@ -496,6 +503,15 @@ func (s State) unheld(a API) Who {
 // held are the objects of a side whose finalizer can be taken off without ending a deletion.
 func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
+}
+
+// endable is the Machine API object that authority does not go to, if it is being deleted with its machine finalizer: a controller that obeys no authority would end the instance, while
+// Cluster API is released. The sync finalizer keeps the object until then.
+func (s State) endable() Who {
+	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
+		return WhoMachineAPI
+	}
+	return 0
 }
 
 func (s State) deleting() Who {

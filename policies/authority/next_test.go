@@ -342,6 +342,26 @@ func TestNext(t *testing.T) {
 				s.MachineAPI, s.ClusterAPI, s.Infra, s.Ended = silent(deleting(standing)), held(toldStands), held(toldStands), true
 			}),
 			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Cancelled: true, Reason: ReasonCancelled}},
+		"a target that is deleted gives its finalizer back, so that a controller with its feature gate off ends no instance of Cluster API's": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = deleting(held(standing)), held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Drop: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"but not where nothing else keeps it until Cluster API is released": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.Loose = deleting(held(standing)), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a target whose controller ends the instance already, with its feature gate off: forth": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.Ended = deleting(held(standing)), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Reason: ReasonCompleted}},
+		"a target that was never given its finalizer ends nothing, whatever its phase: back": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.Ended = deleting(standing), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 		"a source whose provider's object went when its finalizer was handed over has no way back: forth": {
 			inMachineAPI(migrating, func(s *State) {
 				s.Origin, s.MachineAPI, s.ClusterAPI, s.Infra = ClusterAPI, held(standing), deleting(held(toldStands)), Party{}

@@ -65,6 +65,10 @@ func everyState(visit func(State)) {
 											visit(s)
 											s.InfraNamesInstance = false
 										}
+										if s.Ended = current == Migrating && holdsDeletedTarget(s); s.Ended {
+											visit(s) // it matters there alone
+											s.Ended = false
+										}
 									}
 									if set {
 										for _, s.Uncounted = range []Who{WhoMachineAPI, WhoClusterAPI, 0} {
@@ -84,6 +88,11 @@ func everyState(visit func(State)) {
 			}
 		}
 	}
+}
+
+// holdsDeletedTarget reports that the Machine API object has the machine finalizer in mid-move from Cluster API, and is being deleted.
+func holdsDeletedTarget(s State) bool {
+	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent
 }
 
 func everyParty() []Party {
@@ -141,6 +150,8 @@ func brokenBy(s State, step Step) (broken []string) {
 		}
 		claim(allOf(target, func(p Party) bool { return p.Finalizer != FinalizerAbsent || p.Deleting }), "the next authoritative hold their finalizers")
 		claim(step.Drop&whoOf(step.To) == 0, "the next authoritative keep their finalizers")
+		claim(step.To != ClusterAPI || !holdsDeletedTarget(s) || step.Drop.Has(WhoMachineAPI) && !s.Ended,
+			"authority goes to Cluster API once no controller without its feature gate can end the instance")
 	case Release:
 		if step.On == WhoMachineAPI {
 			claim(s.Current == MachineAPI, "no controller of the Machine API is released before the switch is stored")
@@ -193,7 +204,7 @@ func allOf(ps []Party, is func(Party) bool) bool {
 func goneFrom(s State) bool {
 	lost := func(p Party) bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 	if s.Origin == ClusterAPI {
-		return lost(s.ClusterAPI) || s.InfraActs && (!s.Infra.Exists || lost(s.Infra))
+		return lost(s.ClusterAPI) || s.InfraActs && (!s.Infra.Exists || lost(s.Infra)) || s.Ended && holdsDeletedTarget(s)
 	}
 	return lost(s.MachineAPI)
 }

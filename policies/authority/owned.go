@@ -48,12 +48,12 @@ func mayOwn(c policies.Change, s standing) bool {
 		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
 }
 
-// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub has in it, and removes when the work no longer has it. Without that owner,
-// the work reports for ever that it could not be applied.
+// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub has in it, and removes when the work no longer has it. Without that
+// owner, the work reports for ever that it could not be applied.
 const workGroup, appliedWork = "work.open-cluster-management.io", "AppliedManifestWork"
 
-// ownedByWork reports whether a request changes no owner but such, and none that controls. Their deletion is the deletion of the object, as a person asks for it: the
-// set that controls a Machine stays its owner.
+// ownedByWork reports whether a request changes no owner but such, and none that controls. Their deletion is the deletion of the object, as a person asks for
+// it: the set that controls a Machine stays its owner.
 func ownedByWork(c policies.Change) bool {
 	return changesOwners(c, workGroup, appliedWork) && !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return r.Kind == appliedWork && r.Controller != nil && *r.Controller
@@ -119,9 +119,9 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's fields
-// leaves them out of each status, and DefaultStatus puts them back. Where no replica does that, nothing is lost: the fields come back with Poundlock, as of a new
-// object. Refused, such a controller could write no status for as long as Poundlock is away, in a cluster in which nothing was ever moved.
+// unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's
+// fields leaves them out of each status, and DefaultStatus puts them back. Where no replica does that, nothing is lost: the fields come back with Poundlock, as
+// of a new object. Refused, such a controller could write no status for as long as Poundlock is away, in a cluster in which nothing was ever moved.
 func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }

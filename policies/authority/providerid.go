@@ -108,8 +108,8 @@ func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && providerID(c.New) == ""
 }
 
-// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone and OpenStack's region, which not every controller writes, are
-// no part of it: controllers look at the end alone.
+// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone and OpenStack's region, which not every controller writes,
+// are no part of it: controllers look at the end alone.
 func InstanceKey(id string) string {
 	id = strings.ToLower(id)
 	for _, scheme := range []string{"aws://", "openstack://"} {

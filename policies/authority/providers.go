@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Provider is what rules have to know of one of Cluster API's infrastructure providers: how its controllers act on the objects that they own. A rule finds it by the kind of
-// the object under review, and not by the cluster's platform, which a request does not name and which may be unreadable.
+// Provider is what rules have to know of one of Cluster API's infrastructure providers: how its controllers act on the objects that they own. A rule finds it
+// by the kind of the object under review, and not by the cluster's platform, which a request does not name and which may be unreadable.
 type Provider struct {
 	// Machine is the kind of its machines.
 	Machine string
-	// Instance is the kind of what it keeps for each instance beside the machine that owns it; "" for none. A controller of its own acts on the cloud because of it, and
-	// obeys the pause of this object alone, not its owner's.
+	// Instance is the kind of what it keeps for each instance beside the machine that owns it; "" for none. A controller of its own acts on the cloud because of
+	// it, and obeys the pause of this object alone, not its owner's.
 	Instance string
 	// Acknowledges is how they report that they are paused.
 	Acknowledges Acknowledgement
-	// Account is the ServiceAccount of its manager in the Cluster API namespace. "": the namespace's default, as of whatever names none. That is anybody's: no exception for
-	// it would be safe.
+	// Account is the ServiceAccount of its manager in the Cluster API namespace. "": the namespace's default, as of whatever names none. That is anybody's: no
+	// exception for it would be safe.
 	Account string
 	// OwnFinalizer is that of its machines, behind the group and a slash; "" where it follows the convention of InfraFinalizer.
 	OwnFinalizer string

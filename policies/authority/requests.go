@@ -12,8 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// requestsOpen reports whether a check may have asked somebody else to remediate a Machine, by a request from its template that it deletes when the Machine is healthy again. Paused
-// it would not, and what remediates would go on with a sound Machine. So neither the check moves, nor a Machine away from it: a check passes over one that is paused.
+// requestsOpen reports whether a check may have asked somebody else to remediate a Machine, by a request from its template that it deletes when the Machine is
+// healthy again. Paused it would not, and what remediates would go on with a sound Machine. So neither the check moves, nor a Machine away from it: a check
+// passes over one that is paused.
 func (o Objects) requestsOpen(source API) bool {
 	switch {
 	case o.Kind.Name == "MachineHealthCheck" && source == MachineAPI:

@@ -89,8 +89,8 @@ func (s standing) seenTo(c policies.Change) bool {
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether the object belongs to somebody else's machine, and to a provider whose controllers have no account of their own (Provider.Account), so that anybody
-// may write to it. What runs Machine API's instance stays locked, and what is to name it.
+// seenToWithoutAccount reports whether the object belongs to somebody else's machine, and to a provider whose controllers have no account of their own
+// (Provider.Account), so that anybody may write to it. What runs Machine API's instance stays locked, and what is to name it.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false

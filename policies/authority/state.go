@@ -18,8 +18,8 @@ import (
 // mirror has not written it, the provider's machine is taken to be in step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
 
-// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object has a lower generation than status.synchronizedGeneration,
-// which may not decrease: the object was recreated. Its value is CoreGeneration of what the mirror was made from.
+// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object has a lower generation than
+// status.synchronizedGeneration, which may not decrease: the object was recreated. Its value is CoreGeneration of what the mirror was made from.
 const CoreGenerationAnnotation = Domain + "/synchronized-core"
 
 // CoreGeneration is an object in one of its generations.
@@ -43,8 +43,8 @@ type State struct {
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks and what its provider needs to see
-	// to the instance, and was compared by this release.
+	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks and what its provider needs
+	// to see to the instance, and was compared by this release.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
@@ -60,6 +60,8 @@ type State struct {
 	Detached bool
 	// Ended reports that the Machine API's controller has seen the deletion of its object, and so ends the instance itself.
 	Ended bool
+	// Loose reports that the Machine API object has no sync finalizer: once it is being deleted, it goes with its machine finalizer.
+	Loose bool
 	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
 	RequestsOpen bool
 }
@@ -144,6 +146,7 @@ func (o Objects) State() State {
 		TargetLeaves: o.Leaving != "",
 		Judged:       len(o.Judged) > 0,
 		Ended:        shape.Phase == "Deleting",
+		Loose:        !o.MachineAPI.HasFinalizer(SyncFinalizer),
 		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
@@ -249,8 +252,8 @@ func (o Objects) coreCaughtUp(shape Shape) bool {
 	return shape.MadeFrom(o.MachineAPI.Metadata.Annotations, core.UID, core.Generation)
 }
 
-// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. An object that was recreated
-// starts from generation 1, and status.synchronizedGeneration may not decrease meanwhile.
+// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. An object that
+// was recreated starts from generation 1, and status.synchronizedGeneration may not decrease meanwhile.
 func (s Shape) MadeFrom(annotations map[string]string, uid types.UID, generation int64) bool {
 	if s.SynchronizedGeneration <= generation {
 		return s.SynchronizedGeneration == generation

@@ -50,8 +50,8 @@ type Surrounding struct {
 	Outlived bool
 }
 
-// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster that it names. With the
-// definition of a set all sets go, and the collector deletes their Machines.
+// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster that
+// it names. With the definition of a set all sets go, and the collector deletes their Machines.
 func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *policies.Object) []Surrounding {
 	if of != ClusterAPI {
 		return append([]Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}},

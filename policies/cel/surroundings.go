@@ -31,8 +31,8 @@ func surroundings(o Options) []kind {
 // infraClusters reports that a request to the surroundings is about a provider's cluster: each has its own kind, and nothing else there is of that group.
 const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
-// Kept reports whether a request may be one that the rule authority/surroundings refuses, or authority/delete-unknown-instance: it deletes a marked object, or removes the mark
-// although nobody has allowed that.
+// Kept reports whether a request may be one that the rule authority/surroundings refuses, or authority/delete-unknown-instance: it deletes a marked object, or
+// removes the mark although nobody has allowed that.
 func Kept() string {
 	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || %[2]s != %[4]q && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),

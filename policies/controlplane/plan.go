@@ -85,9 +85,9 @@ type MachineState struct {
 	available bool
 }
 
-// moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a Machine that is
-// deleted before the mirror has seen etcd's hook on it may wait for that hook for ever. One that somebody has deleted already holds nothing up: etcd's operator lets it go when a
-// replacement has joined, and the mirror may say nothing more of it.
+// moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a
+// Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook for ever. One that somebody has deleted already holds nothing up:
+// etcd's operator lets it go when a replacement has joined, and the mirror may say nothing more of it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
 // moves returns how one sees that.
@@ -170,8 +170,8 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place puts each Machine at its index. The number that ends a name decides. Machines whose names have none take the numbers that are free, the oldest the lowest;
-// where there are more of them, one takes the place of the Machine that was made to replace it (unnumbered).
+// place puts each Machine at its index. The number that ends a name decides. Machines whose names have none take the numbers that are free, the oldest the
+// lowest; where there are more of them, one takes the place of the Machine that was made to replace it (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
@@ -202,8 +202,8 @@ func (p *Plan) place(v View) {
 	}
 }
 
-// unnumbered are the numbers for Machines whose names have none, the oldest first. They keep their order: a Machine that is replaced had its number before the youngest of
-// the numbered Machines was made in its place, and those beside it keep theirs.
+// unnumbered are the numbers for Machines whose names have none, the oldest first. They keep their order: a Machine that is replaced had its number before the
+// youngest of the numbered Machines was made in its place, and those beside it keep theirs.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
@@ -446,8 +446,8 @@ func strays(v View) []corev1.Node {
 	})
 }
 
-// left is a sentence about a Node whose Machine may have lost a label alone, "" for none: the Machine is there, or the Node had one and is ready all the same, so
-// that its instance runs. One whose instance has ended is ready for no more than a moment.
+// left is a sentence about a Node whose Machine may have lost a label alone, "" for none: the Machine is there, or the Node had one and is ready all the same,
+// so that its instance runs. One whose instance has ended is ready for no more than a moment.
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {

@@ -130,7 +130,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken are the Machines of nobody's beside another at their index. Which of the two is to go only a person knows. One in whose place a set made the other had it before.
+// taken are the Machines of nobody's beside another at their index. Which of the two is to go only a person knows. One in whose place a set made the other had
+// it before.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -149,8 +150,8 @@ func (p *Plan) taken() []string {
 	return out
 }
 
-// onOtherNode reports whether a Machine's Node has been there for Grace without the role of the control plane. The Machine got the set's labels, but the set would
-// delete an instance that was never its own.
+// onOtherNode reports whether a Machine's Node has been there for Grace without the role of the control plane. The Machine got the set's labels, but the set
+// would delete an instance that was never its own.
 func onOtherNode(v View, m *machinev1beta1.Machine) bool {
 	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }

@@ -120,8 +120,8 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	return PlannedStep{}, false, held
 }
 
-// short returns what a deletion waits for because too few indexes would have a Node that is ready, "" for nothing: etcd's hook may be missing on a Machine that has
-// just joined. What is not ready itself adds nothing.
+// short returns what a deletion waits for because too few indexes would have a Node that is ready, "" for nothing: etcd's hook may be missing on a Machine that
+// has just joined. What is not ready itself adds nothing.
 func (p *Plan) short(s PlannedStep) string {
 	if s.Verb != Delete || !s.Machine.serves {
 		return ""
@@ -306,8 +306,8 @@ func (m MachineState) unmade() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing is
-// begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing
+// is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
 // standsStill is of moves what leaves open whose a new Machine would be.

@@ -30,7 +30,8 @@ type View struct {
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
 	Authority authority.API
-	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has yet to. Neither concerns a set whose new Machines are Machine API's.
+	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has yet to. Neither concerns a set whose new Machines are Machine
+	// API's.
 	Unreflected string
 	Behind      bool
 	// NoRecreate: the operator's flags do not allow the strategy Recreate.
@@ -47,7 +48,8 @@ type View struct {
 	Infrastructure *configv1.Infrastructure
 	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
 	Trials []policies.Trial
-	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It lets no step of a plan begin: what steps take for ready is ready now.
+	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It lets no step of a plan begin: what steps take for
+	// ready is ready now.
 	NotReadyGrace time.Duration
 	// Unlinked is since when Nodes that had a Machine have none, by UID.
 	Unlinked map[types.UID]time.Time
@@ -150,7 +152,8 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 // ReflectionRefused is the reason of Synchronized where the API server refuses what is made of the set in Cluster API.
 const ReflectionRefused = "ReflectionRefused"
 
-// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That says nothing before the mirror has once followed it.
+// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That says nothing before the mirror has
+// once followed it.
 func (v *View) Reflects(says authority.Shape, generation int64) {
 	v.Authority = says.Current
 	switch c := says.Condition(authority.ConditionSynchronized); {

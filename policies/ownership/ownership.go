@@ -4,7 +4,6 @@
 package ownership
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,8 +12,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/internal/jsontree"
+	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
 // Manager is the field manager of every write of the mirror's.
@@ -53,46 +56,26 @@ func strings2any(m map[string]string) map[string]any {
 	return out
 }
 
+// differs lists the paths beneath one at which live lacks what is wanted.
 func differs(path string, wanted, live any) []string {
-	switch w := wanted.(type) {
-	case map[string]any:
-		l, ok := live.(map[string]any)
-		if !ok && len(w) > 0 {
-			return []string{path}
-		}
-		var out []string
-		for _, k := range slices.Sorted(maps.Keys(w)) {
-			out = append(out, differs(path+"."+k, w[k], l[k])...)
-		}
-		return out
-	case []any:
-		l, _ := live.([]any)
-		if len(l) != len(w) {
-			return []string{path}
-		}
-		var out []string
-		for i := range w {
-			out = append(out, differs(path+"[]", w[i], l[i])...)
-		}
-		return slices.Compact(out)
+	at := (*jsontree.Path)(nil)
+	for name := range strings.SplitSeq(path, ".") {
+		at = at.At(name)
 	}
-	if !jsonnumbers.Equal(wanted, live) {
-		return []string{path}
+	var out []string
+	for _, lack := range (jsontree.Comparison{}).Lacking(at, wanted, live) {
+		out = append(out, lack.Path.Unnumbered())
 	}
-	return nil
+	return slices.Compact(out)
 }
 
-// ownership is a tree of the fields that a manager owns, as metadata.managedFields spells it.
-type ownership = map[string]any
-
 // owned reads a manager's fields of the object itself, not of its subresources.
-func owned(o metav1.ManagedFieldsEntry) ownership {
-	tree := ownership{}
-	if o.FieldsV1 != nil {
-		// The API server wrote it; of what cannot be read nothing is concluded.
-		_ = json.Unmarshal(o.FieldsV1.GetRawBytes(), &tree)
+func owned(o metav1.ManagedFieldsEntry) *fieldpath.Set {
+	set, err := managedfields.Read(o)
+	if err != nil { // The API server wrote it; of what cannot be read nothing is concluded.
+		return fieldpath.NewSet()
 	}
-	return tree
+	return set
 }
 
 // Ours reports whether an entry is of the mirror's applies.
@@ -100,72 +83,73 @@ func Ours(o metav1.ManagedFieldsEntry) bool {
 	return o.Manager == Manager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
 }
 
+// steps calls visit for each field that a set has or has parts of, in their order.
+func steps(set *fieldpath.Set, visit func(step fieldpath.PathElement, parts *fieldpath.Set)) {
+	all := set.Members.Copy()
+	set.Children.Iterate(all.Insert)
+	all.Iterate(func(step fieldpath.PathElement) { visit(step, set.WithPrefix(step)) })
+}
+
+// put adds the parts of a field to a set.
+func put(into *fieldpath.Set, step fieldpath.PathElement, parts *fieldpath.Set) {
+	if !parts.Empty() {
+		*into.Children.Descend(step) = *parts
+	}
+}
+
 // surplus lists the owned paths that wanted does not say (any more).
-func surplus(path string, tree ownership, wanted any) []string {
+func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	var out []string
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		if key == "." {
-			continue
-		}
-		child, found := element(key, wanted)
-		at := strings.TrimPrefix(path+readable(key), ".")
+	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
+		child, found := element(step, wanted)
+		at := strings.TrimPrefix(path+readable(step), ".")
 		if !found {
 			out = append(out, at)
-			continue
+			return
 		}
-		if sub, ok := tree[key].(map[string]any); ok {
-			out = append(out, surplus(at, sub, child)...)
-		}
-	}
+		out = append(out, surplus(at, parts, child)...)
+	})
 	return out
 }
 
 // readable is one step of a managed field's path as people write it: .name, or [k=1] and ["item"] of a list.
-func readable(step string) string {
-	kind, arg, _ := strings.Cut(step, ":")
-	switch kind {
-	case "f":
-		return "." + arg
-	case "k":
-		var keys map[string]any
-		if json.Unmarshal([]byte(arg), &keys) == nil {
-			var parts []string
-			for _, key := range slices.Sorted(maps.Keys(keys)) {
-				parts = append(parts, fmt.Sprintf("%s=%v", key, keys[key]))
-			}
-			arg = strings.Join(parts, ",")
+func readable(step fieldpath.PathElement) string {
+	switch {
+	case step.Key != nil:
+		var parts []string
+		for _, key := range *step.Key {
+			parts = append(parts, fmt.Sprintf("%s=%v", key.Name, key.Value.Unstructured()))
 		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case step.Value != nil:
+		return "[" + value.ToString(*step.Value) + "]"
 	}
-	return "[" + arg + "]"
+	return step.String()
 }
 
-// element follows one step of a managed field's path: f:name, k:{keys of a list item}, v:item of a set.
-func element(step string, in any) (any, bool) {
-	kind, arg, _ := strings.Cut(step, ":")
-	switch kind {
-	case "f":
+// element follows one step of a managed field's path: a name, the keys of a list's item, an item of a set.
+func element(step fieldpath.PathElement, in any) (any, bool) {
+	switch {
+	case step.FieldName != nil:
 		m, _ := in.(map[string]any)
-		v, ok := m[arg]
+		v, ok := m[*step.FieldName]
 		return v, ok
-	case "k":
-		var keys map[string]any
-		if json.Unmarshal([]byte(arg), &keys) != nil {
-			return nil, true
-		}
+	case step.Key != nil:
 		for _, item := range list(in) {
-			if len(differs("", keys, item)) == 0 {
+			if !slices.ContainsFunc(*step.Key, func(key value.Field) bool { return !Has(below(item)[key.Name], key.Value.Unstructured()) }) {
 				return item, true
 			}
 		}
 		return nil, false
-	case "v":
-		var value any
-		if json.Unmarshal([]byte(arg), &value) != nil {
-			return nil, true
-		}
-		return nil, slices.ContainsFunc(list(in), func(item any) bool { return jsonnumbers.Equal(item, value) })
+	case step.Value != nil:
+		return nil, slices.ContainsFunc(list(in), func(item any) bool { return jsonnumbers.Equal(item, (*step.Value).Unstructured()) })
 	}
-	return nil, true // i:index and what is yet to come
+	return nil, true // an index
+}
+
+func below(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
 }
 
 func list(v any) []any {
@@ -190,6 +174,49 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
+// Leftover lists what items of lists in spec have beyond what is wanted. API servers know lists of providers as a whole, so that nobody owns a part of an item: it may be a default, or be
+// left from what was wanted before. An apply shows which.
+func Leftover(wanted, live *unstructured.Unstructured) []string {
+	var out []string
+	beyond("spec", false, wanted.Object["spec"], live.Object["spec"], &out)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func beyond(path string, inItem bool, wanted, live any, out *[]string) {
+	switch l := live.(type) {
+	case map[string]any:
+		w, _ := wanted.(map[string]any)
+		for name, v := range l {
+			if said, has := w[name]; has {
+				beyond(path+"."+name, inItem, said, v, out)
+			} else if inItem && !empty(v) {
+				*out = append(*out, path+"."+name)
+			}
+		}
+	case []any:
+		w, _ := wanted.([]any)
+		if len(w) != len(l) {
+			return
+		}
+		for i := range l {
+			beyond(path+"[]", true, w[i], l[i], out)
+		}
+	}
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
 // otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the
 // object.
 func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
@@ -209,7 +236,7 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 // Of an entry in another version that counts which live has under the same name. A field that has another name there stays with its owner.
 func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
-	gained := ownership{}
+	gained := fieldpath.NewSet()
 	if slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return Ours(e) && otherVersion(e, live) }) {
 		return nil // it could not hold paths of this version, and the next apply writes it anew (Changes)
 	}
@@ -217,107 +244,110 @@ func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string
 		if Ours(e) || e.Subresource != "" {
 			continue
 		}
-		tree, renamed := owned(e), ownership{}
+		set, renamed := owned(e), fieldpath.NewSet()
 		if otherVersion(e, live) {
-			renamed = tree
-			tree = stripSaid(renamed, live.Object)
+			here := said(set, live.Object)
+			set, renamed = here, set.Difference(here)
 		}
-		var taken ownership
-		if created(e, tree) {
-			tree, taken = inherit(tree, wanted, made)
+		var left, taken *fieldpath.Set
+		if created(e, set) {
+			left, taken = inherit(set, wanted, made)
 		} else {
-			taken = strip(tree, e, wanted, keep)
+			taken = toTake(set, e, wanted, keep)
+			left = set.Difference(taken)
 		}
-		if len(taken) == 0 {
+		if taken.Empty() {
 			continue
 		}
-		merge(gained, taken)
-		if tree == nil { // all of a creation's
-			tree = ownership{}
-		}
-		merge(tree, renamed)
-		entries[i].FieldsV1 = fields(tree)
+		gained = gained.Union(taken)
+		entries[i].FieldsV1 = fields(left.Union(renamed))
 	}
-	if len(gained) == 0 {
+	if gained.Empty() {
 		return nil
 	}
-	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return len(owned(e)) == 0 && e.Subresource == "" }), live, gained)
+	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return owned(e).Empty() && e.Subresource == "" }), live, gained)
 }
 
-// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
-const asksFor = "f:authoritativeAPI"
+var (
+	specStep     = fieldpath.FieldNameElement("spec")
+	metadataStep = fieldpath.FieldNameElement("metadata")
+	ownersStep   = fieldpath.FieldNameElement("ownerReferences")
+	// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
+	asksFor = fieldpath.NewSet(managedfields.Path("spec", "authoritativeAPI"))
+)
 
 // created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
-func created(e metav1.ManagedFieldsEntry, tree ownership) bool {
-	ofCreation := func(field string) bool { return field != "." && field != asksFor }
-	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationUpdate &&
-		slices.ContainsFunc(slices.Collect(maps.Keys(below(tree, "f:spec"))), ofCreation)
+func created(e metav1.ManagedFieldsEntry, set *fieldpath.Set) bool {
+	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationUpdate && !set.Difference(asksFor).WithPrefix(specStep).Empty()
 }
 
 // inherit divides what a creation set: what an apply would own, and what is left of the creation's. Of the answer to the creation itself that is what
 // wanted has. Of an older one it is all: a field that wanted lacks may be a default, or one that the authority has dropped since.
-func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left, taken ownership) {
-	asks, has := below(tree, "f:spec")[asksFor]
-	if delete(below(tree, "f:spec"), asksFor); has {
-		left = ownership{"f:spec": ownership{asksFor: asks}}
-	}
+func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (left, taken *fieldpath.Set) {
+	left, taken = set.Intersection(asksFor), set.Difference(asksFor)
 	if made {
-		return left, stripSaid(tree, wanted.Object)
+		taken = said(taken, wanted.Object)
 	}
-	return left, tree
+	return left, taken
 }
 
-// stripSaid removes from tree, and returns, the fields that wanted has.
-func stripSaid(tree ownership, wanted any) ownership {
-	moved := ownership{}
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		sub := below(tree, key)
-		child, found := element(key, wanted)
-		switch {
-		case key == ".": // that the map or the item is there at all goes with it
-			moved[key] = tree[key]
-			delete(tree, key)
-		case !found:
-		case len(sub) == 0:
-			moved[key] = tree[key]
-			delete(tree, key)
-		default:
-			if inner := stripSaid(sub, child); len(inner) > 0 {
-				moved[key] = inner
-			}
-			if len(sub) == 0 {
-				delete(tree, key)
-			}
+// said are the fields of a set that wanted has. That a map or an item is there at all goes with it.
+func said(set *fieldpath.Set, wanted any) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
+		child, found := element(step, wanted)
+		if !found {
+			return
 		}
-	}
-	return moved
+		if set.Members.Has(step) {
+			out.Members.Insert(step)
+		}
+		put(out, step, said(parts, child))
+	})
+	return out
 }
 
-// strip takes out of tree, and returns, what Takeover moves.
-func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, keep []string) ownership {
-	taken := ownership{}
-	if spec := below(tree, "f:spec"); spec != nil {
-		if moved := stripUnwanted(spec, wanted.Object["spec"], "spec", keep); len(moved) > 0 {
-			taken["f:spec"] = moved
+// unsaid are the fields of a set that wanted does not have, each with all of its parts.
+func unsaid(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
+		at := path + readable(step)
+		if slices.Contains(keep, at) {
+			return
 		}
-		if len(spec) == 0 {
-			delete(tree, "f:spec")
+		child, found := element(step, wanted)
+		if found {
+			put(out, step, unsaid(parts, child, at, keep))
+			return
 		}
-	}
+		if set.Members.Has(step) {
+			out.Members.Insert(step)
+		}
+		put(out, step, parts)
+	})
+	return out
+}
+
+// toTake are the fields of an entry that Takeover moves.
+func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, keep []string) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	put(out, specStep, unsaid(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
 	if e.Operation != metav1.ManagedFieldsOperationUpdate {
-		return taken
+		return out
 	}
-	metadata := below(tree, "f:metadata")
-	if e.Manager == Manager {
-		merge(taken, stripOwners(metadata, wanted))
-	}
-	for field, said := range map[string]map[string]string{"f:labels": wanted.GetLabels(), "f:annotations": wanted.GetAnnotations()} {
-		moved := stripWanted(below(metadata, field), said)
-		if len(moved) > 0 {
-			merge(taken, ownership{"f:metadata": ownership{field: moved}})
+	metadata, taken := set.WithPrefix(metadataStep), fieldpath.NewSet()
+	if given, has := metadata.Children.Get(ownersStep); has && e.Manager == Manager {
+		put(taken, ownersStep, said(given, below(wanted.Object["metadata"])["ownerReferences"]))
+		if metadata.Members.Has(ownersStep) {
+			taken.Members.Insert(ownersStep)
 		}
 	}
-	return taken
+	for field, names := range map[string]map[string]string{"labels": wanted.GetLabels(), "annotations": wanted.GetAnnotations()} {
+		step := fieldpath.FieldNameElement(field)
+		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
+	}
+	put(out, metadataStep, taken)
+	return out
 }
 
 // Yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
@@ -330,114 +360,29 @@ func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	if mine < 0 {
 		return nil
 	}
-	others := ownership{}
+	others := fieldpath.NewSet()
 	for _, e := range entries {
 		// Of an entry in another version the paths with the same names are the same fields.
 		if !Ours(e) && e.Subresource == "" && e.Manager != Manager {
-			merge(others, owned(e))
+			others = others.Union(owned(e))
 		}
 	}
-	tree := owned(entries[mine])
-	if !subtract(tree, others) {
+	set := owned(entries[mine])
+	left := set.Difference(others)
+	if left.Size() == set.Size() {
 		return nil
 	}
-	entries[mine].FieldsV1 = fields(tree)
-	if len(tree) == 0 {
+	entries[mine].FieldsV1 = fields(left)
+	if left.Empty() {
 		entries = slices.Delete(entries, mine, mine+1)
 	}
 	return entries
 }
 
-// subtract takes out of tree what other has too, and reports whether that was anything.
-func subtract(tree, other ownership) (changed bool) {
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		theirs, shared := other[key].(map[string]any)
-		if !shared {
-			continue
-		}
-		sub := below(tree, key)
-		if len(sub) > 0 {
-			changed = subtract(sub, theirs) || changed
-		}
-		if len(sub) == 0 {
-			delete(tree, key)
-			changed = true
-		}
-	}
-	return changed
-}
-
-func below(tree ownership, key string) ownership {
-	sub, _ := tree[key].(map[string]any)
-	return sub
-}
-
-// stripOwners removes the owner references that wanted has from the metadata that an entry owns.
-func stripOwners(metadata ownership, wanted *unstructured.Unstructured) ownership {
-	given := below(metadata, "f:ownerReferences")
-	moved := stripSaid(given, list(below(wanted.Object, "metadata")["ownerReferences"]))
-	if len(moved) == 0 {
-		return nil
-	}
-	if len(given) == 0 {
-		delete(metadata, "f:ownerReferences")
-	}
-	return ownership{"f:metadata": ownership{"f:ownerReferences": moved}}
-}
-
-func stripUnwanted(tree ownership, wanted any, path string, keep []string) ownership {
-	moved := ownership{}
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		at := path + "." + strings.TrimPrefix(key, "f:")
-		if key == "." || slices.Contains(keep, at) {
-			continue
-		}
-		child, found := element(key, wanted)
-		sub, _ := tree[key].(map[string]any)
-		if !found {
-			moved[key] = tree[key]
-			delete(tree, key)
-			continue
-		}
-		if inner := stripUnwanted(sub, child, at, keep); len(inner) > 0 {
-			moved[key] = inner
-			if len(sub) == 0 {
-				delete(tree, key)
-			}
-		}
-	}
-	return moved
-}
-
-func stripWanted(tree ownership, said map[string]string) ownership {
-	moved := ownership{}
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		if _, ok := said[strings.TrimPrefix(key, "f:")]; ok {
-			moved[key] = tree[key]
-			delete(tree, key)
-		}
-	}
-	return moved
-}
-
-func merge(into, from ownership) {
-	for k, v := range from {
-		sub, isMap := v.(map[string]any)
-		have, has := into[k].(map[string]any)
-		if isMap && has {
-			merge(have, sub)
-			continue
-		}
-		into[k] = v
-	}
-}
-
-func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured, gained ownership) []metav1.ManagedFieldsEntry {
+func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured, gained *fieldpath.Set) []metav1.ManagedFieldsEntry {
 	for i, e := range entries {
 		if Ours(e) {
-			tree := owned(e)
-			merge(tree, gained)
-			entries[i].FieldsV1 = fields(tree)
+			entries[i].FieldsV1 = fields(owned(e).Union(gained))
 			return entries
 		}
 	}
@@ -457,19 +402,19 @@ func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 	return at
 }
 
-func fields(tree ownership) *metav1.FieldsV1 {
-	raw, err := json.Marshal(tree)
+func fields(set *fieldpath.Set) *metav1.FieldsV1 {
+	out, err := managedfields.Write(set)
 	if err != nil {
-		return metav1.NewFieldsV1("{}") // JSON that was read is JSON that can be written
+		return metav1.NewFieldsV1("{}") // what was read can be written
 	}
-	return metav1.NewFieldsV1(string(raw))
+	return out
 }
 
-// Owns reports whether the mirror's applies own a field, by its path as managed fields spell it: f:spec, f:replicas.
-func Owns(live *unstructured.Unstructured, path ...string) bool {
+// Owns reports whether the mirror's applies own a field, or a part of it.
+func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, e := range live.GetManagedFields() {
 		if Ours(e) {
-			return holds(owned(e), path)
+			return Holds(e, path)
 		}
 	}
 	return false
@@ -481,43 +426,35 @@ func Claimed(live *unstructured.Unstructured) bool {
 }
 
 // Managers lists the managers of a field, through whatever subresource.
-func Managers(o *unstructured.Unstructured, path ...string) []string {
+func Managers(o *unstructured.Unstructured, path fieldpath.Path) []string {
 	var out []string
 	for _, e := range o.GetManagedFields() {
-		if Holds(e, path...) {
+		if Holds(e, path) {
 			out = append(out, e.Manager)
 		}
 	}
 	return out
 }
 
-// Holds reports whether an entry has a field.
-func Holds(e metav1.ManagedFieldsEntry, path ...string) bool { return holds(owned(e), path) }
+// Holds reports whether an entry has a field, or a part of it.
+func Holds(e metav1.ManagedFieldsEntry, path fieldpath.Path) bool {
+	return managedfields.EntryHolds(e, path)
+}
 
-// Names are the fields that an entry has directly beneath another, without the sign of their kind.
-func Names(e metav1.ManagedFieldsEntry, path ...string) []string {
-	tree := owned(e)
+// Names are the names of the fields that an entry has directly beneath another.
+func Names(e metav1.ManagedFieldsEntry, path fieldpath.Path) []string {
+	set := owned(e)
 	for _, step := range path {
-		tree = below(tree, step)
+		set = set.WithPrefix(step)
 	}
 	var out []string
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		if name, is := strings.CutPrefix(key, "f:"); is {
-			out = append(out, name)
+	steps(set, func(step fieldpath.PathElement, _ *fieldpath.Set) {
+		if step.FieldName != nil {
+			out = append(out, *step.FieldName)
 		}
-	}
+	})
 	return out
 }
 
-// holds reports whether a tree has a path, each step of it spelled as there.
-func holds(tree ownership, path []string) bool {
-	for _, step := range path {
-		if tree = below(tree, step); tree == nil {
-			return false
-		}
-	}
-	return true
-}
-
 // Has reports whether live has what is wanted. What it has beyond that is a default.
-func Has(live, wanted any) bool { return len(differs("", wanted, live)) == 0 }
+func Has(live, wanted any) bool { return jsontree.Has(wanted, live) }

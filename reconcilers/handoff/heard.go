@@ -4,7 +4,6 @@
 package handoff
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -42,8 +42,12 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; !paused {
+		delete(p.seen, o.GetUID())
+		return 0
+	}
 	written, known := pausedAt(o)
-	if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; !paused || known && now.Sub(written) > trustedAfter {
+	if known && now.Sub(written) > trustedAfter {
 		delete(p.seen, o.GetUID())
 		return 0
 	}
@@ -74,5 +78,5 @@ func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 }
 
 func writesPause(f metav1.ManagedFieldsEntry) bool {
-	return f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+authority.PausedAnnotation+`"`)
+	return f.Time != nil && managedfields.EntryHolds(f, managedfields.Path("metadata", "annotations", authority.PausedAnnotation))
 }

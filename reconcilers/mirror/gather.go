@@ -36,7 +36,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 	if !ok {
 		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
 	}
-	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name}
+	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name, Answered: r.answered.has}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
 		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChecks, r.gatherChildren,
 		r.stillAsRead,

@@ -37,8 +37,8 @@ type Options struct {
 	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and with one whose
-	// Machine API object does not exist; nil: nobody asks.
+	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and
+	// with one whose Machine API object does not exist; nil: nobody asks.
 	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
@@ -67,7 +67,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"),
-			now:      o.Now, environment: environment, compared: o.Compared, gate: o.Gate,
+			now:      o.Now, environment: environment, compared: o.Compared, gate: o.Gate, answered: newAnswered(),
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -87,6 +87,7 @@ type reconciler struct {
 	recorder    events.EventRecorder
 	watcher     *served.Watcher
 	refusals    refusals
+	answered    answered
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time

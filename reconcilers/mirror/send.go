@@ -31,7 +31,12 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
 	}
-	r.tell(ctx, p, w)
+	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
+		r.answered.hear(w.Object, now)
+	}
+	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
+		r.tell(ctx, p, w)
+	}
 	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
 		if now, err = served.Read(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
 			return err

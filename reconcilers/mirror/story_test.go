@@ -102,6 +102,35 @@ func (w *world) refusedByServer(t *testing.T) {
 }
 
 // replaces: a provider lets nobody change most of its machine. The mirror is created again, and stays where it would not be created either.
+// dropsFromAList drops a field of an item of a list: no managed field has it, and the provider's machine may not be changed.
+func (w *world) dropsFromAList(t *testing.T, name string) {
+	t.Helper()
+	spec := w.get(t, machineAPIMachine, mapi, name)
+	disks, _, _ := unstructured.NestedSlice(spec.Object, "spec", "providerSpec", "value", "blockDevices")
+	for _, iops := range []string{`,"iops":4000`, ``} {
+		more, err := json.Marshal(disks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := strings.TrimSuffix(string(more), "]") + `,{"deviceName":"/dev/xvdb","ebs":{"volumeSize":10,"volumeType":"gp3"` + iops + `}}]`
+		w.patch(t, w.get(t, machineAPIMachine, mapi, name), "", `{"spec":{"providerSpec":{"value":{"blockDevices":`+list+`}}}}`)
+		w.eventually(t, "an AWSMachine with the disk "+iops, func() string {
+			o := w.get(t, awsMachine, capi, name)
+			if o == nil {
+				return "none"
+			}
+			volumes, _, _ := unstructured.NestedSlice(o.Object, "spec", "nonRootVolumes")
+			if len(volumes) != 1 {
+				return fmt.Sprint(volumes)
+			}
+			if _, has := volumes[0].(map[string]any)["iops"]; has != (iops != "") {
+				return fmt.Sprint(volumes)
+			}
+			return w.unsynced(t, machineAPIMachine, name)
+		})
+	}
+}
+
 func (w *world) replaces(t *testing.T) {
 	policy, binding := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	for o, kind := range map[*unstructured.Unstructured]string{policy: "ValidatingAdmissionPolicy", binding: "ValidatingAdmissionPolicyBinding"} {
@@ -113,7 +142,7 @@ func (w *world) replaces(t *testing.T) {
 			"apiGroups": []any{"infrastructure.cluster.x-k8s.io"}, "apiVersions": []any{"*"}, "resources": []any{"awsmachines"}, "operations": []any{"CREATE", "UPDATE"},
 		}}},
 		"validations": []any{map[string]any{
-			"expression": `request.operation == "UPDATE" ? object.spec.instanceType == oldObject.spec.instanceType : object.spec.instanceType != "m6i.8xlarge"`,
+			"expression": `request.operation == "UPDATE" ? object.spec == oldObject.spec : object.spec.instanceType != "m6i.8xlarge"`,
 			"message":    "the type stays as it is",
 		}},
 	}
@@ -163,6 +192,7 @@ func (w *world) replaces(t *testing.T) {
 		t.Error("it was deleted, though it would not be created again")
 	}
 	edit(text(before, "spec", "instanceType"))
+	w.dropsFromAList(t, name)
 	w.eventually(t, "as it was", func() string { return w.unsynced(t, machineAPIMachine, name) })
 }
 

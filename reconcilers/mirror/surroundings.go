@@ -8,6 +8,7 @@ import (
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -25,9 +26,9 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) err
 	return err
 }
 
-// gatherGate reads the feature gate where a mirror of the Machine API is being deleted: while the gate is off, that API's controllers delete what belongs to a set of Cluster API's.
+// gatherGate reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of Cluster API's.
 func (r *reconciler) gatherGate(ctx context.Context, s *pairs.State) (err error) {
-	if mirror, side := s.Mirror(); side == authority.MachineAPI && pairs.PresenceOf(mirror) == authority.Deleting {
+	if deletion.Of(s).Gated() {
 		s.Gate, err = r.gate(ctx)
 	}
 	return err

@@ -85,6 +85,24 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// How many packages there are is an estimate: what is said of the rest never runs past it.
+func TestTheCountNeverRunsPastItsEstimate(t *testing.T) {
+	p := &phase{last: planeProgram().main, total: 4}
+	for _, want := range []string{"25%", "50%", "75%", "99%", "99%"} {
+		p.line("k8s.io/api/core/v1")
+		if got := p.String(); !strings.Contains(got, " "+want+" ") {
+			t.Errorf("%q, want %s", got, want)
+		}
+		if got := p.bar(); len(got) != len("[] ")+20 {
+			t.Errorf("bar %q", got)
+		}
+	}
+	p.line(planeProgram().main)
+	if got := p.bar(); got != "" {
+		t.Errorf("a bar while linking: %q", got)
+	}
+}
+
 func TestTheEntryIsNamedAfterWhatGoesIntoIt(t *testing.T) {
 	dir := t.TempDir()
 	hash := func() string {

@@ -8,17 +8,23 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/term"
 )
 
-// beat is how often a running build says that it is alive.
-const beat = 5 * time.Second
+// How often a running build says that it is alive: by a line, and on a terminal by a bar that is written over.
+const (
+	beat    = 15 * time.Second
+	barBeat = time.Second
+)
 
-// watch runs a `go build -v` and reports to progress at every beat for how long it has run and in what phase it is. What the go tool
-// said beside package names is in the error.
+// watch runs a `go build -v` and reports to progress at every beat for how long it has run, in what phase it is and about how much of it is done. What the go
+// tool said beside package names is in the error.
 func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progress io.Writer) error {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -82,12 +88,27 @@ func (p *phase) String() string {
 	case p.linking:
 		return "linking"
 	case p.compiled > 0:
-		return fmt.Sprintf("compiling, %d packages so far (of about %d if none is in Go's own cache)", p.compiled, p.total)
+		return fmt.Sprintf("compiling, %d packages so far, %d%% if none is in Go's own cache", p.compiled, p.percent())
 	case p.downloaded > 0:
 		return fmt.Sprintf("downloading modules, %d so far", p.downloaded)
 	default:
 		return "reading modules, or linking if all is compiled"
 	}
+}
+
+// percent is about how much is compiled. The total is an estimate, so that it ends at 99.
+func (p *phase) percent() int { return min(99, p.compiled*100/max(1, p.total)) }
+
+// bar is how far the compilation is, for a terminal; "" before and after it.
+func (p *phase) bar() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.compiled == 0 || p.linking {
+		return ""
+	}
+	const width = 20
+	full := p.percent() * width / 100
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] "
 }
 
 func (p *phase) said() string {
@@ -96,23 +117,42 @@ func (p *phase) said() string {
 	return strings.Join(p.rest, "\n")
 }
 
-// tell writes a line every beat until the returned function is called.
+// tell reports at every beat until the returned function is called.
 func (p *phase) tell(title string, start time.Time, progress io.Writer) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
+	every, say := beat, func() { fmt.Fprintf(progress, "%s: %s, %s\n", title, elapsed(start), p) }
+	terminal := isTerminal(progress)
+	if terminal {
+		every, say = barBeat, func() { fmt.Fprintf(progress, clearLine+"%s%s, %s", p.bar(), elapsed(start), p) }
+	}
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(beat)
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-ticker.C:
-				fmt.Fprintf(progress, "%s: %s, %s\n", title, elapsed(start), p)
+				say()
 			}
 		}
 	}()
-	return func() { close(done); <-ended }
+	return func() {
+		close(done)
+		<-ended
+		if terminal {
+			fmt.Fprint(progress, clearLine)
+		}
+	}
+}
+
+// clearLine goes back to the beginning of a terminal's line, and empties it.
+const clearLine = "\r\x1b[K"
+
+func isTerminal(w io.Writer) bool {
+	f, is := w.(*os.File)
+	return is && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 func elapsed(start time.Time) string {

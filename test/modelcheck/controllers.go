@@ -101,6 +101,8 @@ func (t *turn) machineAPIBegins() {
 	m, to := t.was.m, toLook
 	switch {
 	case t.set:
+	case m.has(leaving|ctlFin) && t.can(ungates) && !m.has(phaseDeleting):
+		to = toTell
 	case m.has(leaving | ctlFin):
 		to = toDelete
 	case m.has(leaving):
@@ -145,16 +147,21 @@ func (t *turn) machineAPIWorks() {
 		stored("Machine API's controller stores the instance's ID", noWork, storesPid)
 	case toLook:
 		t.may(machineAPI, "Machine API's controller ends its pass", end)
+	case toTell:
+		stored("Machine API's controller says that it deletes the Machine", toDelete, func(n *pair) { n.m.set(phaseDeleting); n.wrote(ofM, machineAPI, false) })
 	case toDelete:
 		t.may(machineAPI, "Machine API's controller deletes the instance", func(n *pair) {
 			n.terminate(n.cloud&byM != 0 || n.m.has(pid))
 			n.work = toRelease
-			if t.can(ungates) {
-				n.m.set(phaseDeleting)
-			}
 		})
 	case toRelease:
-		stored("Machine API's controller takes its finalizer off", noWork, func(n *pair) { n.m.clear(ctlFin); n.wrote(ofM, machineAPI, false) })
+		stored("Machine API's controller takes its finalizer off", noWork, func(n *pair) {
+			if t.can(ungates) && n.m.status() == authority.Migrating && n.m.origin() == authority.ClusterAPI {
+				n.will |= endedOnItsWayBack
+			}
+			n.m.clear(ctlFin)
+			n.wrote(ofM, machineAPI, false)
+		})
 	}
 	if !t.can(crashes) {
 		return
@@ -237,7 +244,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
-		if v.seen.mayAct() && (v.seen.has(ctlFin) || t.can(strips) && c.on == ofC && (v.seen&w.c).has(leaving)) {
+		if v.seen.mayAct() && (v.seen.has(ctlFin) || (t.can(strips) || t.can(ungates)) && c.on == ofC && (v.seen&w.c).has(leaving)) {
 			t.acts(c, v.seen)
 		}
 	}

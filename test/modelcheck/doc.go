@@ -75,8 +75,7 @@
 //   - An object for the instance that an older Poundlock left acting, once its Machine has lost the mirror that leads
 //     there, or is deleted with its namespace: nobody can pause it in time.
 //   - An object for the instance that names another instance, or belongs to a machine of another name.
-//   - With the feature gate off, a move back to the Machine API that is cancelled because its object is deleted: that still has the machine finalizer, and a controller that obeys
-//     no authority ends the instance while Cluster API is released. Moves are to end before the gate is turned off.
+//   - With the feature gate off, a controller of the Machine API's Machines that stores the phase Deleting although its object has changed since it was read, and then calls the cloud.
 //   - Conditions other than the three that are decided from.
 //   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself is walked.
 //   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the Machine API's that

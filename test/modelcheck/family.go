@@ -651,8 +651,9 @@ func (t *familyTurn) namespace() {
 	}
 }
 
-// gates is the feature gate that is off for a while: the Machine API's controller of MachineSets then looks at no authority, and deletes what it has too many of. (Admission refuses
-// what it would create.) How many that are depends on whose replicas it last saw. On the gate's return nobody knows which deletions were whose.
+// gates is the feature gate that is off for a while: the Machine API's controller of MachineSets then looks at no authority, and deletes what it has too many
+// of. (Admission refuses what it would create.) How many that are depends on whose replicas it last saw. On the gate's return nobody knows which deletions were
+// whose.
 func (t *familyTurn) gates() {
 	w := &t.was
 	switch {

@@ -24,7 +24,8 @@ const (
 	keepsNothing keeps = iota
 	// keptByProvider is OpenStack: the provider alone makes the object, puts its finalizer on only while it acts, and acts without the object's owner.
 	keptByProvider
-	// keptByMirror is vSphere: the mirror makes the object, paused. The provider puts its finalizer on also while it is paused, and does nothing without the owner.
+	// keptByMirror is vSphere: the mirror makes the object, paused. The provider puts its finalizer on also while it is paused, and does nothing without the
+	// owner.
 	keptByMirror
 )
 
@@ -400,8 +401,8 @@ func (t *turn) instanceActs(seen object) {
 	}
 }
 
-// holdsInstance reports whether an object of Cluster API's holds the instance, so that its end ends that one. Where the provider keeps an object for it, that is the
-// one, or Poundlock's hook keeps the provider's machine until it does.
+// holdsInstance reports whether an object of Cluster API's holds the instance, so that its end ends that one. Where the provider keeps an object for it, that
+// is the one, or Poundlock's hook keeps the provider's machine until it does.
 func (p *pairs) holdsInstance(w pair) bool {
 	if p.keeps == keepsNothing {
 		return w.i.has(there | ctlFin)
@@ -412,13 +413,15 @@ func (p *pairs) holdsInstance(w pair) bool {
 	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|told))
 }
 
-// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and nobody else.
+// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
+// nobody else.
 func (w *pair) unknownToProvider() bool {
 	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
 	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
-// makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an earlier one.
+// makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an
+// earlier one.
 func (w *pair) makesKept(bits object) {
 	w.k = there | bits
 	if w.instance.seen.has(there) {
@@ -426,8 +429,8 @@ func (w *pair) makesKept(bits object) {
 	}
 }
 
-// heedsItself shows a cache what is stored where that differs by nothing but what the cache's own controller writes: such a controller looks at what is stored before it
-// has an instance created, or copies an ID, and so does the same either way.
+// heedsItself shows a cache what is stored where that differs by nothing but what the cache's own controller writes: such a controller looks at what is stored
+// before it has an instance created, or copies an ID, and so does the same either way.
 func (v *view) heedsItself(now object) {
 	if v.seen&(there|earlier) == there && now.has(there) && v.next == 0 && (v.seen^now)&^(ctlFin|acting|paused|pid|leftover) == 0 {
 		v.seen = now | v.seen&leftover

@@ -148,6 +148,14 @@ func mutants() []mutant {
 			s.Ended = false
 			return authority.Next(s)
 		}), walkOf(flips|ungates, endedOnItsWay)},
+		{"a Machine whose move back is cancelled keeps its machine finalizer while it is deleted", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Loose = true
+			return authority.Next(s)
+		}), walkOf(ungates, deletedOnItsWayBack)},
+		{"a move back is cancelled although the Machine API's controller, with its gate off, has begun to end the instance", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Ended = false
+			return authority.Next(s)
+		}), walkOf(ungates, deletedOnItsWayBack)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},

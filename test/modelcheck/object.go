@@ -67,13 +67,15 @@ const (
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
 
-// compared is no part of the Machine API object either: Poundlock's process remembers that the mirror found the pair equal, and what it was made from (authority.Edition).
+// compared is no part of the Machine API object either: Poundlock's process remembers that the mirror found the pair equal, and what it was made from
+// (authority.Edition).
 const compared = earlier
 
 // requesting, of stored checks: the check has asked somebody else to remediate a Machine, and only its own controller takes that back.
 const requesting = stopped
 
-// ungated, of the Machine API object: its controller has restarted with the feature gate off, and looks at no authority. phaseDeleting: it has begun to end the instance.
+// ungated, of the Machine API object: its controller has restarted with the feature gate off, and looks at no authority. phaseDeleting: it has begun to end the
+// instance.
 const (
 	ungated       = leftover
 	phaseDeleting = stopped

@@ -65,6 +65,7 @@ type work uint8
 const (
 	noWork work = iota
 	toHold
+	toTell
 	toCreate
 	toStore
 	toLook
@@ -92,6 +93,8 @@ type will uint8
 const (
 	deletionExpected will = 1 << iota
 	maybe
+	// endedOnItsWayBack: that is no wish. The Machine API's controller, with its feature gate off, has ended the instance in mid-move.
+	endedOnItsWayBack
 )
 
 // The actors of a pair.
@@ -437,6 +440,8 @@ func (p *pairs) unrest(w pair) string {
 		return "the mirror is not what the authority is"
 	case src == authority.MachineAPI && w.m.has(pid) && !w.cloud.runs() && w.will&maybe != 0:
 		return "" // its controller says Failed: the instance has gone
+	case src == authority.ClusterAPI && w.endedWithoutGate():
+		return ""
 	case !p.set && (w.m.has(pid) != w.i.has(pid) || !w.m.has(pid) || !w.cloud.runs()):
 		return "nobody makes the instance"
 	case !p.set && (src == authority.MachineAPI && !w.m.has(ctlFin) || src == authority.ClusterAPI && !(w.c.has(ctlFin) && w.i.has(ctlFin))):
@@ -472,6 +477,12 @@ func (p *pairs) without(w pair, src authority.API) string {
 	return ""
 }
 
+// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way back, and removed its
+// finalizer before the handoff looked: the provider's machine says that its instance has gone.
+func (w *pair) endedWithoutGate() bool {
+	return w.will&endedOnItsWayBack != 0 && w.i.has(there|pid) && !w.cloud.runs()
+}
+
 // alone: a Cluster API object that has lost its twin acts on its own.
 func (p *pairs) alone(w pair) string {
 	switch {
@@ -479,7 +490,7 @@ func (p *pairs) alone(w pair) string {
 		return "Cluster API is left paused, and there is no Machine API object to move"
 	case w.c.has(syncFin):
 		return "a stale sync finalizer is left"
-	case !p.set && (!w.i.has(there|pid) || !w.cloud.runs()):
+	case !p.set && (!w.i.has(there|pid) || !w.cloud.runs()) && !w.endedWithoutGate():
 		return "nobody makes the instance"
 	}
 	return ""

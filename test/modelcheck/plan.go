@@ -398,7 +398,7 @@ func (p *pairs) trim(w *pair) {
 	switch {
 	case w.work == toLook:
 		w.behind = false
-	case w.behind && (w.work == toHold || w.work == toStore || w.work == toRelease):
+	case w.behind && (w.work == toHold || w.work == toTell || w.work == toStore || w.work == toRelease):
 		w.work, w.behind = noWork, false
 	}
 }

@@ -66,6 +66,19 @@ var (
 		w.will = maybe
 		return w
 	}}
+	deletedOnItsWayBack = scene{name: "a Machine on its way back to Machine API that is deleted, and a controller with its feature gate off", world: func() pair {
+		w := mirroredOfClusterAPI()
+		w.m.clear(wants)
+		w.m.set(ctlFin | ungated | leaving)
+		w.m.setStatus(authority.Migrating)
+		for _, o := range []*object{&w.c, &w.i} {
+			o.clear(acting)
+			o.set(told | paused)
+		}
+		w.k, w.will = 0, maybe
+		w.core.seen, w.infra.seen = w.showC(), w.showI()
+		return w
+	}}
 	onItsWay = scene{name: "a Machine on its way to Cluster API", world: func() pair {
 		w := remade()
 		w.k = 0
@@ -91,7 +104,8 @@ type keeping struct {
 	remade scene
 	// unkept: Synchronized is still True, and the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
 	unkept scene
-	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being deleted.
+	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being
+	// deleted.
 	stranger scene
 }
 
@@ -321,8 +335,10 @@ func bounds() []bound {
 	add(true, setOfMachineAPI, flips|deletes)
 	add(true, detachedOfClusterAPI, flips|crashes)
 	add(true, endedOnItsWay, flips|ungates|crashes)
+	add(true, deletedOnItsWayBack, flips|ungates|crashes)
 	add(false, onItsWay, deletes|ungates)
 	add(false, detachedOfClusterAPI, flips|torn|anyDelay|skips)
+	add(false, onItsWay, flips|deletes|ungates|crashes)
 	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)

@@ -41,8 +41,8 @@ type setSide struct {
 	says     authority.AcknowledgedState
 }
 
-// machinePair is the pair of a Machine. refused: the mirror cannot make the other object. marked: Cluster API's check asks the Machine's set to delete it. stale: the set did not
-// act, and by now no check looks at the Machine.
+// machinePair is the pair of a Machine. refused: the mirror cannot make the other object. marked: Cluster API's check asks the Machine's set to delete it.
+// stale: the set did not act, and by now no check looks at the Machine.
 type machinePair struct {
 	m, c                   member
 	refused, marked, stale bool
@@ -496,8 +496,8 @@ func (w *setPair) deleteMarked() {
 	}
 }
 
-// checks is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked stays marked. The set that acts
-// may be faster than all; what it deletes then is no matter of a move.
+// checks is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked stays marked. The set
+// that acts may be faster than all; what it deletes then is no matter of a move.
 func (t *setTurn) checks() {
 	w := &t.was
 	if !t.can(remediates) || !w.c.here {

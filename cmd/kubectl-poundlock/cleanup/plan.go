@@ -163,7 +163,8 @@ func ChangeOf(item inventory.Item) Change {
 	}
 }
 
-// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with those of other kinds.
+// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with
+// those of other kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {

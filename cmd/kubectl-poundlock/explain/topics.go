@@ -234,7 +234,7 @@ func (t Topic) matches(asked string) match {
 	return best
 }
 
-// pathMatches compares without the brackets of lists, which people leave out. A Machine's field stands in a set's template.
+// pathMatches compares without the brackets of lists, which people leave out, and with another object's field as messages name it. A Machine's field stands in a set's template.
 func pathMatches(path, asked string) match {
 	path, asked = plain(path), plain(asked)
 	below, whole := strings.CutSuffix(path, ".*")
@@ -250,7 +250,7 @@ func pathMatches(path, asked string) match {
 }
 
 func plain(path string) string {
-	return strings.ToLower(strings.ReplaceAll(path, "[]", ""))
+	return strings.ToLower(strings.NewReplacer("[]", "", conversion.Elsewhere, ".").Replace(path))
 }
 
 // Names lists what can be asked for, each once, in order.

@@ -31,6 +31,7 @@ func TestFind(t *testing.T) {
 		"deviceIndex":              "deviceIndex",
 		"spec.template.spec.providerSpec.value.blockDevices[3].ebs.iops": "blockDevices[].ebs.iops",
 		"AWSMachine.spec.rootVolume.size":                                "blockDevices[].ebs.volumeSize",
+		"GCPCluster.spec.network.hostProject":                            "networkInterfaces[].projectID",
 		"spec.deletePolicy":                                              "spec.deletePolicy",
 		"spec.remediation.templateRef.name":                              "spec.remediationTemplate.apiVersion",
 		"spec.machineNaming.template":                                    "spec.machineNaming.*",

@@ -32,8 +32,8 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". What the active set makes
-// of a Machine that somebody adds is its plan with the Machine in it.
+// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". What the active
+// set makes of a Machine that somebody adds is its plan with the Machine in it.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) || in == nil || in.Set == nil || in.Set.Deleting() {

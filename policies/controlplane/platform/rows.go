@@ -29,8 +29,8 @@ type Row struct {
 	zones []string
 	// named: Cluster API knows a failure domain by its name in the Infrastructure, and not by its place.
 	named bool
-	// names are what limits the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The narrowest
-	// comes first; nil: as for any object of Kubernetes.
+	// names are what limits the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The
+	// narrowest comes first; nil: as for any object of Kubernetes.
 	names []NameLimit
 	// Unordered are the lists of the providerSpec whose order means nothing.
 	Unordered []string

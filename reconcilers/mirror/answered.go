@@ -1,0 +1,42 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"hash/fnv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/ownership"
+)
+
+// answered remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more, which changes
+// nothing where these are the API server's defaults.
+type answered struct{ sent *lru.Cache }
+
+func newAnswered() answered { return answered{lru.New(20_000)} }
+
+// has reports whether just this was sent last.
+func (a answered) has(want *unstructured.Unstructured) bool {
+	last, known := a.sent.Get(pairs.Describe(want))
+	return known && last == digest(want)
+}
+
+// hear takes the answer to what was sent. What is refused is not equal, and is refused again.
+func (a answered) hear(sent, now *unstructured.Unstructured) {
+	if len(ownership.Leftover(sent, now)) == 0 {
+		a.sent.Remove(pairs.Describe(sent))
+		return
+	}
+	a.sent.Add(pairs.Describe(sent), digest(sent))
+}
+
+func digest(o *unstructured.Unstructured) uint64 {
+	h := fnv.New64a()
+	_ = json.NewEncoder(h).Encode(o.Object["spec"]) // of JSON, into memory
+	return h.Sum64()
+}
