@@ -13,7 +13,8 @@
 // The package joins conversion (fields) and policies (authority, ownership).
 //
 // Non-goals:
-//   - reading and writing objects: see reconcilers/mirror
+//   - reading objects: see facts/pairfacts
+//   - writing them: see reconcilers/mirror
 //   - the form of a field in the other API: see conversion
 //   - the rules of a deletion: see policies/authority
 //   - which fields of an object are the mirror's: see policies/ownership

@@ -106,7 +106,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 	}
 	wantInfra := twin.Of(s.State).WantInfra(converted.Infra)
 	wantCore := twin.Of(s.State).WantCore(converted.Core, wantInfra)
-	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	coreStatus, infraStatus := status.ToClusterAPI(s.State)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
 		s.releaseInfra,

@@ -6,8 +6,10 @@ package mirroring
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
@@ -110,6 +112,7 @@ func TestRestoreOwner(t *testing.T) {
 		if w == nil {
 			continue
 		}
+		others := slices.DeleteFunc(w.Object.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.Kind != "Cluster" })
 		after := w.Object.DeepCopy()
 		raw, _ := json.Marshal(w.Patch["metadata"])
 		var metadata map[string]any
@@ -120,6 +123,9 @@ func TestRestoreOwner(t *testing.T) {
 		}
 		if owner := pairs.ControllerOf(after); owner == nil || owner.UID != "set" {
 			t.Errorf("%s: it belongs to %v", sentence, owner)
+		}
+		if stays := len(after.GetOwnerReferences()) - 1; stays != len(others) {
+			t.Errorf("%s: of %d Clusters %d stay its owner beside the set, as where Cluster API's set adopts it", sentence, len(others), stays)
 		}
 	}
 	s := there.state(t)

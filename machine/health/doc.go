@@ -10,7 +10,7 @@
 //
 //   - It has failed.
 //   - Its Node is gone.
-//   - It never had a Node, and is older than the startup timeout.
+//   - It has no Node, and its creation and last change of phase are longer ago than the startup timeout.
 //   - A condition of its Node has had the check's status for as long as the check requires.
 //
 // A Machine that is on its way there, or that is being deleted, is not healthy either. Remediation stops while more than

@@ -57,6 +57,12 @@ func noNode(age time.Duration) func(*health.Target) {
 	}
 }
 
+func updated(since time.Duration) func(*health.Target) {
+	return func(t *health.Target) { t.Machine.Status.LastUpdated = new(ago(since)) }
+}
+
+func inClusterAPI(t *health.Target) { t.Machine.Status.AuthoritativeAPI = "ClusterAPI" }
+
 func marked(t *health.Target) {
 	t.Machine.Annotations = map[string]string{"cluster.x-k8s.io/remediate-machine": ""}
 }
@@ -111,6 +117,14 @@ func TestOf(t *testing.T) {
 			in: target(noNode(4 * time.Minute)), want: want{Cause: health.StartupTimeout, In: 6 * time.Minute}},
 		"a Machine that did not start in time is unhealthy": {
 			in: target(noNode(10 * time.Minute)), want: want{Cause: health.StartupTimeout, Unhealthy: true}},
+		"a Machine whose phase has changed starts from then on": {
+			in: target(noNode(1000*time.Hour), updated(4*time.Minute)), want: want{Cause: health.StartupTimeout, In: 6 * time.Minute}},
+		"a Machine whose phase changed long ago did not start in time": {
+			in: target(noNode(1000*time.Hour), updated(10*time.Minute)), want: want{Cause: health.StartupTimeout, Unhealthy: true}},
+		"a Machine that was restored with a time of before its creation starts with it": {
+			in: target(noNode(4*time.Minute), updated(time.Hour)), want: want{Cause: health.StartupTimeout, In: 6 * time.Minute}},
+		"a Machine of Cluster API's whose phase has changed starts from then on": {
+			in: target(noNode(1000*time.Hour), inClusterAPI, updated(4*time.Minute)), want: want{Cause: health.StartupTimeout, In: 6 * time.Minute}},
 		"the check may give it longer": {
 			spec: startup(time.Hour), in: target(noNode(10 * time.Minute)), want: want{Cause: health.StartupTimeout, In: 50 * time.Minute}},
 		"the check may not care whether it starts": {
@@ -145,6 +159,16 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestAMachineThatHasJustMovedToClusterAPI without an instance is starting, however old it is and however often it is looked at, until Cluster API reports a phase.
+func TestAMachineThatHasJustMovedToClusterAPI(t *testing.T) {
+	for _, later := range []time.Duration{0, time.Hour} {
+		moved := target(noNode(1000*time.Hour), inClusterAPI)
+		if v := health.Of(spec(), moved, now.Add(later)); v.Unhealthy() || v.Healthy() || v.In != health.DefaultStartupTimeout {
+			t.Errorf("after %s: %s, in %s", later, v.Cause, v.In)
+		}
+	}
+}
+
 func TestMessageSaysWhatAndSinceWhen(t *testing.T) {
 	for want, v := range map[string]health.Assessment{
 		"the condition Ready of its Node n has been False since 2026-11-21T11:00:00Z, for 5m0s or more": health.Of(spec(), target(broken), now),
@@ -152,7 +176,7 @@ func TestMessageSaysWhatAndSinceWhen(t *testing.T) {
 		"it has failed: no such instance type": health.Of(spec(), target(func(t *health.Target) {
 			t.Machine.Status.Phase, t.Machine.Status.ErrorMessage = new("Failed"), new("no such instance type")
 		}), now),
-		"it has had no Node within 10m0s of its creation": health.Of(spec(), target(noNode(time.Hour)), now),
+		"it has had no Node for 10m0s, since its creation or its last change of phase": health.Of(spec(), target(noNode(time.Hour)), now),
 	} {
 		if diff := cmp.Diff(want, v.Message); diff != "" {
 			t.Error(diff)
@@ -325,7 +349,7 @@ func TestRestrictionIsASentenceWithItsNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Remediation is not allowed: of 3 Machines 2 are unhealthy, starting or being deleted, and maxUnhealthy allows 1"
+	want := "Remediation is not allowed: the check finds 2 of 3 Machines unhealthy, starting or being deleted, and maxUnhealthy allows 1"
 	if diff := cmp.Diff(want, j.Restriction()); diff != "" {
 		t.Error(diff)
 	}

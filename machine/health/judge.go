@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/amount"
 )
 
 // SkipAnnotation on a Machine, with any value, keeps every check from remediating it; it counts all the same. It is Cluster API's, and
@@ -48,8 +50,8 @@ func (j Judgement) Allowed() int { return max(0, j.MaxUnhealthy-j.Unhealthy()) }
 
 // Restriction returns, in a sentence, why a restricted check remediates nothing.
 func (j Judgement) Restriction() string {
-	return fmt.Sprintf("Remediation is not allowed: of %d Machines %d are unhealthy, starting or being deleted, and maxUnhealthy allows %d",
-		j.Expected, j.Unhealthy(), j.MaxUnhealthy)
+	return fmt.Sprintf("Remediation is not allowed: the check finds %d of %s unhealthy, starting or being deleted, and maxUnhealthy allows %d",
+		j.Unhealthy(), amount.Of(j.Expected, "Machine"), j.MaxUnhealthy)
 }
 
 // Judge judges all Machines that the check selects. mine selects those that the caller remediates; nil means all. The

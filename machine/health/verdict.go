@@ -93,9 +93,22 @@ func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Ti
 		return Assessment{Target: t} // "disable startup checks by setting this value explicitly to 0"
 	}
 	return Assessment{
-		Target: t, Cause: StartupTimeout, In: remaining(t.Machine.CreationTimestamp.Time, timeout, now),
-		Message: fmt.Sprintf("it has had no Node within %s of its creation", timeout),
+		Target: t, Cause: StartupTimeout, In: remaining(begun(t.Machine, now), timeout, now),
+		Message: fmt.Sprintf("it has had no Node for %s, since its creation or its last change of phase", timeout),
 	}
+}
+
+// begun is since when a Machine has been starting: since it was created, or its phase changed last. One that has moved to Cluster API without an instance has no such time
+// until Cluster API's controllers report a phase, and begins now: its instance is about to be created, however old the Machine is.
+func begun(m *machinev1beta1.Machine, now time.Time) time.Time {
+	changed := m.Status.LastUpdated
+	switch {
+	case changed == nil && m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI:
+		return now
+	case changed != nil && changed.After(m.CreationTimestamp.Time):
+		return changed.Time
+	}
+	return m.CreationTimestamp.Time
 }
 
 // conditions names the condition that is due first: the check's conditions are combined by a logical or.

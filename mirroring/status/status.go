@@ -31,7 +31,7 @@ var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGen
 var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
 
 // passing are keys of status that end: where the authority's object no longer has them, neither does its mirror.
-var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
+var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "lastUpdated", "nodeRef"}
 
 // Report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
 func (r Reporter) Report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
@@ -179,11 +179,27 @@ func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
 		return r.Report(s.MachineAPI, status)
 	}
-	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	coreStatus, infraStatus := ToClusterAPI(s)
 	return pairs.First(
 		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Core), coreStatus) },
 		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Infra), infraStatus) },
 	)
+}
+
+// ToClusterAPI returns what Cluster API's objects are to report, core and infrastructure. While authority moves it lacks what ends with the move: its controllers find none of that when
+// they begin, nor does it come back to the Machine API's mirror. Where the move is cancelled, it is reported again.
+func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
+	o := s.MachineAPI
+	if s.Shape().Current == authority.Migrating {
+		ends := authority.LeftBehind(pairs.ObjectOf(o), authority.ClusterAPI)
+		if len(ends) > 0 {
+			o = o.DeepCopy()
+		}
+		for _, name := range ends {
+			unstructured.RemoveNestedField(o.Object, "status", name)
+		}
+	}
+	return core.StatusToClusterAPI(s.Kind.Name, o, s.Env)
 }
 
 // The reasons why a pair waits for a kind that the API server does not serve.

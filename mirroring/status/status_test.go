@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -27,6 +28,7 @@ func TestStatusPatch(t *testing.T) {
 		{"what says which API is authoritative is not mirrored", `{authoritativeAPI: ClusterAPI, synchronizedGeneration: 3, conditions: [{type: Paused, status: "True"}]}`, `{}`, `{}`},
 		{"what has ended ends", `{phase: Running}`, `{phase: Running, nodeRef: {name: n}, errorMessage: e, other: stays}`, `{nodeRef: null, errorMessage: null}`},
 		{"what has ended ends in Cluster API's old place too", `{phase: Running}`, `{phase: Running, deprecated: {v1beta1: {failureMessage: e, conditions: []}}}`, `{deprecated: {v1beta1: {failureMessage: null}}}`},
+		{"since when the phase is what it is ends too", `{phase: Pending}`, `{phase: Failed, lastUpdated: t}`, `{phase: Pending, lastUpdated: null}`},
 		{"a source that says nothing ends nothing", `{}`, `{nodeRef: {name: n}}`, `{}`},
 		{"a condition flips, the others keep their place", `{conditions: [{type: A, status: "False", reason: R}]}`, `{conditions: [{type: A, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}, {type: B, status: "True"}]}`,
 			`{conditions: [{type: A, status: "False", reason: R, lastTransitionTime: "2026-11-21T17:00:00Z"}, {type: B, status: "True"}]}`},
@@ -72,6 +74,40 @@ func TestTheObservedGenerationOfAMirror(t *testing.T) {
 		status, _ := w.Patch["status"].(map[string]any)
 		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {
 			t.Errorf("%s: %s", x.sentence, diff)
+		}
+	}
+}
+
+// TestWhatEndsWithAMoveToClusterAPI: a Machine API Machine that has failed, and what Cluster API's objects report of it.
+func TestWhatEndsWithAMoveToClusterAPI(t *testing.T) {
+	const failed = `phase: Failed, errorReason: InvalidConfiguration, errorMessage: no quota, lastUpdated: "2026-11-21T12:00:00Z"`
+	for _, x := range []struct {
+		sentence, text string
+		reports        bool
+	}{
+		{"it is the Machine API's", `{spec: {}, status: {authoritativeAPI: MachineAPI, ` + failed + `}}`, true},
+		{"it moves without an instance", `{spec: {}, status: {authoritativeAPI: Migrating, synchronizedAPI: MachineAPI, ` + failed + `}}`, false},
+		{"it moves with an instance", `{spec: {providerID: "aws:///z/i-1"}, status: {authoritativeAPI: Migrating, synchronizedAPI: MachineAPI, ` + failed + `}}`, false},
+		{"it is being deleted", `{metadata: {deletionTimestamp: "2026-11-21T12:00:00Z"}, spec: {}, status: {authoritativeAPI: Migrating, synchronizedAPI: MachineAPI, ` + failed + `}}`, true},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, x.text)}
+		s.MachineAPI.SetAPIVersion("machine.openshift.io/v1beta1")
+		s.MachineAPI.SetKind("Machine")
+		s.Env.Platform = aws.Platform()
+		before := s.MachineAPI.DeepCopy()
+		core, infra := ToClusterAPI(s)
+		for said, got := range map[string]bool{
+			"phase":        core["phase"] == "Failed",
+			"lastUpdated":  core["lastUpdated"] != nil,
+			"core failure": pairs.Under(core, "deprecated", "v1beta1")["failureReason"] != nil,
+			"failure":      infra["failureReason"] != nil && infra["failureMessage"] != nil,
+		} {
+			if got != x.reports {
+				t.Errorf("%s: %s is reported: %t", x.sentence, said, got)
+			}
+		}
+		if diff := cmp.Diff(before, s.MachineAPI); diff != "" {
+			t.Errorf("%s: the object is written to: %s", x.sentence, diff)
 		}
 	}
 }

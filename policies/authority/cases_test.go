@@ -4,6 +4,7 @@
 package authority_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,22 @@ func TestMessagesNameKinds(t *testing.T) {
 		}
 		for _, text := range v.Warnings {
 			if strings.Contains(text, "InfraMachine") || strings.Contains(text, "this Scale ") {
+				t.Errorf("%s: %s: %s", c.Rule, c.Name, text)
+			}
+		}
+	}
+}
+
+// TestMessagesCount wants one of a thing to be called one.
+func TestMessagesCount(t *testing.T) {
+	many := regexp.MustCompile(`\b1 more (Machines|fields)\b|(^|[^f] |\()1 (\w+ )?(Machines|fields|replicas|pods|indexes)\b`)
+	for _, c := range load(t) {
+		v := verdict(authority.Rules(), c)
+		for _, e := range v.Denials {
+			v.Warnings = append(v.Warnings, e.Detail)
+		}
+		for _, text := range v.Warnings {
+			if many.MatchString(text) {
 				t.Errorf("%s: %s: %s", c.Rule, c.Name, text)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -62,7 +63,7 @@ func runs(c policies.Change, s standing) string {
 	case "MachineHealthCheck":
 		return "its check goes on to delete Machines that it finds unhealthy"
 	}
-	return fmt.Sprintf("its set with %s and their instances runs on", count(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
+	return fmt.Sprintf("its set with %s and their instances runs on", amount.Of(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
 }
 
 // deleteThere is the command that deletes the twin.
@@ -181,7 +182,7 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	more := ""
 	if len(unknown) > 1 {
-		more = fmt.Sprintf(" (and of %d more Machines of this set)", len(unknown)-1)
+		more = fmt.Sprintf(" (and of %s of this set)", amount.Of(len(unknown)-1, "more Machine"))
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
@@ -208,7 +209,7 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	more := ""
 	if len(unknown) > 1 {
-		more = fmt.Sprintf(" (and of %d more Machines)", len(unknown)-1)
+		more = fmt.Sprintf(" (and of %s)", amount.Of(len(unknown)-1, "more Machine"))
 	}
 	get := fmt.Sprintf("kubectl -n %s get machines.cluster.x-k8s.io %s -o yaml", cmp.Or(c.Namespace, c.Name), unknown[0])
 	if c.Kind == Definition {

@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -209,7 +210,7 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 		errs = append(errs, field.Forbidden(d.Path, reason))
 	}
 	if more > 0 {
-		errs = append(errs, field.Forbidden(specPath, fmt.Sprintf("and %d more fields", more)))
+		errs = append(errs, field.Forbidden(specPath, "and "+amount.Of(more, "more field")))
 	}
 	return policies.Deny(errs...)
 }

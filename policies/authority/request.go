@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -292,9 +293,11 @@ func extentWarning(c policies.Change, s standing) []string {
 	case "Machine":
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
 	case "MachineSet":
-		return []string{fmt.Sprintf(aloneWarning+
-			": %s will scale it and make new ones; it has %s now, which stay with the authoritative API of each until you move them",
-			to.Text(), count(s.Replicas, "Machine"))}
+		stay := "stay with the authoritative API of each until you move them"
+		if s.Replicas == 1 {
+			stay = "stays with its authoritative API until you move it"
+		}
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which %s", to.Text(), amount.Of(s.Replicas, "Machine"), stay)}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is authoritative for each", to.Text()))
@@ -303,9 +306,10 @@ func extentWarning(c policies.Change, s standing) []string {
 }
 
 // failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine
-// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side.
+// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side. A Machine without an instance leaves that
+// behind (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
-	if s.inCharge() != ClusterAPI || !failed(c) {
+	if s.inCharge() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
 	}
 	return []string{fmt.Sprintf(
@@ -462,11 +466,4 @@ func templateAuthority(o *policies.Object) API {
 		return MachineAPI
 	}
 	return spec.Template.Spec.AuthoritativeAPI
-}
-
-func count(n int64, thing string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, thing)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

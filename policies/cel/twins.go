@@ -74,7 +74,7 @@ func authorityTwins() []Twin {
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
 				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
-			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers: a controller that writes other parts of status must patch those and not replace the whole"`,
+			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
@@ -168,8 +168,12 @@ func ofType(status, name string) string {
 	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, name)
 }
 
-// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change.
+// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change, nor they while a pause goes on.
 func reported() string {
-	return fmt.Sprintf(`(variables.byMachineAPI ? [] : [%[1]q, %[2]q].filter(t, (t != %[2]q || request.kind.kind != %[3]q) && size(%[5]s) > 0 && %[4]s != %[5]s).map(t, "status.conditions[" + t + "]"))`,
-		authority.ConditionSettled, authority.ConditionPaused, controlplane.Kind, ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t"))
+	before, after := ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t")
+	others := fmt.Sprintf(`(t != %q || request.kind.kind != %q) && size(%[4]s) > 0 && %[3]s != %[4]s`, authority.ConditionPaused, controlplane.Kind, before, after)
+	ends := fmt.Sprintf(`t == %q && request.kind.kind != %q && (variables.current == "ClusterAPI" || variables.moving) && `+
+		`%s.exists(c, c.?status.orValue('') == "True") && %s.exists(c, c.?status.orValue('') != "True")`, authority.ConditionPaused, controlplane.Kind, before, after)
+	return fmt.Sprintf(`([%q, %q].filter(t, variables.byMachineAPI ? %s : %s).map(t, "status.conditions[" + t + "]"))`,
+		authority.ConditionSettled, authority.ConditionPaused, ends, others)
 }

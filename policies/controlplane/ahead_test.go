@@ -233,7 +233,7 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 			"this will delete 1 of 4 control plane Machines without a replacement: c-master-x-0 (index 0 has c-master-0 already)"}},
 		"two that end with the same number by chance": {do: []change{named(0, "cp-east-1"), named(1, "cp-west-1")}, want: []string{
 			"this will delete 1 of 3 control plane Machines without a replacement: cp-east-1 (its replacement cp-west-1 is ready)",
-			"this will create 1 control plane Machines: at index 0 in a"}},
+			"this will create 1 control plane Machine: at index 0 in a"}},
 		"one that was replaced, and the rest to be": {do: []change{larger, with("c-master-x-0", "a", false)}, want: []string{
 			"this will delete 1 of 4 control plane Machines without a replacement: c-master-0 (its replacement c-master-x-0 is ready)",
 			"this will replace 2 of 3 control plane Machines, one at a time: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},

@@ -481,7 +481,7 @@ func TestForecast(t *testing.T) {
 			"the set is Inactive; made Active it would replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated, and each is replaced once you delete it: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, want: []string{
 			"this will change in place metadata.labels.team none → x (c-master-0, c-master-1, c-master-2)"}},
-		"a gap": {do: []change{without(2)}, want: []string{"this will create 1 control plane Machines: at index 2 in c"}},
+		"a gap": {do: []change{without(2)}, want: []string{"this will create 1 control plane Machine: at index 2 in c"}},
 		"degraded": {do: []change{func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, want: []string{
 			"this will do nothing until this is fixed: Nodes of the control plane without a Machine: stray. Remove each Node, or create its Machine by hand"}},
 	} {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/internal/amount"
 )
 
 // waits returns what an active set without problems is waiting for, "" for nothing.
@@ -187,7 +189,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	many := fmt.Sprintf("%d of %d control plane Machines", n, p.Replicas)
 	switch {
 	case verb == Create:
-		return fmt.Sprintf("%s %d control plane Machines", p.doing("create"), n)
+		return fmt.Sprintf("%s %s", p.doing("create"), amount.Of(n, "control plane Machine"))
 	case verb == Delete:
 		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.Machines()))
 	case p.Strategy == machinev1.Recreate:
@@ -210,9 +212,13 @@ func (p *Plan) leavesOff(last *Plan) []string {
 	}
 	var out []string
 	if all := last.alone(); len(all) > 0 {
+		are := "are outdated, and each is replaced"
+		if len(all) == 1 {
+			are = "is outdated, and is replaced"
+		}
 		out = append(out, fmt.Sprintf(
-			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once you delete it: %s",
-			p.doing("replace"), len(all), p.Replicas, p.tell(all)))
+			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines %s once you delete it: %s",
+			p.doing("replace"), len(all), p.Replicas, are, p.tell(all)))
 	}
 	if all := last.beside(); all != "" {
 		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); delete the Machines that are no longer needed: %s", p.doing("delete"), all))

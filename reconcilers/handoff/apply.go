@@ -119,7 +119,7 @@ func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.St
 }
 
 // change takes the finalizers of those who are no longer authoritative, then stores who is. Where authority changed hands,
-// what the mirror said about the old direction is taken back in the same patch.
+// what the mirror said about the old direction is taken back in the same patch, and what ends with the move: no check sees the one without the other.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
@@ -127,6 +127,9 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
 	if !step.Cancelled {
 		status["synchronizedGeneration"] = nil
+		for _, name := range authority.LeftBehind(p.objects.MachineAPI, step.To) {
+			status[name] = nil
+		}
 	}
 	return r.store(ctx, p, step, status)
 }

@@ -87,35 +87,78 @@ func TestAnotherReleaseBegins(t *testing.T) {
 	})
 }
 
+// decide has a person write the command that the message ends with.
+func (w *world) decide() {
+	w.Helper()
+	command := regexp.MustCompile(`annotate --overwrite machines.machine.openshift.io one (\S+)=(\S+)$`)
+	message := w.shape().Condition(authority.ConditionSettled).Message
+	found := command.FindStringSubmatch(message)
+	if found == nil {
+		w.Fatalf("no command ends the message: %s", message)
+	}
+	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{found[1]: found[2]}}})
+}
+
 // TestADecision has a person answer that there is no instance: once before the source pauses, and once more after.
 func TestADecision(t *testing.T) {
-	command := regexp.MustCompile(`annotate --overwrite machines.machine.openshift.io one (\S+)=(\S+)$`)
 	eitherWay(t, func(w *world, from authority.API) {
 		w.born(from)
 		w.request(from.Other())
-		decide := func() {
-			w.Helper()
-			message := w.shape().Condition(authority.ConditionSettled).Message
-			found := command.FindStringSubmatch(message)
-			if found == nil {
-				w.Fatalf("no command ends the message: %s", message)
-			}
-			w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{found[1]: found[2]}}})
-		}
 		w.waits(from)
-		decide()
+		w.decide()
 		w.waits(authority.Migrating)
 		w.request(from) // the move is cancelled, and asked for again: the decision does not count for that
 		w.waitSettled(from)
 		w.r.now = func() time.Time { return time.Now().Add(2 * time.Second) } // conditions have whole seconds, and nobody asks again within one
 		w.request(from.Other())
 		w.waits(from)
-		decide()
+		w.decide()
 		w.waits(authority.Migrating)
-		decide()
+		w.decide()
 		w.waitSettled(from.Other())
 		w.inCharge(from.Other())
 	})
+}
+
+// TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check, which
+// deletes a Machine that has failed, finds none at any moment.
+func TestAFailureStaysBehind(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.born(authority.MachineAPI)
+	w.request(authority.ClusterAPI)
+	w.waits(authority.MachineAPI)
+	failure := map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": "no quota"}
+	w.merge(w.core(), "status", map[string]any{"status": map[string]any{"phase": "Failed", "lastUpdated": now(), "deprecated": map[string]any{"v1beta1": failure}}})
+	w.decide()
+	for range 6 {
+		w.everybody()
+		w.pass()
+	}
+	if s := w.shape(); s.Current != authority.Migrating || w.reason() != authority.ReasonCatchingUp {
+		w.Fatalf("status %s, reason %s: %s", s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
+	}
+	w.merge(w.core(), "status", map[string]any{"status": map[string]any{"phase": "Pending", "lastUpdated": nil, "deprecated": nil}})
+	w.waits(authority.Migrating)
+	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"phase": "Failed", "lastUpdated": now(),
+		"errorReason": "InvalidConfiguration", "errorMessage": "no quota"}})
+	w.decide()
+	for range 12 {
+		w.pass()
+		if w.shape().Current == authority.ClusterAPI {
+			break
+		}
+	}
+	status, _, _ := unstructured.NestedMap(w.of(w.mapi()).Object, "status")
+	if status["authoritativeAPI"] != "ClusterAPI" {
+		w.Fatalf("status %v", status)
+	}
+	for _, name := range []string{"phase", "lastUpdated", "errorReason", "errorMessage"} {
+		if status[name] != nil {
+			w.Errorf("the switch has left %s: %v", name, status[name])
+		}
+	}
+	w.waitSettled(authority.ClusterAPI)
+	w.inCharge(authority.ClusterAPI)
 }
 
 // TestUntouched moves a Machine that Poundlock adopted before anybody could ask for an instance.

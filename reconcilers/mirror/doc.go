@@ -5,7 +5,7 @@
 // authoritative object. It works in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation
 // of resources, › Deletion of Machines).
 //
-// A pass reads the objects of a pair (gather), asks mirroring.Next for one write, and sends it. It reads a cache
+// A pass reads the objects of a pair (facts/pairfacts), asks mirroring.Next for one write, and sends it. It reads a cache
 // first. Only if that calls for a write does it read the same from the API server. It then performs one write after the
 // other, until none is left. It decides each write from what the last one returned.
 //

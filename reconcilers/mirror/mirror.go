@@ -18,9 +18,11 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/facts/pairfacts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/answers"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -64,10 +66,11 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
-			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
-			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
-			recorder: mgr.GetEventRecorder("poundlock-mirror"),
-			now:      o.Now, environment: environment, compared: o.Compared, gate: o.Gate, answered: newAnswered(),
+			kind: kind, meters: counted, owners: owners, writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-mirror"),
+			now: o.Now, compared: o.Compared, kept: answers.NewKept(),
+		}
+		r.facts = pairfacts.Reader{
+			Kind: kind, Pairs: o.Pairs, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Environment: environment, Platform: r.watchPlatform, Gate: o.Gate, Kept: r.kept.Has,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -77,35 +80,32 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 }
 
 type reconciler struct {
-	kind        authority.Kind
-	pairs       authority.Pairs
-	environment facts.Environment
+	kind  authority.Kind
+	facts pairfacts.Reader
 	meters
 
-	cache, live client.Reader
-	writer      client.Client
-	recorder    events.EventRecorder
-	watcher     *served.Watcher
-	refusals    refusals
-	answered    answered
+	writer   client.Client
+	recorder events.EventRecorder
+	watcher  *served.Watcher
+	refusals answers.Refusals
+	kept     answers.Kept
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time
-	gate     func(context.Context) (authority.Migration, error)
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
 // Reconcile looks at one pair and makes it equal.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	s, err := r.gather(ctx, r.cache, req.NamespacedName)
+	s, err := r.facts.Read(ctx, r.facts.Cache, req.NamespacedName)
 	if err != nil {
 		return result(err)
 	}
 	if s.MachineAPI == nil {
-		r.refusals.forget(req.NamespacedName)
+		r.refusals.Forget(req.NamespacedName)
 	}
 	w := mirroring.Next(s, r.now())
-	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
+	if left := r.refusals.Left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		if w == nil {
 			r.isEqual(req, s)
 		}
@@ -113,13 +113,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache calls for a write. It may lag: the API server decides.
-	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
+	if s, err = r.facts.Read(ctx, r.facts.Live, req.NamespacedName); err != nil {
 		return result(err)
 	}
-	if err := r.gatherSurroundings(ctx, s); err != nil {
+	if err := r.facts.Surroundings(ctx, s); err != nil {
 		return result(err)
 	}
-	if err := r.gatherGate(ctx, s); err != nil {
+	if err := r.facts.Migration(ctx, s); err != nil {
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()

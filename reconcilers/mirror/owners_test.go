@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts/pairfacts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/fields"
@@ -110,7 +111,7 @@ const (
 func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	t.Helper()
 	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
-	r := &reconciler{writer: c, live: c}
+	r := &reconciler{writer: c, facts: pairfacts.Reader{Live: c}}
 	first, later := mirroringtest.Machine(t, firstWant), mirroringtest.Machine(t, laterWant)
 	if how == byApplies {
 		if err := r.send(t.Context(), s, &pairs.Write{Verb: pairs.Apply}, first.DeepCopy()); err != nil {
@@ -192,7 +193,7 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 		spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {`+refs+`kind: AWSMachineTemplate}}}}}`)
 	s.Core = stored("Machine", `{metadata: {name: m, namespace: ns, labels: {set: s}}, spec: {`+refs+`kind: AWSMachine}}}`)
 	s.Parents[authority.ClusterAPI] = set
-	r := &reconciler{writer: c, live: c, owners: &sync.Mutex{}}
+	r := &reconciler{writer: c, facts: pairfacts.Reader{Live: c}, owners: &sync.Mutex{}}
 
 	w := mirroring.Next(s, time.Now())
 	if w == nil || w.Reason != "OwnerRestored" {

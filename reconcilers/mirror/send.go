@@ -32,13 +32,13 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
 	}
 	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
-		r.answered.hear(w.Object, now)
+		r.kept.Hear(w.Object, now)
 	}
 	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
 		r.tell(ctx, p, w)
 	}
 	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-		if now, err = served.Read(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
+		if now, err = served.Read(ctx, r.facts.Live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 // holds refuses a write, as a conflict, whose proviso is true no more.
 func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
 	if set := w.Provided.Stays; set != nil {
-		now, err := served.Read(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		now, err := served.Read(ctx, r.facts.Live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
 		if err == nil && (pairs.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
 			err = changed(set)
 		}
@@ -90,7 +90,7 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 	if !w.Provided.Childless {
 		return nil
 	}
-	owned, err := owned(ctx, present{r.live, s}, s)
+	owned, err := r.facts.Owned(ctx, s)
 	if err == nil && len(owned) > 0 {
 		err = changed(w.Object)
 	}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,11 +18,11 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/facts/pairfacts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
-	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -36,21 +35,26 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	woken := r.woken()
 	all := []watched{
-		{r.kind.MachineAPIGVK(), r.named(same), nil}, {r.kind.ClusterAPIGVK(), r.named(same), nil},
-		{pairs.InfrastructureKind, r.everything, nil}, {facts.ClusterKind, r.everything, specChanged()},
+		{r.kind.MachineAPIGVK(), woken.Same, nil}, {r.kind.ClusterAPIGVK(), woken.Same, nil},
+		{pairs.InfrastructureKind, woken.Everything, nil}, {facts.ClusterKind, woken.Everything, specChanged()},
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
-		all = append(all, watched{parent.MachineAPIGVK(), r.childrenOf, nil}, watched{parent.ClusterAPIGVK(), r.childrenOf, nil})
+		all = append(all, watched{parent.MachineAPIGVK(), woken.ChildrenOf, nil}, watched{parent.ClusterAPIGVK(), woken.ChildrenOf, nil})
 	}
 	if r.kind.Name == "Machine" {
 		check, _ := authority.KindNamed("MachineHealthCheck")
-		all = append(all, watched{check.ClusterAPIGVK(), r.marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
+		all = append(all, watched{check.ClusterAPIGVK(), woken.Marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
 	}
 	if err := r.watch(all...); err != nil {
 		return err
 	}
-	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) }))
+	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return woken.Everything(ctx, nil) }))
+}
+
+func (r *reconciler) woken() pairfacts.Woken {
+	return pairfacts.Woken{Kind: r.kind, Pairs: r.facts.Pairs, Cache: r.facts.Cache}
 }
 
 // watched is a kind, the pairs that its objects wake, and which of their changes do; nil: all.
@@ -71,14 +75,15 @@ func (r *reconciler) watch(all ...watched) error {
 
 // watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
+	woken := r.woken()
 	return r.watcher.Once(p.Name, func() error {
 		all := []watched{
-			{p.InfraCluster.GroupVersionKind, r.everything, infraClusterChanged()},
-			{p.InfraMachine.GroupVersionKind, r.behind(p), nil},
-			{p.InfraMachineTemplate.GroupVersionKind, r.behind(p), nil},
+			{p.InfraCluster.GroupVersionKind, woken.Everything, infraClusterChanged()},
+			{p.InfraMachine.GroupVersionKind, woken.Behind(p), nil},
+			{p.InfraMachineTemplate.GroupVersionKind, woken.Behind(p), nil},
 		}
 		if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
-			all = append(all, watched{p.InfraInstance.GroupVersionKind, r.named(instanceOf), nil})
+			all = append(all, watched{p.InfraInstance.GroupVersionKind, woken.InstanceOf, nil})
 		}
 		return r.watch(all...)
 	})
@@ -95,100 +100,4 @@ func infraClusterChanged() predicate.Predicate {
 		now, isNew := e.ObjectNew.(*unstructured.Unstructured)
 		return isOld && isNew && mirroring.InfraClusterChanged(was, now)
 	}})
-}
-
-// named maps objects to the pairs of these names, in the pair of their namespaces.
-func (r *reconciler) named(names func(o client.Object) []string) handler.MapFunc {
-	return func(_ context.Context, o client.Object) (out []reconcile.Request) {
-		for _, name := range names(o) {
-			out = append(out, r.request(o.GetNamespace(), name)...)
-		}
-		return out
-	}
-}
-
-// same maps an object to the pair of its name.
-func same(o client.Object) []string { return []string{o.GetName()} }
-
-// instanceOf maps what a provider keeps for an instance.
-func instanceOf(o client.Object) []string {
-	return mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)
-}
-
-func (r *reconciler) request(namespace, name string) []reconcile.Request {
-	pair, ok := r.pairs.Of(namespace)
-	if !ok || name == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: key{Namespace: pair.MachineAPI, Name: name}}}
-}
-
-// those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
-func (r *reconciler) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (
-	out []reconcile.Request) {
-	found, err := served.List(ctx, r.cache, gvk, namespace, uncopied)
-	if err != nil {
-		return nil
-	}
-	for _, o := range found {
-		if wanted(o) {
-			out = append(out, r.request(namespace, o.GetName())...)
-		}
-	}
-	return out
-}
-
-// each are those of both sides of a pair.
-func (r *reconciler) each(ctx context.Context, pair authority.Pair, wanted func(*unstructured.Unstructured) bool) []reconcile.Request {
-	return append(r.those(ctx, r.kind.MachineAPIGVK(), pair.MachineAPI, wanted), r.those(ctx, r.kind.ClusterAPIGVK(), pair.ClusterAPI, wanted)...)
-}
-
-// marked maps a check of Cluster API's, which may act no longer, to the Machines that one has marked.
-func (r *reconciler) marked(ctx context.Context, check client.Object) []reconcile.Request {
-	return r.those(ctx, r.kind.ClusterAPIGVK(), check.GetNamespace(), status.Marked)
-}
-
-// everything maps what all conversions depend on to every pair. It changes rarely.
-func (r *reconciler) everything(ctx context.Context, _ client.Object) (out []reconcile.Request) {
-	for _, pair := range r.pairs {
-		out = append(out, r.each(ctx, pair, func(*unstructured.Unstructured) bool { return true })...)
-	}
-	return out
-}
-
-// childrenOf maps a MachineSet, on either side, to the pairs that it owns: their owner has come, gone or changed hands.
-func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []reconcile.Request {
-	pair, ok := r.pairs.Of(parent.GetNamespace())
-	if !ok {
-		return nil
-	}
-	return r.each(ctx, pair, func(o *unstructured.Unstructured) bool {
-		ref := pairs.ControllerOf(o)
-		return ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName()
-	})
-}
-
-// behind maps an infrastructure object to the pairs whose it is or was.
-func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) (out []reconcile.Request) {
-		names, template := mirroring.OfInfra(r.kind, o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind, o)
-		for _, name := range names {
-			out = append(out, r.request(o.GetNamespace(), name)...)
-		}
-		if template != "" {
-			out = append(out, r.usersOf(ctx, o.GetNamespace(), template, p)...)
-		}
-		return out
-	}
-}
-
-// usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
-func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
-	ref := (&pairs.State{Kind: r.kind}).InfraRef()
-	out := r.those(ctx, r.kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
-	// The label is a shortened name where the set's is too long for it.
-	if t, err := served.Read(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template); err == nil && t != nil {
-		out = append(out, r.request(namespace, mirroring.MadeFor(r.kind, t))...)
-	}
-	return out
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -202,12 +203,8 @@ func (r *reconciler) count(ctx context.Context, namespace string) (map[string]in
 func summary(counts map[string]int) string {
 	var out []string
 	for _, kind := range authority.Kinds() {
-		switch n := counts[kind.Name]; n {
-		case 0:
-		case 1:
-			out = append(out, "1 "+kind.Name)
-		default:
-			out = append(out, fmt.Sprintf("%d %ss", n, kind.Name))
+		if n := counts[kind.Name]; n > 0 {
+			out = append(out, amount.Of(n, kind.Name))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -123,7 +124,7 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", m.Namespace, m.Name)
 	switch {
 	case m.Deployment > 0:
-		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %d replicas: the manager would put everything back", m.Namespace, m.Name, m.Deployment), scale}}
+		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %s: the manager would put everything back", m.Namespace, m.Name, amount.Of(m.Deployment, "replica")), scale}}
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
 		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
 			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),

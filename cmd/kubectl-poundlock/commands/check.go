@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -314,7 +315,7 @@ func (w reader) aside() string {
 	if w.others == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" among %s", printers.Count(w.others, "object"))
+	return fmt.Sprintf(" among %s", amount.Of(w.others, "object"))
 }
 
 // number finds the group of a reason in the list below the table.
@@ -387,7 +388,7 @@ func (w reader) sum() {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
 		}
 	}
-	w.Linef("%s: %s.", w.Bold(printers.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(amount.Of(len(w.Objects), "object")), strings.Join(parts, ", "))
 }
 
 func (w reader) reasons() {
@@ -448,7 +449,7 @@ func objectsText(refs []string) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, printers.Count(n, k))
+			parts = append(parts, amount.Of(n, k))
 		}
 	}
 	return strings.Join(parts, ", ")

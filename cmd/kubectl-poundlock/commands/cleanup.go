@@ -26,6 +26,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -169,7 +170,7 @@ func (c *cleaner) show(changes []cleanup.Change, paused int) {
 		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
 	c.Table(rows)
-	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", printers.Count(paused, "Cluster API object"))
+	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
 }
 
 func what(c cleanup.Change) string {
@@ -178,7 +179,7 @@ func what(c cleanup.Change) string {
 		parts = append(parts, "sync finalizer")
 	}
 	if n := len(c.Annotations); n > 0 {
-		parts = append(parts, printers.Count(n, "mark"))
+		parts = append(parts, amount.Of(n, "mark"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -411,7 +412,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []cleanup.Change) error 
 		}
 	}
 	if left > 0 {
-		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", printers.Count(left, "object"))}
+		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object"))}
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/internal/amount"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -37,7 +38,7 @@ func (w foresight) head(r controlplane.Report) {
 	if r.Source != "cluster" {
 		from = ", as " + r.Source + " has it"
 	}
-	parts := []string{r.State, r.Strategy, dash(r.Platform), printers.Count(r.Replicas, "replica")}
+	parts := []string{r.State, r.Strategy, dash(r.Platform), amount.Of(r.Replicas, "replica")}
 	w.Linef("%s: %s%s", w.Bold("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -220,7 +221,7 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	case len(plan) == 0:
 		return ended{codeError, "nothing of that name or with these labels is there"}
 	case len(blocked) > 0 && !m.skipBlocked:
-		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", printers.Count(len(blocked), "object"))}
+		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", amount.Of(len(blocked), "object"))}
 	case len(blocked) == len(plan):
 		return ended{codeNo, "nothing is left that can move"}
 	case len(migrate.Of(plan, migrate.Ask))+len(migrate.Of(plan, migrate.Follow)) == 0:
@@ -235,7 +236,7 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 		return err
 	}
 	if n := len(migrate.Of(plan, migrate.Ask)); n > 0 {
-		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", printers.Count(n, "object"), m.to.Text())); err != nil {
+		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", amount.Of(n, "object"), m.to.Text())); err != nil {
 			return err
 		}
 	}
@@ -472,7 +473,7 @@ func (m *mover) follow(ctx context.Context, plan []migrate.PlannedMove) error {
 			arrived, onTheWay, left)
 		return end
 	}
-	m.Linef("\n%s %s with %s after %s.", printers.Count(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	m.Linef("\n%s %s with %s after %s.", amount.Of(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
 	return nil
 }
 
@@ -559,7 +560,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	dryRun, done := "", "cancellation asked for: authority goes back"
 	if m.dryRun == "server" {
 		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
-	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", printers.Count(len(f.Pairs), "object"))); err != nil {
+	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", amount.Of(len(f.Pairs), "object"))); err != nil {
 		return err
 	}
 	m.Linef("")
@@ -612,7 +613,7 @@ func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	case ctx.Err() != nil:
 		return ended{codeInterrupted, "interrupted: Poundlock's manager goes on"}
 	case err == nil && len(left) > 0:
-		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", printers.Count(len(left), "object"))}
+		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object"))}
 	}
 	return err
 }

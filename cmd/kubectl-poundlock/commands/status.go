@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -214,7 +215,7 @@ func (w glance) write(s survey) {
 		w.Linef("%s", w.bar(p))
 	}
 	if s.leftAlone > 0 {
-		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", printers.Count(s.leftAlone, "MachineHealthCheck"))))
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
 	}
 	w.messages(s.Objects)
 	w.others(s)
@@ -358,7 +359,7 @@ func (w glance) counts(all []status.Standing) {
 			parts = append(parts, fmt.Sprintf("%d %s", by[part], part))
 		}
 	}
-	w.Linef("%s: %s.", w.Bold(printers.Count(len(all), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(amount.Of(len(all), "object")), strings.Join(parts, ", "))
 }
 
 const barWidth = 30

@@ -118,11 +118,3 @@ func Wrap(text, indent string, width int) string {
 	}
 	return strings.Join(append(lines, line), "\n")
 }
-
-// Count is a number of things: "1 Machine", "2 Machines".
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}

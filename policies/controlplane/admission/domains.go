@@ -13,6 +13,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
@@ -118,14 +119,7 @@ func (p *proposal) narrower() field.ErrorList {
 		now = append(now, fmt.Sprintf("%s (%s)", zone, strings.Join(have[zone], ", ")))
 	}
 	return field.ErrorList{field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
-		"the control plane would be in %s, and is in %d now: %s. List at least as many", counted(len(want), "place"), len(have), strings.Join(now, ", ")))}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+		"the control plane would be in %s, and is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
 }
 
 // Replicas: "prevent end users from attempting to horizontally scale their control plane during creation of the ControlPlaneMachineSet resource". One
@@ -146,7 +140,7 @@ func Replicas(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(controlplane.SpecPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane has %s (%s). %s",
-		counted(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
+		amount.Of(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
 // OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's

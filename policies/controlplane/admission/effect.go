@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -222,7 +223,7 @@ func machinesOf(o *policies.Object) string {
 		Replicas int `json:"replicas"`
 	}
 	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 0 {
-		return fmt.Sprintf("the control plane's %d Machines", status.Replicas)
+		return "the control plane's " + amount.Of(status.Replicas, "Machine")
 	}
 	return "the control plane's Machines"
 }

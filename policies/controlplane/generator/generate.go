@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
@@ -210,14 +211,7 @@ func (g *generator) count() *Refusal {
 	p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
 	return refuse(UnsupportedSize,
 		"The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
-			"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.Taken())), strings.Join(p.Taken(), "; "))
-}
-
-func countedIndexes(n int) string {
-	if n == 1 {
-		return "1 index"
-	}
-	return fmt.Sprintf("%d indexes", n)
+			"where it is to have one, first make it 3 or 5 by hand", amount.Of(len(p.Taken()), "index"), strings.Join(p.Taken(), "; "))
 }
 
 func (g *generator) all() []machinev1beta1.Machine {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package pairfacts
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),
 	}
 	s.MachineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
-	if err := (&reconciler{live: denies{}}).judgeParent(t.Context(), s); err != nil {
+	if err := (Reader{Live: denies{}}).judgeParent(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Parent.ClusterAPI != authority.Absent {
@@ -80,7 +80,7 @@ func TestAMirrorThatWasBornWithoutItsOwner(t *testing.T) {
 				s.Parents[api] = object(api, "MachineSet", `{metadata: {name: s, uid: `+c.set+`, creationTimestamp: "`+c.created+
 					`"}, status: {authoritativeAPI: `+string(mirror)+`}}`)
 			}
-			if err := (&reconciler{}).judgeParent(t.Context(), s); err != nil {
+			if err := (Reader{}).judgeParent(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 			if ends := deletion.Asked(s).Next() == authority.DeleteAuthority; ends != c.ends {
@@ -142,7 +142,7 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 		if c.check != "" {
 			from.items = append(from.items, *mirroringtest.Object(t, c.check))
 		}
-		if err := (&reconciler{}).gatherChecks(t.Context(), present{from, s}, s); err != nil || s.Unchecked != c.unchecked {
+		if err := (Reader{}).checks(t.Context(), present{from, s}, s); err != nil || s.Unchecked != c.unchecked {
 			t.Errorf("%s: unchecked %t (%v)", c.sentence, s.Unchecked, err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package pairfacts
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -28,21 +29,33 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// key names a pair: the Machine API namespace and the name that both objects have.
-type key = client.ObjectKey
+// Reader reads pairs of a kind.
+type Reader struct {
+	Kind  authority.Kind
+	Pairs authority.Pairs
+	// Cache is where is read what is the same for all pairs, and Live is the API server: what decides about a deletion.
+	Cache, Live client.Reader
+	Environment facts.Environment
+	// Platform is called with the cluster's platform before anything is read of its kinds.
+	Platform func(conversion.Platform) error
+	// Gate reads the feature gate from the API server.
+	Gate func(context.Context) (authority.Migration, error)
+	// Kept reports whether the API server has answered a write of just this content (answers.Kept).
+	Kept func(*unstructured.Unstructured) bool
+}
 
-func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pairs.State, error) {
-	pair, ok := r.pairs.Of(k.Namespace)
+// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. A kind that is not served is no error; the state has which it is.
+func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey) (*pairs.State, error) {
+	pair, ok := r.Pairs.Of(k.Namespace)
 	if !ok {
 		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
 	}
-	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name, Answered: r.answered.has}
+	s := &pairs.State{Kind: r.Kind, Pair: pair, Name: k.Name, Answered: r.Kept}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
-		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChecks, r.gatherChildren,
-		r.stillAsRead,
+		r.both, r.marked, r.cluster, r.infra, r.templates, r.parents, r.checks, r.children, r.stillAsRead,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
-			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
+			return nil, fmt.Errorf("reading %s %s: %w", r.Kind.Name, k, err)
 		}
 	}
 	return s, nil
@@ -50,7 +63,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pa
 
 // stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
-func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
+func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
 	now, err := served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
 		return err
@@ -67,7 +80,7 @@ func version(o *unstructured.Unstructured) string {
 	return o.GetResourceVersion()
 }
 
-func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+func (r Reader) both(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	if s.MachineAPI, err = served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
 		return err
 	}
@@ -75,16 +88,16 @@ func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *pair
 	return err
 }
 
-// gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
+// cluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
 // wakes every pair, and a pass that asks for less comes through where an API server answers only now and then.
-func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *pairs.State) error {
-	return r.gatherEnv(ctx, present{r.cache, s}, s)
+func (r Reader) cluster(ctx context.Context, _ client.Reader, s *pairs.State) error {
+	return r.env(ctx, present{r.Cache, s}, s)
 }
 
-// gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+// env reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
+func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	var missing conversion.Missing
-	if s.Env, missing, err = r.environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
+	if s.Env, missing, err = r.Environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
 		return err
 	}
 	if s.Reason, s.Missing = missing.Reason, missing.Message; s.Missing != "" {
@@ -99,12 +112,12 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs
 	if s.Kind.Infra == "" {
 		return nil
 	}
-	return r.gatherPlatform(ctx, from, s)
+	return r.platform(ctx, from, s)
 }
 
-// gatherPlatform reads what a conversion of a kind with an infrastructure object needs beside.
-func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *pairs.State) error {
-	if err := r.watchPlatform(s.Env.Platform); err != nil {
+// platform reads what a conversion of a kind with an infrastructure object needs beside.
+func (r Reader) platform(ctx context.Context, from client.Reader, s *pairs.State) error {
+	if err := r.Platform(s.Env.Platform); err != nil {
 		return err
 	}
 	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.Env)
@@ -114,7 +127,7 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	return err
 }
 
-func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+func (r Reader) infra(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	name := s.InfraName()
 	if s.Env.Platform.Name == "" || name == "" {
 		return nil
@@ -122,12 +135,12 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pai
 	if s.Infra, err = served.Read(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
 		return err
 	}
-	return r.gatherInfraInstance(ctx, from, s, name)
+	return r.infraInstance(ctx, from, s, name)
 }
 
-// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no
+// infraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no
 // such kind, and so no definition of it, has no such object.
-func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
+func (r Reader) infraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
 		return nil
@@ -135,19 +148,19 @@ func (r *reconciler) gatherInfraInstance(ctx context.Context, from client.Reader
 	if p, ok := from.(present); ok {
 		from = p.Reader
 	}
-	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, key{Namespace: s.Pair.ClusterAPI, Name: infra}, s.Infra)
+	s.InfraInstance, err = facts.InfraInstance(ctx, from, kind, client.ObjectKey{Namespace: s.Pair.ClusterAPI, Name: infra}, s.Infra)
 	if !served.Missing(err) {
 		return err
 	}
-	_, gone, err := facts.Leaving(ctx, r.live, authority.Surrounding{Kind: authority.Definition, Name: s.Env.Platform.InfraInstance.Definition()})
+	_, gone, err := facts.Leaving(ctx, r.Live, authority.Surrounding{Kind: authority.Definition, Name: s.Env.Platform.InfraInstance.Definition()})
 	if err == nil {
 		s.LacksInstances(kind, !gone)
 	}
 	return err
 }
 
-// gatherTemplates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
-func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *pairs.State) error {
+// templates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
+func (r Reader) templates(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
@@ -161,22 +174,22 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 		}
 	}
 	if slices.ContainsFunc(s.Templates, func(o *unstructured.Unstructured) bool { return s.IsTemplate(o) && o.GetName() != s.InfraName() }) {
-		return r.gatherUsed(ctx, from, s)
+		return r.used(ctx, from, s)
 	}
 	return nil
 }
 
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+func (r Reader) used(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	if s.Used, err = facts.UsedTemplates(ctx, from, s.Env.Platform, s.Pair.ClusterAPI); err != nil {
 		return err
 	}
-	name, err := facts.TemplateOfControlPlane(ctx, r.live, s.Pair.MachineAPI)
+	name, err := facts.TemplateOfControlPlane(ctx, r.Live, s.Pair.MachineAPI)
 	s.Used.Insert(name)
 	return err
 }
 
-// gatherParents reads the MachineSets above either side, and what they mean to a deletion.
-func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *pairs.State) error {
+// parents reads the MachineSets above either side, and what they mean to a deletion.
+func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State) error {
 	s.Parents = map[authority.API]*unstructured.Unstructured{}
 	name := s.ParentName()
 	if kind, ok := authority.KindNamed(s.Kind.Parent); ok && name != "" {
@@ -193,8 +206,8 @@ func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *p
 	return r.judgeParent(ctx, s)
 }
 
-// gatherChecks finds out whether a check of Cluster API's still acts on a Machine that one has marked. Where their kind is not served, none does.
-func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pairs.State) error {
+// checks finds out whether a check of Cluster API's still acts on a Machine that one has marked. Where their kind is not served, none does.
+func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if !status.Judged(s) {
 		return nil
 	}
@@ -212,11 +225,11 @@ func (r *reconciler) gatherChecks(ctx context.Context, from client.Reader, s *pa
 
 // judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone,
 // so that what may have been the collector's deletion is never taken for a person's.
-func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) (err error) {
+func (r Reader) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 	var owner *unstructured.Unstructured
 	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
 		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		if owner, err = served.Read(ctx, r.live, kind, mirror.GetNamespace(), ref.Name); err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
+		if owner, err = served.Read(ctx, r.Live, kind, mirror.GetNamespace(), ref.Name); err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
 			return err
 		}
 	}
@@ -224,10 +237,15 @@ func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) (err error
 	return nil
 }
 
-// gatherChildren lists what a mirror that is being deleted owns.
-func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
+// children lists what a mirror that is being deleted owns.
+func (r Reader) children(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	s.Children, err = owned(ctx, from, s)
 	return err
+}
+
+// Owned are the Machines that a mirror which is being deleted owns now.
+func (r Reader) Owned(ctx context.Context, s *pairs.State) ([]*unstructured.Unstructured, error) {
+	return owned(ctx, present{r.Live, s}, s)
 }
 
 func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstructured.Unstructured, error) {
@@ -247,8 +265,8 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 // which shares what they have in common.
 const uncopied = client.UnsafeDisableDeepCopy
 
-// gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
-func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pairs.State) error {
+// marked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
+func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) error {
 	set, side := feedback.Fewer(s)
 	if set == nil {
 		return nil
@@ -278,4 +296,25 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 		s.MarkedMachines = append(s.MarkedMachines, m)
 	}
 	return nil
+}
+
+// Surroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. A pair that is
+// complete is not asked about.
+func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
+	if s.Complete() {
+		return nil
+	}
+	why, err := facts.FirstLeaving(ctx, r.Live, mirroring.LivesIn(s), func(authority.Surrounding, bool) bool { return true })
+	if err == nil && why != "" {
+		s.Leaves(why)
+	}
+	return err
+}
+
+// Migration reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of Cluster API's.
+func (r Reader) Migration(ctx context.Context, s *pairs.State) (err error) {
+	if deletion.Of(s).Gated() {
+		s.Gate, err = r.Gate(ctx)
+	}
+	return err
 }

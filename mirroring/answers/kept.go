@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package answers
 
 import (
 	"encoding/json"
@@ -14,20 +14,21 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// answered remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more, which changes
+// Kept remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more, which changes
 // nothing where these are the API server's defaults.
-type answered struct{ sent *lru.Cache }
+type Kept struct{ sent *lru.Cache }
 
-func newAnswered() answered { return answered{lru.New(20_000)} }
+// NewKept remembers nothing yet, and at most twenty thousand objects: what it forgets is sent once more.
+func NewKept() Kept { return Kept{lru.New(20_000)} }
 
-// has reports whether just this was sent last.
-func (a answered) has(want *unstructured.Unstructured) bool {
+// Has reports whether just this was sent last.
+func (a Kept) Has(want *unstructured.Unstructured) bool {
 	last, known := a.sent.Get(pairs.Describe(want))
 	return known && last == digest(want)
 }
 
-// hear takes the answer to what was sent. What is refused is not equal, and is refused again.
-func (a answered) hear(sent, now *unstructured.Unstructured) {
+// Hear takes the answer to what was sent. What is refused is not equal, and is refused again.
+func (a Kept) Hear(sent, now *unstructured.Unstructured) {
 	if len(ownership.Leftover(sent, now)) == 0 {
 		a.sent.Remove(pairs.Describe(sent))
 		return

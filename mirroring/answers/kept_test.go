@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package answers
 
 import (
 	"testing"
@@ -13,19 +13,19 @@ func TestWhatTheAPIServerAnswered(t *testing.T) {
 	sent := mirroringtest.Machine(t, `{metadata: {name: m}, spec: {disks: [{size: 1}]}}`)
 	more := mirroringtest.Machine(t, `{metadata: {name: m}, spec: {disks: [{size: 1, type: default}]}}`)
 	other := mirroringtest.Machine(t, `{metadata: {name: m}, spec: {disks: [{size: 2}]}}`)
-	a := newAnswered()
-	if a.has(sent) {
+	a := NewKept()
+	if a.Has(sent) {
 		t.Error("it knows what it never sent")
 	}
-	a.hear(sent, more)
-	if !a.has(sent) {
+	a.Hear(sent, more)
+	if !a.Has(sent) {
 		t.Error("a default came back, and it would be sent again")
 	}
-	if a.has(other) {
+	if a.Has(other) {
 		t.Error("something else counts as answered")
 	}
-	a.hear(other, other)
-	if a.has(sent) || a.has(other) {
+	a.Hear(other, other)
+	if a.Has(sent) || a.Has(other) {
 		t.Error("what came back as it was sent is remembered")
 	}
 }

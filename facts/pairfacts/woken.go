@@ -1,0 +1,116 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pairfacts
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Woken finds the pairs of a kind that an object belongs to. Its methods are handler.MapFuncs.
+type Woken struct {
+	Kind  authority.Kind
+	Pairs authority.Pairs
+	Cache client.Reader
+}
+
+// Same is the pair of the object's name.
+func (w Woken) Same(_ context.Context, o client.Object) []reconcile.Request {
+	return w.named(o.GetNamespace(), o.GetName())
+}
+
+// InstanceOf are the pairs of what a provider keeps for an instance.
+func (w Woken) InstanceOf(_ context.Context, o client.Object) []reconcile.Request {
+	return w.named(o.GetNamespace(), mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)...)
+}
+
+// Everything are all pairs, for what all conversions depend on. It changes rarely.
+func (w Woken) Everything(ctx context.Context, _ client.Object) (out []reconcile.Request) {
+	for _, pair := range w.Pairs {
+		out = append(out, w.each(ctx, pair, func(*unstructured.Unstructured) bool { return true })...)
+	}
+	return out
+}
+
+// Marked are, for a check of Cluster API's that may act no longer, the Machines that one has marked.
+func (w Woken) Marked(ctx context.Context, check client.Object) []reconcile.Request {
+	return w.those(ctx, w.Kind.ClusterAPIGVK(), check.GetNamespace(), status.Marked)
+}
+
+// ChildrenOf are the pairs that a MachineSet, of either side, owns: their owner has come, gone or changed hands.
+func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile.Request {
+	pair, ok := w.Pairs.Of(parent.GetNamespace())
+	if !ok {
+		return nil
+	}
+	return w.each(ctx, pair, func(o *unstructured.Unstructured) bool {
+		ref := pairs.ControllerOf(o)
+		return ref != nil && ref.Kind == w.Kind.Parent && ref.Name == parent.GetName()
+	})
+}
+
+// Behind are the pairs whose an infrastructure object of a platform is or was.
+func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		names, template := mirroring.OfInfra(w.Kind, o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind, o)
+		out := w.named(o.GetNamespace(), names...)
+		if template != "" {
+			out = append(out, w.usersOf(ctx, o.GetNamespace(), template, p)...)
+		}
+		return out
+	}
+}
+
+// usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
+func (w Woken) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
+	ref := (&pairs.State{Kind: w.Kind}).InfraRef()
+	out := w.those(ctx, w.Kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
+	// The label is a shortened name where the set's is too long for it.
+	if t, err := served.Read(ctx, w.Cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template); err == nil && t != nil {
+		out = append(out, w.named(namespace, mirroring.MadeFor(w.Kind, t))...)
+	}
+	return out
+}
+
+// named are the pairs of these names, in the pair of their namespaces.
+func (w Woken) named(namespace string, names ...string) (out []reconcile.Request) {
+	pair, ok := w.Pairs.Of(namespace)
+	for _, name := range names {
+		if ok && name != "" {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: name}})
+		}
+	}
+	return out
+}
+
+// those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
+func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (
+	out []reconcile.Request) {
+	found, err := served.List(ctx, w.Cache, gvk, namespace, uncopied)
+	if err != nil {
+		return nil
+	}
+	for _, o := range found {
+		if wanted(o) {
+			out = append(out, w.named(namespace, o.GetName())...)
+		}
+	}
+	return out
+}
+
+// each are those of both sides of a pair.
+func (w Woken) each(ctx context.Context, pair authority.Pair, wanted func(*unstructured.Unstructured) bool) []reconcile.Request {
+	return append(w.those(ctx, w.Kind.MachineAPIGVK(), pair.MachineAPI, wanted), w.those(ctx, w.Kind.ClusterAPIGVK(), pair.ClusterAPI, wanted)...)
+}

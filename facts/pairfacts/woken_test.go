@@ -1,0 +1,48 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pairfacts
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// lists answers each list with one Machine, and keeps whether a copy was asked for.
+type lists struct {
+	client.Reader
+	copied []string
+}
+
+func (l *lists) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	if o.UnsafeDisableDeepCopy == nil || !*o.UnsafeDisableDeepCopy {
+		l.copied = append(l.copied, into.GetObjectKind().GroupVersionKind().Kind)
+	}
+	m := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "m",
+		"ownerReferences": []any{map[string]any{"kind": "MachineSet", "name": "set", "controller": true}}}}}
+	into.(*unstructured.UnstructuredList).Items = []unstructured.Unstructured{m}
+	return nil
+}
+
+// The names of a whole fleet are listed at each event of what all depends on. With a copy of each Machine that took more memory than the cache.
+func TestAFleetIsListedWithoutCopies(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	set := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "set", "namespace": "mapi"}}}
+	cache := &lists{}
+	r := Woken{Kind: kind, Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}, Cache: cache}
+	for what, got := range map[string]int{"everything": len(r.Everything(t.Context(), nil)), "children": len(r.ChildrenOf(t.Context(), set))} {
+		if got != 2 {
+			t.Errorf("%s: %d requests, want one of each API", what, got)
+		}
+	}
+	if len(cache.copied) > 0 {
+		t.Errorf("copied: %v", cache.copied)
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package answers
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+)
+
+// How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
+const (
+	firstRest = time.Second
+	mostRest  = 15 * time.Second
+)
+
+// Refusals are the writes that were refused lately, by pair.
+type Refusals struct {
+	mu sync.Mutex
+	at map[types.NamespacedName]refusal
+	// replaced is the content for which a pair's object was replaced last.
+	replaced map[types.NamespacedName]any
+}
+
+// Replace reports whether an object is to be replaced to have this content, once.
+func (r *Refusals) Replace(k types.NamespacedName, content any) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, was := r.replaced[k]; was && reflect.DeepEqual(last, content) {
+		return false
+	}
+	if r.replaced == nil {
+		r.replaced = map[types.NamespacedName]any{}
+	}
+	r.replaced[k] = content
+	return true
+}
+
+// Forget has the next refusal of the pair ask again.
+func (r *Refusals) Forget(k types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.replaced, k)
+}
+
+type refusal struct {
+	write *pairs.Write
+	rest  time.Duration
+	until time.Time
+}
+
+// Note remembers a refusal, and returns how long the write rests.
+func (r *Refusals) Note(k types.NamespacedName, w *pairs.Write, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := firstRest
+	if last, known := r.at[k]; known && w.Equals(last.write) {
+		rest = min(2*last.rest, mostRest)
+	}
+	if r.at == nil {
+		r.at = map[types.NamespacedName]refusal{}
+	}
+	r.at[k] = refusal{w, rest, now.Add(rest)}
+	return rest
+}
+
+// Left is how long a write rests yet; 0 of one that is due, or that was not refused. A pair that needs no such write is forgotten.
+func (r *Refusals) Left(k types.NamespacedName, w *pairs.Write, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, known := r.at[k]
+	if !known {
+		return 0
+	}
+	if w == nil || !w.Equals(last.write) {
+		delete(r.at, k)
+		return 0
+	}
+	return max(0, last.until.Sub(now))
+}
