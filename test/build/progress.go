@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/poundlock/poundlock/internal/amount"
 )
 
 // How often a running build says that it is alive: by a line, and on a terminal by a bar that is written over.
@@ -56,7 +58,7 @@ func scan(r io.Reader, state *phase) {
 
 // phase is what the lines of a `go build -v` add up to.
 type phase struct {
-	last  string // the package that is compiled last; after it there is only the linker
+	last string // the package that is compiled last; after it there is only the linker
 
 	mu         sync.Mutex
 	downloaded int
