@@ -45,6 +45,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		"a caBundle that somebody empties is filled in again":                   repairBundle,
 		"a Secret of somebody else is kept, and one of an issuer is left alone": meetForeignSecrets,
 		"a replica without its configuration says so":                           missConfiguration,
+		"a namespace that is being deleted takes no Secret":                     loseNamespace,
 	} {
 		t.Run(name, func(t *testing.T) { tell(t, newPlace(t, plane.Admin())) })
 	}
@@ -472,4 +473,45 @@ func missConfiguration(t *testing.T, p *place) {
 	})
 	p.install(t)
 	eventually(t, "ready once it is there", ready(s))
+}
+
+// loseNamespace restarts replicas while the namespace of their Secret is being deleted, as long as what is in it waits for their webhooks.
+func loseNamespace(t *testing.T, p *place) {
+	p.install(t)
+	clk := clocktesting.NewFakeClock(epoch)
+	former := p.replica(t, clk)
+	run(t, former)
+	eventually(t, "ready before", ready(former))
+	served := former.current.Load().Leaf
+	must(t, p.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.name}}))
+	must(t, p.Delete(t.Context(), p.stored(t))) // as the namespace controller does
+
+	a, b := p.replica(t, clk), p.replica(t, clk)
+	run(t, a)
+	run(t, b)
+	eventually(t, "those that start now are ready", func() bool { return ready(a)() && ready(b)() })
+	clk.Step(former.o.Interval)
+	idle(t, clk, 3)
+	if !former.current.Load().Leaf.Equal(served) || !ready(former)() {
+		t.Errorf("the replica that ran on serves another certificate, or is not ready: %v", former.Ready(nil))
+	}
+	bundle := p.validating(t).Webhooks[0].ClientConfig.CABundle
+	for name, s := range map[string]*SelfManaged{"former": former, "a": a, "b": b} {
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(bundle)
+		if _, err := s.current.Load().Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: clk.Now(), DNSName: p.names().DNS[0]}); err != nil {
+			t.Errorf("the API server does not trust %s: %v", name, err)
+		}
+		if !strings.Contains(s.told, p.name) {
+			t.Errorf("%s does not report that there is no Secret: %q", name, s.told)
+		}
+	}
+	before := p.validating(t).ResourceVersion
+	for range 5 {
+		clk.Step(a.o.Interval)
+		idle(t, clk, 3)
+	}
+	if after := p.validating(t).ResourceVersion; after != before {
+		t.Errorf("idle replicas wrote: %s, before %s", after, before)
+	}
 }

@@ -37,6 +37,10 @@
 // To ask for a new CA today, delete the Secret: the replacement runs through the same states. To distrust a replaced CA
 // at once, set the Secret's annotation poundlock.openshift.io/previous-ca-retires to a date long past.
 //
+// Where the Secret cannot be written, as in a namespace that is being deleted, each replica keeps its CA in memory. It
+// adopts the CAs of the others from the caBundles, as those of a Secret that was lost. The namespace may wait for the
+// webhooks to answer, so the webhooks cannot wait for the namespace.
+//
 // Two replicas cannot undo each other. A pass reads the caBundles before the Secret, and writes both only at the
 // resourceVersions that it read. So the Secret that it reads is at least as new as anything in a caBundle. An idle pass
 // writes nothing.

@@ -55,7 +55,10 @@ func (s *SelfManaged) store(ctx context.Context, st state, p plan, now time.Time
 			return material{}, err
 		}
 	}
-	if err := s.write(ctx, st.secret, m); err != nil {
+	if err := s.write(ctx, st.secret, m); apierrors.IsForbidden(err) || st.secret == nil && apierrors.IsNotFound(err) {
+		s.o.Metrics.failed(reasonSecret)
+		return material{}, s.noPlace("writing", err)
+	} else if err != nil {
 		return material{}, conflicted(fmt.Errorf("writing Secret %s: %w", s.o.Secret, err))
 	}
 	s.announce(p)

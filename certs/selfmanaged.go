@@ -66,8 +66,9 @@ type SelfManaged struct {
 	name  string // of our CAs
 	kicks chan struct{}
 
-	// Only the goroutine of Start touches these.
+	// Only the goroutine of Start touches these. kept is the material of the last pass, of the Secret or of this process alone.
 	trust trust
+	kept  material
 
 	condition atomic.Pointer[string] // why it is not ready; empty if it is
 	told      string                 // the last trouble that was reported
@@ -165,7 +166,7 @@ func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	}
 	s.tell(err)
 	s.o.Metrics.setReady(s.Ready(nil) == nil)
-	if err != nil {
+	if err != nil && (!isNotStored(err) || isNotTrusted(err)) {
 		return min(s.o.Interval, 2*time.Second)
 	}
 	return wait
@@ -173,18 +174,45 @@ func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 
 // step is gather, decide, apply.
 func (s *SelfManaged) step(ctx context.Context) (time.Duration, error) {
-	state, err := s.gather(ctx)
-	if err != nil {
-		return 0, err
-	}
 	now := s.o.Clock.Now()
-	decided := decide(state.material, state.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
-	m, err := s.store(ctx, state, decided, now)
+	state, err := s.gather(ctx)
+	m := material{}
+	if err == nil {
+		decided := decide(state.material, state.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
+		m, err = s.store(ctx, state, decided, now)
+	}
+	var unstored error
+	if isNotStored(err) {
+		unstored = err
+		m, err = s.unstored(state, now)
+	}
 	if err != nil {
 		return 0, err
 	}
+	s.kept = m
 	injected := s.inject(ctx, state.targets, writing{m, s.name, s.o.Lifetimes, now})
-	return s.serve(m, injected.trusted, now), injected.err()
+	return s.serve(m, injected.trusted, now), errors.Join(unstored, injected.err())
+}
+
+// unstored is what this process alone serves while there can be no Secret: what it had, or a CA of its own. Without it, no webhook would answer while the
+// Secret's namespace is being deleted, and webhooks that fail closed would keep the namespace from ending. The CA of another replica, or of a former
+// process, is in the caBundles and is adopted, as one that a deleted Secret had.
+func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
+	p := decide(s.kept, st.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
+	if !p.changed {
+		return s.kept, nil
+	}
+	m, err := made(s.kept, p, s.name, s.o.Lifetimes.unstored(), now)
+	if err != nil {
+		return material{}, err
+	}
+	s.announce(p)
+	return m, nil
+}
+
+// unstored are short lives: each process that starts adds a CA to the caBundles, which leaves them when it expires.
+func (l Lifetimes) unstored() Lifetimes {
+	return Lifetimes{CA: min(l.CA, 3*time.Hour), Serving: min(l.Serving, time.Hour)}
 }
 
 // state is what one pass reads.
@@ -213,6 +241,9 @@ func (s *SelfManaged) gather(ctx context.Context) (state, error) {
 	switch err := s.o.Client.Get(ctx, s.o.Secret, secret); {
 	case apierrors.IsNotFound(err):
 		return state{targets: targets, material: material{}}, nil
+	case apierrors.IsForbidden(err):
+		s.o.Metrics.failed(reasonSecret)
+		return state{targets: targets}, s.noPlace("reading", err)
 	case err != nil:
 		s.o.Metrics.failed(reasonSecret)
 		return state{}, fmt.Errorf("reading Secret %s: %w", s.o.Secret, err)
@@ -259,12 +290,15 @@ func (t trust) lasted(now time.Time) time.Duration {
 
 // tell makes the outcome of a pass the condition of readiness, and says it once in log and event.
 func (s *SelfManaged) tell(err error) {
-	sentence := ""
+	sentence, ready := "", ""
 	if err != nil {
 		sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	if s.current.Load() == nil || isNotTrusted(err) || sentence == "" {
+	switch {
+	case s.current.Load() == nil || isNotTrusted(err) || sentence == "":
 		s.condition.Store(&sentence)
+	case isNotStored(err): // it is served all the same
+		s.condition.Store(&ready)
 	}
 	if sentence != "" && sentence != s.told {
 		s.o.Log.Info("Certificates need attention", "secret", s.o.Secret, "trouble", sentence)
@@ -292,6 +326,22 @@ func (n notTrusted) Unwrap() error { return n.error }
 func isNotTrusted(err error) bool {
 	var n notTrusted
 	return errors.As(err, &n)
+}
+
+// notStored reports that there can be no Secret.
+type notStored struct{ error }
+
+func (n notStored) Unwrap() error { return n.error }
+
+func isNotStored(err error) bool {
+	var n notStored
+	return errors.As(err, &n)
+}
+
+// noPlace is the reason for which there can be no Secret: its namespace is being deleted or is gone, or with the namespace the Role that lets Poundlock write it.
+func (s *SelfManaged) noPlace(doing string, err error) error {
+	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",
+		doing, s.o.Secret, err, s.o.Secret.Namespace)}
 }
 
 func cameSecond(err error) bool {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
@@ -45,9 +47,35 @@ func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
 }
 
-// Replacement is the command that replaces the infrastructure cluster object by one with a patch.
+// allowDeletion is the annotation by which Poundlock lets a person delete what mirrors live in.
+const allowDeletion = "poundlock.openshift.io/allow-deletion"
+
+// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It allows the deletion first, which Poundlock refuses
+// while anything mirrored needs the object, and leaves the permission out of the new object. What the provider's own controller holds by a finalizer is paused and
+// released for the moment: otherwise that controller, or
+// the garbage collector, would delete what the cluster runs in.
 func (p *Pass) Replacement(patch string) string {
-	return fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json | kubectl replace --force -f -", p.InfraCluster(), Quoted(patch))
+	object, content := &unstructured.Unstructured{Object: p.Env.InfraCluster}, map[string]any{}
+	if err := json.Unmarshal([]byte(patch), &content); err != nil {
+		return "kubectl edit " + p.InfraCluster()
+	}
+	annotate, gone := []string{allowDeletion + "=true"}, map[string]any{allowDeletion: nil}
+	held := len(object.GetFinalizers()) > 0
+	if _, paused := object.GetAnnotations()[clusterv1.PausedAnnotation]; held && !paused {
+		annotate, gone[clusterv1.PausedAnnotation] = append(annotate, clusterv1.PausedAnnotation+"="), nil
+	}
+	content["metadata"] = map[string]any{"annotations": gone}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return "kubectl edit " + p.InfraCluster()
+	}
+	allow := fmt.Sprintf("kubectl annotate %s --overwrite %s", p.InfraCluster(), strings.Join(annotate, " "))
+	patched := fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p %s -o json", p.InfraCluster(), Quoted(string(raw)))
+	if !held {
+		return allow + " && " + patched + " | kubectl replace --force -f -"
+	}
+	return fmt.Sprintf(`%s && %s > infracluster.json && kubectl patch %s --type=merge -p '{"metadata":{"finalizers":null}}' && kubectl replace --force --cascade=orphan -f infracluster.json`,
+		allow, patched, p.InfraCluster())
 }
 
 // Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list; and each of several, under a
@@ -65,6 +93,19 @@ func (p *Pass) Apply(path string, value any, manager, why string, spec map[strin
 
 func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
+}
+
+// Inherits reports a tag or label, by the list that it is in, that each machine gets from the infrastructure cluster object in Cluster API and would not get in Machine API. own is what to
+// do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
+func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]any) {
+	content, err := json.Marshal(patch)
+	if err != nil {
+		p.Add(field.InternalError(field.NewPath(path), err))
+		return
+	}
+	kind := p.Env.Platform.InfraCluster.Kind
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: %sremove it from the %[2]s for all Machines of the cluster",
+		list, kind, own), fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))), "Edit the object: kubectl edit "+p.InfraCluster())
 }
 
 // Command is Unsupported with words that end in a command. It never cuts the command: half of one is none. One that no message holds is left out, and

@@ -7,6 +7,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -61,28 +62,28 @@ func (p *Pass) unknown(raw []byte, err error) {
 	case isEmpty(raw, path):
 		return // a former field, which clients write empty for ever
 	}
+	if other := respelt(raw, path); other != "" {
+		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; remove one of the two", other))
+		return
+	}
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
+}
+
+// respelt is another name in the same object that differs from the last one of a path in case alone; "" for none.
+func respelt(raw []byte, path string) string {
+	i := strings.LastIndexByte(path, '.')
+	siblings, _ := valueAt(raw, path[:max(i, 0)]).(map[string]any)
+	for _, other := range slices.Sorted(maps.Keys(siblings)) {
+		if name := path[i+1:]; other != name && strings.EqualFold(other, name) {
+			return other
+		}
+	}
+	return ""
 }
 
 // isEmpty reports whether what stands at a path is null, or empty.
 func isEmpty(raw []byte, path string) bool {
-	var at any
-	_ = stdjson.Unmarshal(raw, &at) // it has been read before
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		switch v := at.(type) {
-		case map[string]any:
-			at = v[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v) {
-				return false
-			}
-			at = v[i]
-		default:
-			return false
-		}
-	}
-	switch v := at.(type) {
+	switch v := valueAt(raw, path).(type) {
 	case nil:
 		return true
 	case string:
@@ -93,6 +94,29 @@ func isEmpty(raw []byte, path string) bool {
 		return len(v) == 0
 	}
 	return false
+}
+
+// notThere is what stands at a path that does not exist.
+type notThere struct{}
+
+func valueAt(raw []byte, path string) any {
+	var at any
+	_ = stdjson.Unmarshal(raw, &at) // it has been read before
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return notThere{}
+			}
+			at = v[i]
+		default:
+			return notThere{}
+		}
+	}
+	return at
 }
 
 // undecodable names the field whose value has another type than the API's.

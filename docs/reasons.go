@@ -26,7 +26,7 @@ type Reason struct {
 }
 
 var (
-	row             = regexp.MustCompile("^\\| (`[A-Za-z_]+`(?:, `[A-Za-z_]+`)*) \\| (.*) \\|$")
+	row             = regexp.MustCompile("^\\| (`[A-Za-z][A-Za-z0-9_./-]*`(?:, `[A-Za-z][A-Za-z0-9_./-]*`)*) \\| (.*) \\|$")
 	reasonParagraph = regexp.MustCompile("^`([A-Z][A-Za-z]+)`: (.*)$")
 	link            = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 )
@@ -46,7 +46,7 @@ func reasonsIn(text string) []Reason {
 			section, open = title, false
 			continue
 		}
-		if m := row.FindStringSubmatch(line); m != nil {
+		if m := row.FindStringSubmatch(line); m != nil && !strings.HasPrefix(m[2], "what it ") { // that is a heading
 			means, do, _ := strings.Cut(m[2], " | ")
 			for _, name := range strings.Split(m[1], ", ") {
 				out = append(out, Reason{Name: strings.Trim(name, "`"), Section: section, Means: means, Do: do})

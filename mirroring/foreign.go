@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -34,11 +35,10 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	if s.IsMirror(o) {
 		return s.unnamed(o)
 	}
-	free := "delete it, and with it what it runs" + s.afterUnpausing() +
-		", or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	begun := s.Kind.Name != "Machine" || slices.Contains(s.MachineAPI.GetFinalizers(), s.Kind.MachineAPIFinalizer)
+	free := "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	if !begun {
-		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs" + s.afterUnpausing()
+		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs"
 	}
 	foreign := authority.ForeignTo(s.Kind, pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(o))
 	if s.Source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
@@ -46,10 +46,10 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
+		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
-			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free)
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s%s",
+			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
@@ -59,36 +59,88 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
 				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", pairs.Describe(o), authority.PausedAnnotation)
 		}
-		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
-			pairs.Describe(o), free, authority.PausedAnnotation)
+		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s%s",
+			pairs.Describe(o), free, authority.PausedAnnotation, s.commands(o))
 	case authority.ForeignStopping:
 		return pairs.Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.afterUnpausing())
+			"delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.commands(o))
 	case authority.NotForeign:
 	}
 	return ""
 }
 
-// afterUnpausing is what a person has to do besides, where an object of Cluster API's that the mirror did not make is paused: its controllers end nothing while
-// it is, and Poundlock lets a person take the pause off once the object is being deleted.
-func (s steps) afterUnpausing() string {
-	var commands []string
-	for _, o := range []*unstructured.Unstructured{s.Core, s.Infra} {
-		if o == nil || s.IsMirror(o) {
-			continue
-		}
-		if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; paused {
-			kind, _, _ := strings.Cut(pairs.Describe(o), " ")
-			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(),
-				authority.PausedAnnotation))
-		}
+// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while it is paused. ""
+// where nothing is.
+func (s steps) commands(o *unstructured.Unstructured) string {
+	if id := pairs.Nested(o, "spec", "providerID"); id != "" && id == pairs.Nested(s.MachineAPI, "spec", "providerID") {
+		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
+			command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`))
 	}
-	if len(commands) == 0 {
+	core, infra := s.stranger(s.Core), (*unstructured.Unstructured)(nil)
+	if s.Kind.Infra == authority.InfraMachine {
+		infra = s.stranger(s.Infra)
+	}
+	commands := append(s.endCore(core), s.endInfra(core, infra)...)
+	if !pairs.IsPaused(core) && !pairs.IsPaused(infra) || len(commands) == 0 {
 		return ""
 	}
-	return ", once it is no longer paused (after the deletion has begun: " + strings.Join(commands, "; ") + ")"
+	return ". Its controllers delete nothing while it is paused. To delete it, in this order: " + strings.Join(commands, "; ")
+}
+
+// stranger is o if Poundlock did not make it, nil otherwise.
+func (s steps) stranger(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if s.IsMirror(o) {
+		return nil
+	}
+	return o
+}
+
+// endCore deletes, and unpauses what stays for a finalizer: admission lets a person take the pause off once the object is being deleted.
+func (s steps) endCore(core *unstructured.Unstructured) []string {
+	if core == nil {
+		return nil
+	}
+	return append(end(core), unpause(core)...)
+}
+
+// endInfra waits until Cluster API deletes the infrastructure machine with its Machine, which it drains first. The provider's controller may act only after that.
+func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
+	switch {
+	case infra == nil:
+		return nil
+	case core == nil || !slices.ContainsFunc(infra.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == core.GetUID() }):
+		return append(end(infra), unpause(infra)...)
+	case len(unpause(infra)) == 0 || infra.GetDeletionTimestamp() != nil:
+		return unpause(infra)
+	}
+	wait := fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", infra.GetNamespace(), resource(infra), infra.GetName())
+	return append([]string{wait}, unpause(infra)...)
+}
+
+func end(o *unstructured.Unstructured) []string {
+	if o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return []string{command(o, "delete", "--wait=false")}
+}
+
+// unpause is nothing for what is not paused, and for what no finalizer keeps: it is gone as soon as it is deleted.
+func unpause(o *unstructured.Unstructured) []string {
+	if !pairs.IsPaused(o) || len(o.GetFinalizers()) == 0 {
+		return nil
+	}
+	return []string{command(o, "annotate", authority.PausedAnnotation+"-")}
+}
+
+func command(o *unstructured.Unstructured, verb, more string) string {
+	return fmt.Sprintf("kubectl -n %s %s %s %s %s", o.GetNamespace(), verb, resource(o), o.GetName(), more)
+}
+
+func resource(o *unstructured.Unstructured) string {
+	kind, _, _ := strings.Cut(pairs.Describe(o), " ")
+	return strings.ToLower(kind)
 }
 
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.

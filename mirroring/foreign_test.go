@@ -4,66 +4,189 @@
 package mirroring
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestTheWayOutBesideAPausedStranger: controllers end nothing for an object that is paused, so that a deletion alone is no way out.
+type change = func(*unstructured.Unstructured)
+
+func paused(o *unstructured.Unstructured) {
+	o.SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
+}
+
+func going(o *unstructured.Unstructured) {
+	o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)})
+}
+
+func held(o *unstructured.Unstructured) { o.SetFinalizers([]string{"controllers/theirs"}) }
+
+func owned(o *unstructured.Unstructured) {
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "m", UID: "uid-of-Machine"}})
+}
+
+func runs(id string) change {
+	return func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"providerID": id} }
+}
+
+func answered(o *unstructured.Unstructured) {
+	o.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Paused", "status": "True"}}}
+}
+
+// stranger is a pair whose Cluster API half Poundlock did not make. An object without any change is not there.
+func stranger(t *testing.T, machineAPI, core, infra []change) *pairs.State {
+	t.Helper()
+	object := func(kind, version string, changes []change) *unstructured.Unstructured {
+		if len(changes) == 0 {
+			return nil
+		}
+		o := &unstructured.Unstructured{Object: map[string]any{"kind": kind, "apiVersion": version,
+			"metadata": map[string]any{"namespace": "capi", "name": "m", "uid": "uid-of-" + kind}, "spec": map[string]any{}}}
+		for _, change := range changes {
+			change(o)
+		}
+		if version == "cluster.x-k8s.io/v1beta2" {
+			pairs.Put(o, "infrastructure.cluster.x-k8s.io", "spec", "infrastructureRef", "apiGroup")
+			pairs.Put(o, "AWSMachine", "spec", "infrastructureRef", "kind")
+			pairs.Put(o, "m", "spec", "infrastructureRef", "name")
+		}
+		return o
+	}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object("Machine", "cluster.x-k8s.io/v1beta2", core),
+		Infra:      object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", infra),
+		MachineAPI: object("Machine", "machine.openshift.io/v1beta1", append(machineAPI, func(*unstructured.Unstructured) {}))}
+	s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
+	return s
+}
+
+// TestTheWayOutBesideAPausedStranger: controllers delete nothing for an object that is paused, so that a deletion alone is no way out. Admission lets each command of
+// the way out pass, in its order, and what was in the way is gone then.
 func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 	const (
-		core  = "kubectl -n capi annotate machine.cluster.x-k8s.io m cluster.x-k8s.io/paused-"
-		infra = "kubectl -n capi annotate awsmachine.infrastructure.cluster.x-k8s.io m cluster.x-k8s.io/paused-"
+		core, infra   = "machine.cluster.x-k8s.io", "awsmachine.infrastructure.cluster.x-k8s.io"
+		deleteCore    = "kubectl -n capi delete " + core + " m --wait=false"
+		deleteInfra   = "kubectl -n capi delete " + infra + " m --wait=false"
+		unpauseCore   = "kubectl -n capi annotate " + core + " m cluster.x-k8s.io/paused-"
+		unpauseInfra  = "kubectl -n capi annotate " + infra + " m cluster.x-k8s.io/paused-"
+		infraIsDelete = "kubectl -n capi wait " + infra + "/m --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m"
+		freeCore      = "kubectl -n capi patch " + core + ` m --type merge -p '{"metadata":{"finalizers":null}}'`
 	)
-	type change = func(*unstructured.Unstructured)
-	paused := func(o *unstructured.Unstructured) {
-		o.SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
-	}
-	going := func(o *unstructured.Unstructured) {
-		o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)})
-	}
-	instance := func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"providerID": "aws:///a/i-1"} }
-	owned := func(o *unstructured.Unstructured) {
-		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "m"}})
-	}
+	i1, i2 := runs("aws:///a/i-1"), runs("aws:///a/i-2")
 	for name, c := range map[string]struct {
-		begun       bool
-		core, infra []change
-		want, ends  string
+		machineAPI, core, infra []change
+		want                    string
+		ends                    []string
 	}{
-		"it has an instance, and is paused":               {false, []change{paused, instance}, []change{paused, instance}, "with it what it runs, once it is no longer paused", core + "; " + infra},
-		"it has an instance, and only one half is paused": {false, []change{instance}, []change{paused, instance}, "with it what it runs, once it is no longer paused", ": " + infra},
-		"it has an instance, and is not paused":           {false, []change{instance}, []change{instance}, "with it what it runs", ""},
-		"both have one, and it is paused":                 {true, []change{paused, instance}, []change{paused, instance}, "with it what it runs, once it is no longer paused", core + "; " + infra},
-		"it is being deleted, and is paused":              {false, []change{paused, going}, []change{paused, going}, "the mirror is made when it is gone, once it is no longer paused", core + "; " + infra},
-		"it is being deleted, and is not paused":          {false, []change{going}, []change{going}, "the mirror is made when it is gone", ""},
-		"it may have begun, and is paused":                {false, []change{paused}, []change{paused, owned}, "with it what it runs, once it is no longer paused", core + "; " + infra},
+		"it has an instance, and is paused": {nil, []change{paused, i1, held}, []change{paused, i1, held, owned}, "with it what it runs",
+			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
+		"it has an instance, and only one half is paused": {nil, []change{i1, held}, []change{paused, i1, held, owned}, "with it what it runs",
+			[]string{deleteCore, infraIsDelete, unpauseInfra}},
+		"it has an instance, and is not paused": {nil, []change{i1}, []change{i1}, "with it what it runs", nil},
+		"both have one, and it is paused": {[]change{i2, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.MachineAPIMachineFinalizer}) }},
+			[]change{paused, i1, held}, []change{paused, i1, held, owned}, "with it what it runs", []string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
+		"it is being deleted, and is paused": {nil, []change{paused, going, held}, []change{paused, going, held, owned}, "the mirror is made when it is gone",
+			[]string{unpauseCore, unpauseInfra}},
+		"it is being deleted, and is not paused": {nil, []change{going, held}, []change{going, held, owned}, "the mirror is made when it is gone", nil},
+		"it may have begun, and is paused": {nil, []change{paused, held, answered}, []change{paused, owned, held}, "with it what it runs",
+			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
+		"it may have begun, and no finalizer keeps its infrastructure machine": {nil, []change{paused, held, answered}, []change{paused, owned}, "with it what it runs",
+			[]string{deleteCore, unpauseCore}},
+		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "with it what it runs", []string{deleteInfra, unpauseInfra}},
+		"it is being deleted, and has this Machine's instance": {[]change{i1}, []change{paused, going, held, i1}, []change{paused, held, owned, i1}, "Leave it paused",
+			[]string{freeCore}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			object := func(kind, version string, changes []change) *unstructured.Unstructured {
-				o := &unstructured.Unstructured{Object: map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{"namespace": "capi", "name": "m"}}}
-				for _, change := range changes {
-					change(o)
-				}
-				return o
+			s := stranger(t, c.machineAPI, c.core, c.infra)
+			got := (steps{State: s}).inTheWay()
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%q has not the words %q", got, c.want)
 			}
-			s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
-				Infra: object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", c.infra), MachineAPI: object("Machine", "machine.openshift.io/v1beta1", nil)}
-			s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
-			if c.begun {
-				s.MachineAPI.SetFinalizers([]string{authority.MachineAPIMachineFinalizer})
+			var commands []string
+			if i := strings.Index(got, ": kubectl "); i >= 0 {
+				commands = strings.Split(got[i+len(": "):], "; ")
 			}
-			if got := (steps{State: s}).inTheWay(); !strings.Contains(got, c.want) || !strings.Contains(got, c.ends) ||
-				(c.ends == "") == strings.Contains(got, "kubectl") {
-				t.Errorf("%q has not the words %q, and the commands %q", got, c.want, c.ends)
+			if !slices.Equal(commands, c.ends) {
+				t.Fatalf("%q, want %q", commands, c.ends)
+			}
+			for _, command := range commands {
+				typed(t, s, command)
+			}
+			if len(commands) > 0 && s.Core != nil {
+				t.Errorf("the Machine is still there: %v", s.Core.Object["metadata"])
 			}
 		})
 	}
+}
+
+// typed does to a pair what a person's command does, if admission lets it pass, and then what Cluster API's controllers do.
+func typed(t *testing.T, s *pairs.State, command string) {
+	t.Helper()
+	o, c := &s.Core, policies.Change{Operation: admissionv1.Update, Actor: policies.Anyone}
+	c.Subject = policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: "machines"},
+		Namespace: "capi", Name: "m", TwinNamespace: "mapi"}
+	if strings.Contains(command, "awsmachine") {
+		o, c.Side, c.Kind = &s.Infra, policies.SideInfrastructure, authority.InfraMachine
+		c.Resource = schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io", Resource: "awsmachines"}
+	}
+	if *o == nil {
+		t.Fatalf("%s: it does not exist", command)
+	}
+	c.Old, c.Facts.Twin, c.Facts.Infra = pairs.ObjectOf(*o), pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Infra)
+	if s.Core != nil {
+		c.Facts.Owners = []*policies.Object{pairs.ObjectOf(s.Core)}
+	}
+	after := (*o).DeepCopy()
+	switch words := strings.Fields(command); {
+	case words[3] == "wait":
+		if (*o).GetDeletionTimestamp() == nil {
+			t.Errorf("%s: nobody deletes it", command)
+		}
+		return
+	case words[3] == "delete":
+		c.Operation, c.Propagation = admissionv1.Delete, metav1.DeletePropagationBackground
+		going(after)
+	case words[3] == "annotate":
+		unstructured.RemoveNestedField(after.Object, "metadata", "annotations", authority.PausedAnnotation)
+	default:
+		after.SetFinalizers(nil)
+	}
+	if c.Operation == admissionv1.Update {
+		c.New = pairs.ObjectOf(after)
+	}
+	for _, finding := range authority.Rules().Judge(c) {
+		for _, denial := range finding.Denials {
+			t.Errorf("%s: %s: %v", command, finding.Rule, denial)
+		}
+	}
+	*o = after
+	for _, one := range []**unstructured.Unstructured{&s.Infra, &s.Core} {
+		if gone(*one, s) {
+			*one = nil
+		}
+	}
+	if s.Core != nil && s.Core.GetDeletionTimestamp() != nil && !pairs.IsPaused(s.Core) && s.Infra != nil {
+		going(s.Infra)
+		if len(s.Infra.GetFinalizers()) == 0 {
+			s.Infra, s.Core = nil, nil
+		}
+	}
+}
+
+// gone reports whether nothing keeps an object any more: a controller that is not paused ends what is being deleted, Cluster API's only after the infrastructure machine.
+func gone(o *unstructured.Unstructured, s *pairs.State) bool {
+	if o == nil || o.GetDeletionTimestamp() == nil {
+		return false
+	}
+	return len(o.GetFinalizers()) == 0 || !pairs.IsPaused(o) && (o != s.Core || s.Infra == nil)
 }

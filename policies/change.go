@@ -92,6 +92,10 @@ type Facts struct {
 	Uncounted []Uncounted
 	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not know yet.
 	UnknownInstances []string
+	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
+	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
+	Ending           []string
+	ControlPlaneSize int
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
@@ -126,6 +130,8 @@ type ControlPlane struct {
 	Infrastructure *configv1.Infrastructure
 	// Templates are what the templates of sets under review stand for that name one of Cluster API's.
 	Templates []Template
+	// Stored are what those templates stand for now, where the review is about one of Cluster API's that somebody changes.
+	Stored []Template
 	// Trials are the API server's answers to dry runs of the Machines that the set under review would create.
 	Trials []Trial
 	// Now is when all this was read.
@@ -189,6 +195,8 @@ const (
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet
+	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
+	NeedEnding
 )
 
 // Has reports whether n includes all of other.

@@ -79,6 +79,9 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a delete that fails open warns", warnOfDelete},
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
+		{"what would be fought over is not moved", neverMoves},
+		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
+		{"the control plane does not end with a namespace by a slip", endsControlPlane},
 		{"elsewhere nothing is locked", elsewhere},
 		{"what fails closed does so once the webhooks have answered, and again when somebody removes the label", enforces},
 		{"a control plane's set is told what it will do", controlPlaneSet},
@@ -595,5 +598,71 @@ func elsewhere(t *testing.T, p *place) {
 	p.must(t, p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"phase":"Provisioning"}}`)))
 	if got := value(o, "status", "authoritativeAPI"); got != "" {
 		t.Errorf("status.authoritativeAPI %q in a namespace of nobody's", got)
+	}
+}
+
+// neverMoves: a controller decides a set's replicas, the cluster-version-operator all of its check, whichever API is authoritative.
+func neverMoves(t *testing.T, p *place) {
+	set, _ := setManifests("by-hosts")
+	p.create(t, p.admin, set)
+	p.patchStatus(t, mapiSet, "m", "by-hosts", settledState)
+	p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "by-hosts"), merge(`{"metadata":{"annotations":{"metal3.io/autoscale-to-hosts":""}}}`)))
+	ask := merge(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`)
+	denied(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "by-hosts"), ask), "authority/request-blocked", "spec.authoritativeAPI")
+	p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "by-hosts"), merge(`{"metadata":{"annotations":{"metal3.io/autoscale-to-hosts":null}}}`)))
+	p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "by-hosts"), ask, client.DryRunAll))
+
+	released := coreKind(policies.SideMachineAPI, "MachineHealthCheck")
+	p.create(t, p.admin, check("machine-api-termination-handler"))
+	p.patchStatus(t, released, "m", "machine-api-termination-handler", settledState)
+	denied(t, p.admin.Patch(t.Context(), toward(released, "m", "machine-api-termination-handler"), ask), "authority/request-blocked", "spec.authoritativeAPI")
+}
+
+// withoutTwin is a Machine of a backup whose mirror is nowhere: its finalizers are those of another cluster.
+func withoutTwin(t *testing.T, p *place) {
+	backup := strings.Replace(machineManifest("lonely", ""), "name: lonely}", "name: lonely, finalizers: [sync.machine.openshift.io/finalizer]}", 1)
+	p.create(t, p.admin, backup)
+	p.must(t, p.admin.Patch(t.Context(), toward(mapiMachine, "m", "lonely"), merge(`{"metadata":{"finalizers":null}}`)))
+	begun := strings.NewReplacer("name: lonely}", "name: begun, finalizers: [machine.machine.openshift.io]}", "spec:\n", "spec:\n  authoritativeAPI: ClusterAPI\n").
+		Replace(machineManifest("lonely", ""))
+	denied(t, p.admin.Create(t.Context(), p.object(t, begun)), "authority/finalizer-fence", "metadata.finalizers")
+}
+
+// endsControlPlane: somebody allows the deletion of a namespace, and does not think of the masters that Cluster API runs.
+func endsControlPlane(t *testing.T, p *place) {
+	for i := range 3 {
+		name := fmt.Sprintf("master-%d", i)
+		p.create(t, p.admin, strings.Replace(machineManifest(name, ""), "name: "+name+"}",
+			"name: "+name+", labels: {machine.openshift.io/cluster-api-machine-role: master, machine.openshift.io/cluster-api-machine-type: master}}", 1))
+		p.patchStatus(t, mapiMachine, "m", name, strings.ReplaceAll(settledState, "MachineAPI", "ClusterAPI"))
+	}
+	namespace := toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c")
+	annotate := func(text string) {
+		t.Helper()
+		p.must(t, p.poundlock.Patch(t.Context(), namespace.DeepCopy(), merge(`{"metadata":{"annotations":`+text+`}}`)))
+	}
+	t.Cleanup(func() {
+		if err := p.poundlock.Patch(context.WithoutCancel(t.Context()), namespace.DeepCopy(), merge(`{"metadata":{"annotations":null}}`)); err != nil {
+			t.Error(err)
+		}
+		for i := range 3 {
+			if err := p.poundlock.Delete(context.WithoutCancel(t.Context()), toward(mapiMachine, "m", fmt.Sprintf("master-%d", i))); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	annotate(`{"poundlock.openshift.io/holds-mirrors":"3 Machines"}`)
+	eventually(t, "the reviews know the Machines", func() bool {
+		err := p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "3 of 3 control plane Machines (master-0, master-1, master-2)")
+	})
+	denied(t, p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll), "authority/surroundings", "metadata.name")
+	annotate(`{"poundlock.openshift.io/allow-deletion":"true"}`)
+	denied(t, p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll), "authority/control-plane-ends", "metadata.name")
+	annotate(`{"poundlock.openshift.io/allow-deletion":"with-control-plane"}`)
+	p.warned.take()
+	p.must(t, p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll))
+	if got := strings.Join(p.warned.take(), " "); !strings.Contains(got, "3 of 3 control plane Machines") {
+		t.Errorf("warned of %q", got)
 	}
 }

@@ -181,8 +181,11 @@ func (r listing) All(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingLabels{})
 }
 
-// sets are those of the API that a Machine under review is to move to.
+// sets are those of the API that a Machine under review is to move to, or those that a MachineDeployment may adopt.
 func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
+	if c.Kind == authority.MachineDeployment {
+		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace)
+	}
 	kind, _ := authority.KindNamed(c.Kind)
 	if kind.Parent == "" {
 		return nil, nil

@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,12 +105,12 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 		if r.Subresource != "" {
 			resource += "/" + r.Subresource
 		}
-		if n := len(out); n > 0 && out[n-1].APIGroups[0] == s.GroupVersion.Group && out[n-1].APIVersions[0] == s.GroupVersion.Version {
+		if n := len(out); n > 0 && out[n-1].APIGroups[0] == s.GroupVersion.Group && out[n-1].APIVersions[0] == s.versions() {
 			out[n-1].Resources = append(out[n-1].Resources, resource)
 			continue
 		}
 		row := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{s.GroupVersion.Group}, APIVersions: []string{s.GroupVersion.Version},
+			APIGroups: []string{s.GroupVersion.Group}, APIVersions: []string{s.versions()},
 			Resources: []string{resource}, Scope: ptr.To(s.scope()),
 		}}
 		for _, op := range r.Operations {
@@ -118,6 +119,16 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 		out = append(out, row)
 	}
 	return out
+}
+
+// versions are those in which requests come. Of a provider's objects it is any: an API server converts a request only to a version that the CRD serves, and a CRD
+// that does not serve the one that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole spec, and each
+// version has providerID in the same place.
+func (s Subject) versions() string {
+	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
+		return "*"
+	}
+	return s.GroupVersion.Version
 }
 
 func (s Subject) scope() admissionregistrationv1.ScopeType {

@@ -5,12 +5,16 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
@@ -24,7 +28,7 @@ import (
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
 	// Resolved reads what a set's template for Cluster API stands for, from the set's JSON.
-	Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error)
+	Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error)
 	// Try asks the API server with a dry run what it makes of Machines.
 	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial
 }
@@ -38,7 +42,7 @@ func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, s
 }
 
 // Resolved has nothing to resolve with.
-func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte) (controlplane.Resolved, error) {
+func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte, Requested) (controlplane.Resolved, error) {
 	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
 
@@ -62,6 +66,20 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 // controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a
 // rule says so.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
+	out, err := l.selected(ctx, c, set)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range append([]*policies.Object{set}, others...) {
+		if out.Templates, err = l.template(ctx, c, o, Requested{}, out.Templates); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// selected reads the control plane that a set selects.
+func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.Object) (*policies.ControlPlane, error) {
 	selector := labels.Nothing()
 	if set, err := admission.Read(set); err == nil {
 		if s, err := controlplane.Selector(set); err == nil {
@@ -72,16 +90,14 @@ func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *pol
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
-	for _, o := range append([]*policies.Object{set}, others...) {
-		if out.Templates, err = l.template(ctx, c, o, out.Templates); err != nil {
-			return nil, err
-		}
-	}
 	return out, nil
 }
 
 // controlPlaneSet reads the stored set, and its control plane; nil where there is none.
 func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	if c.Side == policies.SideInfrastructure {
+		return l.controlPlaneOfTemplate(ctx, c)
+	}
 	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
 	if err != nil || set == nil {
 		return nil, err
@@ -93,8 +109,78 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
+// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane as it would be with the template that is
+// requested; nil where there is none.
+func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	template, ok := l.requested(c)
+	if !ok {
+		return nil, nil
+	}
+	c.Subject = policies.Subject{Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name}
+	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
+	if err != nil || set == nil || !admission.RefersTo(set, template.Group, template.Kind, template.Name) {
+		return nil, err
+	}
+	if o := template.object; o != nil && o.APIVersion != "" && o.APIVersion != template.GroupVersion().String() {
+		return nil, fmt.Errorf("the request is in %s: Poundlock reads %s", o.APIVersion, template.GroupVersion())
+	}
+	out, err := l.selected(ctx, c, set)
+	if err != nil {
+		return nil, err
+	}
+	if out.Templates, err = l.template(ctx, c, set, template, nil); err != nil {
+		return nil, err
+	}
+	if out.Stored, err = l.template(ctx, c, set, Requested{}, nil); err != nil {
+		return nil, err
+	}
+	out.Set = set
+	tried := *out // what was read of the set so far was read without the answers
+	tried.Trials = l.ControlPlanes.Try(ctx, admission.TemplateTrials(set, out))
+	return &tried, nil
+}
+
+// Requested is the infrastructure machine template that a request would store; its object is nil where it deletes one.
+type Requested struct {
+	Ref
+	object *policies.Object
+}
+
+func (l Lookups) requested(c policies.Change) (Requested, bool) {
+	for _, p := range l.Platforms {
+		if r := p.InfraMachineTemplate; r.Group == c.Resource.Group && r.Plural == c.Resource.Resource {
+			return Requested{Ref{GroupVersionKind: r.GroupVersionKind, Namespace: c.Namespace, Name: c.Name}, c.New}, true
+		}
+	}
+	return Requested{}, false
+}
+
+// reader reads that template in the place of the stored one.
+func (q Requested) reader(r client.Reader) client.Reader {
+	if q.Name == "" {
+		return r
+	}
+	return instead{r, q}
+}
+
+type instead struct {
+	client.Reader
+	Requested
+}
+
+func (i instead) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	u, ok := into.(*unstructured.Unstructured)
+	switch {
+	case !ok || u.GroupVersionKind() != i.GroupVersionKind || key != (client.ObjectKey{Namespace: i.Namespace, Name: i.Name}):
+		return i.Reader.Get(ctx, key, into, options...)
+	case i.object == nil:
+		return apierrors.NewNotFound(schema.GroupResource{Group: i.Group, Resource: i.Kind}, i.Name)
+	}
+	return json.Unmarshal(i.object.Raw(), &u.Object)
+}
+
 // template adds what a set's template for Cluster API stands for; there is nothing to look up for a set that has the other member, or that cannot be read.
-func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, known []policies.Template) ([]policies.Template, error) {
+func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, with Requested, known []policies.Template) ([]policies.Template, error) {
 	if o == nil {
 		return known, nil
 	}
@@ -102,7 +188,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	if err != nil || t == nil {
 		return known, nil //nolint:nilerr // the API server's schema lets no other in
 	}
-	resolved, err := l.ControlPlanes.Resolved(ctx, pairOf(c), o.Raw())
+	resolved, err := l.ControlPlanes.Resolved(ctx, pairOf(c), o.Raw(), with)
 	if err != nil {
 		return nil, fmt.Errorf("reading the template of the control plane: %w", err)
 	}
@@ -131,9 +217,9 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 }
 
 // Resolved reads within the review's deadline.
-func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error) {
 	defer r.metrics.lookup("live", time.Now())
-	return facts.Resolved(ctx, r, &facts.Accounts{Reader: r}, pair, set)
+	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
 // forTrials is how long a review waits for dry runs.

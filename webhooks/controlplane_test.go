@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,17 +14,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-logr/logr"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -111,6 +118,69 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 				t.Errorf("asked %v, answered %+v", asked, r)
 			}
 			if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, c.warns) || c.warns == "" && strings.Contains(all, "ControlPlaneMachineSet") {
+				t.Errorf("warned %q", all)
+			}
+		})
+	}
+}
+
+// resolving has a set's template for Cluster API looked up, and says which template it was.
+type resolving struct {
+	ControlPlanesFunc
+	read func(*unstructured.Unstructured, error)
+}
+
+func (r resolving) Resolved(ctx context.Context, _ authority.Pair, set []byte, with Requested) (controlplane.Resolved, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSMachineTemplate"})
+	if with.Name == "" {
+		return controlplane.Resolved{Set: &machinev1.ControlPlaneMachineSet{}}, nil // the stored one
+	}
+	r.read(u, with.reader(shelf{}).Get(ctx, client.ObjectKey{Namespace: "c", Name: "larger"}, u))
+	out := &machinev1.ControlPlaneMachineSet{}
+	return controlplane.Resolved{Set: out}, json.Unmarshal(set, out)
+}
+
+// TestATemplateOfTheControlPlaneIsLookedUp: the set is judged with the template that is requested, and not with the one that is stored.
+func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
+	const larger = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"larger"`
+	const object = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"larger","namespace":"c"},"spec":{"a":%d}}`
+	set := func(template string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","replicas":3,"selector":{"matchLabels":{"role":"master"}},"template":{"machines_v1beta2_cluster_x_k8s_io":
+			{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q}}}}}}`, template)
+	}
+	for says, c := range map[string]struct {
+		door, request, set string
+		read               string
+	}{
+		"it is edited": {door: "infrastructure", set: set("larger"), read: "2",
+			request: `,"operation":"UPDATE","oldObject":` + fmt.Sprintf(object, 1) + `,"object":` + fmt.Sprintf(object, 2)},
+		"it is edited without an answer": {door: "infrastructure-open", set: set("larger"), read: "2",
+			request: `,"operation":"UPDATE","oldObject":` + fmt.Sprintf(object, 1) + `,"object":` + fmt.Sprintf(object, 2)},
+		"it is created":                  {door: "infrastructure-template-create", set: set("larger"), read: "2", request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
+		"it is deleted, in a collection": {door: "infrastructure", set: set("larger"), read: "none", request: `,"operation":"DELETE","oldObject":` + fmt.Sprintf(object, 1)},
+		"the set names another":          {door: "infrastructure-template-create", set: set("other"), request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
+		"the set is Machine API's":       {door: "infrastructure-template-create", set: smallSet, request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
+		"there is no set":                {door: "infrastructure-template-create", request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
+	} {
+		t.Run(says, func(t *testing.T) {
+			w, read := &world{live: map[string]string{"machine.openshift.io ControlPlaneMachineSet m/cluster": c.set}}, ""
+			l := w.lookups()
+			l.ControlPlanes = resolving{l.ControlPlanes.(ControlPlanesFunc), func(u *unstructured.Unstructured, err error) {
+				if read = "none"; err == nil {
+					read = fmt.Sprint(u.Object["spec"].(map[string]any)["a"])
+				}
+			}}
+			m, err := newMetrics(prometheus.NewRegistry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hs := handlers(Options{Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, LookupTimeout: time.Second, Catalog: All(platforms.List()...), Log: logr.Discard()}, l, m)
+			got := ask(t, hs["/validate/"+c.door], "/validate/"+c.door, larger+c.request)
+			if !got.Allowed || read != c.read {
+				t.Errorf("read %q, want %q; answered %+v", read, c.read, got)
+			}
+			if all := strings.Join(got.Warnings, " "); (c.read != "") != strings.Contains(all, "ControlPlaneMachineSet cluster makes its Machines from this template") {
 				t.Errorf("warned %q", all)
 			}
 		})

@@ -93,8 +93,12 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	if err != nil || capi == nil {
 		return nil, err
 	}
-	if ref, ok := infraRef(capi, kind, v.platforms); !ok || ref.Name != c.Name {
+	ref, ok := infraRef(capi, kind, v.platforms)
+	if !ok || ref.Name != c.Name {
 		return nil, nil
+	}
+	if is := c.New.APIVersion; is != "" && is != ref.GroupVersion().String() {
+		return nil, fmt.Errorf("the request is in %s: Poundlock reads %s", is, ref.GroupVersion())
 	}
 	env, err := v.envs.of(ctx, pairOf(c), kind)
 	if platform := unsupported(""); errors.As(err, &platform) {

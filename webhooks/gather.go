@@ -193,6 +193,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.UnknownInstances = unknown
 	}
+	if needs.Has(policies.NeedEnding) {
+		ending, all, err := l.ending(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("which Machines are deleted too could not be looked at: %v", err))
+		}
+		c.Facts.Ending, c.Facts.ControlPlaneSize = ending, all
+	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, err := l.leaving(ctx, *c)
 		if err != nil {
@@ -203,7 +210,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the Machine could not be checked: %v", err))
+			what := "Machine"
+			if c.Side == policies.SideInfrastructure {
+				what = "template"
+			}
+			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked: %v", what, err))
 		}
 		c.Facts.ControlPlane = in
 	}
@@ -217,7 +228,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether another MachineSet adopts the Machine could not be checked: %v", err))
+			doubts = append(doubts, fmt.Sprintf("which object adopts which could not be checked: %v", err))
 		}
 		c.Facts.Sets = sets
 	}
@@ -307,7 +318,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	}
 	refs := named(coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace, sets...)
 	if controlplanetemplate.IsOwn(o.Metadata.Annotations[authority.MirrorAnnotation], c.Name) {
-		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
+		refs = append(refs, named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name)...)
 	}
 	return refs, nil
 }
@@ -362,8 +373,8 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every set of the template: those that its marks name, and those whose machines are made from it. The marks of a person's copy, which
-// has another name than the mirror gives, mean nothing.
+// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. Of sets that do not lock it, it is judged by the first, so
+// one whose machines are made from it comes first. The marks of a person's copy, which has another name than the mirror gives, mean nothing.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -373,9 +384,10 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
 		marks = append(marks, set)
 	}
+	sets = slices.Clone(sets)
 	for _, set := range marks {
 		if core.IsTemplateName(set, c.Name) && !slices.Contains(sets, set) {
-			sets = append([]string{set}, sets...)
+			sets = append(sets, set)
 		}
 	}
 	return sets, nil

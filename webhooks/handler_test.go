@@ -227,32 +227,33 @@ func TestReviews(t *testing.T) {
 			world:   world{live: map[string]string{mapiA: underMachineAPI}},
 			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
+		// One of the reads of a template is the control plane's set.
 		"a template, through its label": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `}}`,
 			world:   world{live: map[string]string{mapiS: underMachineAPI}},
-			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
+			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a template, through the mirror's mark": {
 			path: "/validate/infrastructure",
 			request: awsTemplates +
 				`,"operation":"DELETE","oldObject":{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
 			world:  world{live: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a template, through the second of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
 			world: world{sets: map[string][]string{"s-0123abcd": {"alone", "s"}},
 				live: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 3,
 		},
 		"a template, by the strictest of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
 			world: world{sets: map[string][]string{"s-0123abcd": {"first", "s"}},
 				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 3,
 		},
 		"a marked template, by a stricter set that refers to it too": {
 			path: "/validate/infrastructure",
@@ -260,27 +261,27 @@ func TestReviews(t *testing.T) {
 				"annotations":{"poundlock.openshift.io/mirror-of":"MachineSet/first"}}}`,
 			world: world{sets: map[string][]string{"first-0123abcd": {"s"}},
 				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 3,
 		},
 		"a person's copy of a template, under another name, is its own": {
 			path: "/validate/infrastructure",
 			request: strings.Replace(awsTemplates, "s-0123abcd", "s-larger", 1) + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},
 				"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
-			world: world{live: map[string]string{mapiS: underMachineAPI}},
+			world: world{live: map[string]string{mapiS: underMachineAPI}}, liveReads: 1,
 		},
 		"a person's copy that a set refers to is locked like any template of it": {
 			path: "/validate/infrastructure",
 			request: strings.Replace(awsTemplates, "s-0123abcd", "s-larger", 1) + `,"operation":"DELETE","oldObject":{"metadata":{
 				"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
 			world:  world{sets: map[string][]string{"s-larger": {"s"}}, live: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a relabelled template is judged by its stored label": {
 			path: "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"UPDATE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `},"spec":{"a":1}},
 				"object":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"other"},` + paused + `},"spec":{"a":2}}`,
 			world:  world{cached: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "spec.a",
+			denied: "authority/infra-locked", field: "spec.a", liveReads: 1,
 		},
 		"scaling reads the set that the review does not carry": {
 			path: "/validate/cluster-api-scale",
@@ -508,6 +509,71 @@ func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "MachineDeployment collector makes this MachineSet its own") != c.want {
 			t.Errorf("%s: %+v", says, got)
 		}
+	}
+}
+
+// The other order: the MachineDeployment is created after the set.
+func TestADeploymentThatIsCreatedIsWarnedOf(t *testing.T) {
+	const deployments = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinedeployments"},"namespace":"c","name":"collector"`
+	h, _ := serve(t, All(platforms.List()...), &world{adopters: map[string]string{
+		"cluster.x-k8s.io MachineSet c": `{"metadata":{"name":"s","labels":{"cluster.x-k8s.io/cluster-name":"k"},"annotations":{"cluster.x-k8s.io/paused":""},"finalizers":["sync.machine.openshift.io/finalizer"]}}`}})
+	got := ask(t, h, "/validate/cluster-api-deployment", deployments+
+		`,"operation":"CREATE","object":{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"cluster.x-k8s.io/cluster-name":"k"}}}}`)
+	if all := strings.Join(got.Warnings, " "); !got.Allowed || !strings.Contains(all, "spec.selector matches MachineSet s") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestATemplateInUseIsReviewed: a MachineSet of Cluster API's creates Machines from what a template is now, whichever request wrote it.
+func TestATemplateInUseIsReviewed(t *testing.T) {
+	const before = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"s-0123abcd","labels":{"machine.openshift.io/cluster-api-machineset":"s"}},"spec":{"template":{"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"}}}}}`
+	after := strings.Replace(before, `"instanceType"`, `"imageLookupOrg":"1","instanceType"`, 1)
+	ofControlPlane := strings.NewReplacer(`"s-0123abcd","labels":{"machine.openshift.io/cluster-api-machineset":"s"}`,
+		`"cluster-0123abcd","annotations":{"poundlock.openshift.io/mirror-of":"ControlPlaneMachineSet/cluster"}`).Replace
+	refers := func(template string) string {
+		return fmt.Sprintf(`{"metadata":{"namespace":"c"},"spec":{"clusterName":"x","template":{"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"d"},
+			"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q}}}}}`, template)
+	}
+	for says, c := range map[string]struct {
+		path, request string
+		refers        map[string]string // MachineSets by what they refer to
+		want          string
+	}{
+		"it is edited": {path: "/validate/infrastructure", request: `,"operation":"UPDATE","oldObject":` + before + `,"object":` + after,
+			refers: map[string]string{"s": "s-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
+		"it is edited, and the set that it was made for has another since": {path: "/validate/infrastructure",
+			request: `,"operation":"UPDATE","oldObject":` + before + `,"object":` + after,
+			refers:  map[string]string{"s": "s-ffffffff", "other": "s-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
+		"it is created again": {path: "/validate/infrastructure-template-create", request: `,"operation":"CREATE","object":` + after,
+			refers: map[string]string{"s": "s-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
+		"it is edited, and was made for the ControlPlaneMachineSet": {path: "/validate/infrastructure", request: `,"operation":"UPDATE","oldObject":` +
+			ofControlPlane(before) + `,"object":` + ofControlPlane(after),
+			refers: map[string]string{"s": "cluster-0123abcd"}, want: "AWSMachineTemplate.spec.template.spec.imageLookupOrg: Machine API cannot express this"},
+		"it is created before anybody refers to it": {path: "/validate/infrastructure-template-create", request: `,"operation":"CREATE","object":` + after,
+			refers: map[string]string{"s": "s-ffffffff"}},
+		"it is edited in another version of its CRD": {path: "/validate/infrastructure",
+			request: `,"operation":"UPDATE","oldObject":` + strings.Replace(before, "v1beta2", "v1beta1", 1) + `,"object":` + strings.Replace(after, "v1beta2", "v1beta1", 1),
+			refers:  map[string]string{"s": "s-0123abcd"}, want: "could not be checked: the request is in infrastructure.cluster.x-k8s.io/v1beta1: Poundlock reads infrastructure.cluster.x-k8s.io/v1beta2"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			w := &world{cached: map[string]string{}, live: map[string]string{}, sets: map[string][]string{}}
+			for set, template := range c.refers {
+				w.cached["cluster.x-k8s.io MachineSet c/"+set] = strings.Replace(refers(template), `{"metadata":{`, fmt.Sprintf(`{"metadata":{"name":%q,`, set), 1)
+				w.live["machine.openshift.io MachineSet m/"+set] = strings.Replace(underClusterAPI, `"name":"a"`, fmt.Sprintf(`"name":%q`, set), 1)
+				w.sets[template] = append(w.sets[template], set)
+			}
+			w.convert = converting(awsShelf(t), w).Unconvertible
+			h, _ := serve(t, All(platforms.List()...), w)
+			w.live["machine.openshift.io ControlPlaneMachineSet m/cluster"] = strings.Replace(underClusterAPI, `"name":"a"`, `"name":"cluster"`, 1)
+			resource := awsTemplates
+			if w.sets["cluster-0123abcd"] != nil {
+				resource = strings.Replace(awsTemplates, "s-0123abcd", "cluster-0123abcd", 1)
+			}
+			got := ask(t, h, c.path, resource+c.request)
+			if all := strings.Join(got.Warnings, " "); !got.Allowed || !strings.Contains(all, c.want) || c.want == "" && all != "" {
+				t.Errorf("want %q, got %+v", c.want, got)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,17 +36,20 @@ type asked struct {
 }
 
 const (
-	capiManager = "system:serviceaccount:c:capi-manager"
+	capiManager         = "system:serviceaccount:c:capi-manager"
+	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+	collector           = "system:serviceaccount:kube-system:generic-garbage-collector"
 
-	machinesHere   = "machines.v1beta1.machine.openshift.io"
-	setsHere       = "machinesets.v1beta1.machine.openshift.io"
-	checksHere     = "machinehealthchecks.v1beta1.machine.openshift.io"
-	controlPlanes  = "controlplanemachinesets.v1.machine.openshift.io"
-	machinesThere  = "machines.v1beta2.cluster.x-k8s.io"
-	setsThere      = "machinesets.v1beta2.cluster.x-k8s.io"
-	checksThere    = "machinehealthchecks.v1beta2.cluster.x-k8s.io"
-	infraThere     = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
-	templatesThere = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
+	machinesHere     = "machines.v1beta1.machine.openshift.io"
+	setsHere         = "machinesets.v1beta1.machine.openshift.io"
+	checksHere       = "machinehealthchecks.v1beta1.machine.openshift.io"
+	controlPlanes    = "controlplanemachinesets.v1.machine.openshift.io"
+	machinesThere    = "machines.v1beta2.cluster.x-k8s.io"
+	setsThere        = "machinesets.v1beta2.cluster.x-k8s.io"
+	checksThere      = "machinehealthchecks.v1beta2.cluster.x-k8s.io"
+	infraThere       = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
+	deploymentsThere = "machinedeployments.v1beta2.cluster.x-k8s.io"
+	templatesThere   = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
 
 	unmoved   = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
 	fresh     = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
@@ -59,14 +63,15 @@ const (
 	nulls     = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
 	odd       = `{metadata: {name: a}, spec: text, status: [1]}`
 
-	stranger  = `{metadata: {name: a}, spec: {clusterName: x}}`
-	paused    = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
-	marked    = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
-	ofASet    = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	ofAPlane  = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	withID    = `{metadata: {name: a}, spec: {providerID: "aws:///a/i-1"}}`
-	ownedHere = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: b, uid: u}]}, spec: {providerID: "aws:///a/i-1"}}`
-	scaledTo  = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
+	stranger   = `{metadata: {name: a}, spec: {clusterName: x}}`
+	paused     = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
+	heldMirror = `{metadata: {name: a, finalizers: [f], annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {}}`
+	marked     = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
+	ofASet     = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	ofAPlane   = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	withID     = `{metadata: {name: a}, spec: {providerID: "aws:///a/i-1"}}`
+	ownedHere  = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: b, uid: u}]}, spec: {providerID: "aws:///a/i-1"}}`
+	scaledTo   = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
 )
 
 // What a request comes to when no replica answers: DESIGN §3.1, row by row.
@@ -162,6 +167,10 @@ func TestWhatFailsClosed(t *testing.T) {
 		"an edit of a mirror by Cluster API":                     {asked{resource: machinesThere, before: marked, after: marked, by: capiManager}, true},
 		"an edit of a provider's mirror":                         {asked{resource: infraThere, before: marked, after: marked}, true},
 		"a deletion of a provider's mirror":                      {asked{resource: templatesThere, before: marked}, true},
+		"that of a provider's machine":                           {asked{resource: infraThere, before: heldMirror}, true},
+		"the namespace controller's deletion of it":              {asked{resource: infraThere, before: heldMirror, by: namespaceController}, false},
+		"the garbage collector's deletion of it":                 {asked{resource: infraThere, before: heldMirror, by: collector}, false},
+		"an edit of it by the garbage collector":                 {asked{resource: infraThere, before: heldMirror, after: heldMirror, by: collector}, true},
 		"a Machine that acts":                                    {asked{resource: machinesThere, after: stranger}, true},
 		"a MachineSet that acts":                                 {asked{resource: setsThere, after: stranger, by: capiManager}, true},
 		"a check that acts":                                      {asked{resource: checksThere, after: stranger}, true},
@@ -187,6 +196,10 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a provider's machine full of null":               {asked{resource: infraThere, before: nulls, after: nulls}, false},
 		"a provider's machine that is not one":            {asked{resource: infraThere, before: odd, after: odd}, false},
 		"a template that belongs to a set":                {asked{resource: templatesThere, before: stranger, after: ofASet}, false},
+
+		"an edit of a provider's mirror, in a version that Poundlock does not read": {asked{resource: "awsmachines.v1beta1.infrastructure.cluster.x-k8s.io", before: marked, after: marked}, true},
+		"a template that somebody creates":                                          {asked{resource: templatesThere, after: stranger}, false},
+		"a MachineDeployment":                                                       {asked{resource: deploymentsThere, after: stranger}, false},
 
 		// Everything else.
 		"a Machine":                             {asked{resource: machinesHere, after: fresh}, false},
@@ -231,12 +244,37 @@ func TestWhatFailsClosed(t *testing.T) {
 	}
 }
 
+// TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update, too.
+func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
+	doors := everyDoor(t)
+	selects := func(app string, replicas int) string {
+		return fmt.Sprintf(`{metadata: {name: a}, spec: {replicas: %d, selector: {matchLabels: {app: %s}}}}`, replicas, app)
+	}
+	for what, c := range map[string]struct {
+		asked
+		want bool
+	}{
+		"it is created":              {asked{resource: deploymentsThere, after: selects("a", 1)}, true},
+		"it is created with nothing": {asked{resource: deploymentsThere, after: empty}, true},
+		"it is scaled":               {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("a", 2)}, false},
+		"it selects others":          {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("b", 1)}, true},
+		"it has no spec":             {asked{resource: deploymentsThere, before: empty, after: empty}, false},
+		"it is full of null":         {asked{resource: deploymentsThere, before: nulls, after: nulls}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			if got := len(doors.asked(t, c.asked, nil)); (got == 1) != c.want || got > 1 {
+				t.Errorf("%d doors are asked, want one: %t", got, c.want)
+			}
+		})
+	}
+}
+
 // everyDoor is both configurations, as an API server of this module's version reads them.
 func everyDoor(t *testing.T) doors {
 	t.Helper()
 	validating, mutating := Configurations(ConfigOptions{
 		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: "https://127.0.0.1:1",
-		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}},
+		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}, policies.NamespaceController: {namespaceController}, policies.GarbageCollector: {collector}},
 	})
 	var out doors
 	for _, w := range mutating.Webhooks {
@@ -325,7 +363,8 @@ func (d door) reached(a *admission.VersionedAttributes) bool {
 		resource += "/" + a.GetSubresource()
 	}
 	return slices.ContainsFunc(d.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.Contains(r.APIGroups, a.GetResource().Group) && slices.Contains(r.Resources, resource) &&
+		inVersion := slices.Contains(r.APIVersions, "*") || slices.Contains(r.APIVersions, a.GetResource().Version)
+		return inVersion && slices.Contains(r.APIGroups, a.GetResource().Group) && slices.Contains(r.Resources, resource) &&
 			slices.Contains(r.Operations, admissionregistrationv1.OperationType(a.GetOperation()))
 	})
 }

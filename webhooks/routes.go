@@ -57,7 +57,7 @@ type Route struct {
 type Subject struct {
 	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
-	// GroupVersion is the one that Poundlock reads; requests to the group's other versions are converted to it.
+	// GroupVersion is the one that Poundlock reads. Requests in other versions are converted to it, but for a provider's objects (versions).
 	GroupVersion schema.GroupVersion
 	Resource     string
 	// ObjectKind is the kind by its own name, e.g. AWSMachine.
@@ -139,6 +139,11 @@ func Routes(c Catalog) []Route {
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
+		{
+			// Nothing mirrors a MachineDeployment. This door only warns.
+			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
+			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
+		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
@@ -146,12 +151,18 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("binds-an-instance", binds),
 		},
 		{
+			// A template that is deleted and created again is an edit to those who refer to it. This door only warns.
+			Name: "infrastructure-template-create", Side: policies.SideInfrastructure, Subjects: templatesOf(infra), Operations: ops(create), FailurePolicy: ignore,
+		},
+		{
 			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do, and new
 			// instances are not to wait for Poundlock. What somebody else makes while nobody answers is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
 		},
-		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances, Conditions: heldOrPaused},
+		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was deleted with it.
+		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances,
+			Conditions: append(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")...)},
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
@@ -310,6 +321,11 @@ func machinesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachine })
 }
 
+// templatesOf keeps the providers' templates.
+func templatesOf(infra []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachineTemplate })
+}
+
 // instancesOf keeps what providers keep for instances.
 func instancesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraInstance })
@@ -322,6 +338,12 @@ func instanceKinds(infra []Subject) []string {
 		out = append(out, s.ObjectKind)
 	}
 	return out
+}
+
+// deploymentSubjects is Cluster API's kind that owns MachineSets.
+func deploymentSubjects() []Subject {
+	set, _ := authority.KindNamed("MachineSet")
+	return []Subject{{Kind: authority.MachineDeployment, GroupVersion: set.ClusterAPI, Resource: "machinedeployments", ObjectKind: authority.MachineDeployment}}
 }
 
 // controlPlaneSubjects is the one kind that has no twin.

@@ -188,3 +188,48 @@ func TestPathsOfServiceAndURLAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryVersionOfAProvidersObjectsIsJudged: a CRD may serve only versions that Poundlock does not read. A request in one of them cannot be converted to the one
+// that Poundlock reads, and would come to no door.
+func TestEveryVersionOfAProvidersObjectsIsJudged(t *testing.T) {
+	validating, mutating := Configurations(ConfigOptions{Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}})
+	judged := map[string]bool{}
+	check := func(name string, rules []admissionregistrationv1.RuleWithOperations) {
+		for _, r := range rules {
+			provided := slices.Contains(r.APIGroups, "infrastructure.cluster.x-k8s.io")
+			if got := slices.Equal(r.APIVersions, []string{"*"}); got != provided {
+				t.Errorf("%s judges versions %v of %v in %v", name, r.APIVersions, r.Resources, r.APIGroups)
+			}
+			for _, resource := range r.Resources {
+				judged[resource] = judged[resource] || provided
+			}
+		}
+	}
+	for _, w := range validating.Webhooks {
+		check(w.Name, w.Rules)
+	}
+	for _, w := range mutating.Webhooks {
+		check(w.Name, w.Rules)
+	}
+	for _, p := range platforms.List() {
+		for _, r := range []string{p.InfraMachine.Plural, p.InfraMachineTemplate.Plural, p.InfraCluster.Plural} {
+			if !judged[r] {
+				t.Errorf("no door for %s", r)
+			}
+		}
+	}
+}
+
+// TestALockHoldsInAnyVersion: a request that is not converted is judged in its own words.
+func TestALockHoldsInAnyVersion(t *testing.T) {
+	for _, version := range []string{"v1beta1", "v1beta2", "v1beta9"} {
+		h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}, cached: map[string]string{mapiA: underMachineAPI}})
+		machine := func(size string) string {
+			return `{"apiVersion":"infrastructure.cluster.x-k8s.io/` + version + `","kind":"AWSMachine","metadata":{"name":"a","annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"Machine/a"}},"spec":{"instanceType":"` + size + `"}}`
+		}
+		got := ask(t, h, "/validate/infrastructure", strings.Replace(awsMachines, "v1beta2", version, 1)+`,"operation":"UPDATE","oldObject":`+machine("small")+`,"object":`+machine("large"))
+		if got.Allowed || !strings.Contains(got.Result.Message, "authority/infra-locked") {
+			t.Errorf("%s: %+v", version, got)
+		}
+	}
+}

@@ -35,6 +35,9 @@ type Options struct {
 	Port int
 	// GetCertificate returns the serving certificate of the moment, as tls.Config has it.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// KeepCertificate, where set, keeps that certificate current until ctx is done. It begins with the server and does not wait for the caches: a cache whose
+	// kind Poundlock may not list is never filled, and what could restore the right may be waiting for an answer.
+	KeepCertificate func(ctx context.Context) error
 	// TLS is what connections are to be like.
 	TLS TLS
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
@@ -128,7 +131,22 @@ func (s *Server) Start(ctx context.Context) error {
 		case <-serving.Done():
 		}
 	}()
-	return s.Server.Start(serving)
+	kept := make(chan error, 1)
+	go func() {
+		defer stop()
+		kept <- s.keepCertificate(serving)
+	}()
+	err := s.Server.Start(serving)
+	stop()
+	return errors.Join(err, <-kept)
+}
+
+func (s *Server) keepCertificate(ctx context.Context) error {
+	if s.options.KeepCertificate != nil {
+		return s.options.KeepCertificate(ctx)
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // Healthy is nil while the process can answer at all.

@@ -123,6 +123,44 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 }
 
+// The certificate is kept from the start of the server to its end, whatever else a manager waits for before it starts anything else.
+func TestTheServerKeepsItsCertificate(t *testing.T) {
+	s, url, c, _ := listening(t, nil, time.Second)
+	began, ended := make(chan struct{}), make(chan struct{})
+	s.options.KeepCertificate = func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return errors.New("kept")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	<-began
+	eventually(t, "the server answers", func() bool { return get(c, url+"/fast") == nil })
+	stop()
+	if err := get(c, url+"/fast"); err != nil {
+		t.Errorf("a review while the server drains: %v", err)
+	}
+	select {
+	case <-ended:
+		t.Error("the certificate is not kept while the server drains")
+	default:
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "kept") {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// Nothing can be served without a certificate: the process ends.
+func TestTheServerEndsWithItsCertificate(t *testing.T) {
+	s, _, _, _ := listening(t, nil, 0)
+	s.options.KeepCertificate = func(context.Context) error { return errors.New("no folder") }
+	if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "no folder") {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
 // A manager stops what looks like a webhook server last, after its caches: too late to stop being ready.
 func TestTheEndIsHeardOfBeforeTheServerIsStopped(t *testing.T) {
 	var d any = drain{}

@@ -70,7 +70,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 		return nil, err
 	}
 	certificate := &lateCertificate{}
-	mgr, err := ctrl.NewManager(cfg, managerOptions(s, certificate))
+	allowed := &rights{now: time.Now}
+	mgr, err := ctrl.NewManager(cfg, managerOptions(s, certificate, allowed))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +82,7 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	return mgr, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping), // without any check there is no /readyz
+		allowed.addTo(mgr),
 		showBuild(),
 		addWebhooks(ctx, mgr, direct, s, now, certificate),
 		addReconcilers(mgr, cfg, s, now),
@@ -98,11 +100,13 @@ func scheme() *runtime.Scheme {
 	return sc
 }
 
-func managerOptions(s settings, certificate *lateCertificate) ctrl.Options {
+func managerOptions(s settings, certificate *lateCertificate, allowed *rights) ctrl.Options {
+	caches := cacheOptions(s.pairs)
+	caches.DefaultWatchErrorHandler = allowed.heard
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
 	return ctrl.Options{
 		Scheme:                  scheme(),
-		Cache:                   cacheOptions(s.pairs),
+		Cache:                   caches,
 		NewCache:                served.New,
 		Client:                  clientOptions(),
 		Metrics:                 metricsOptions(s, certificate),
@@ -145,13 +149,13 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
 		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival, TLS: s.tls,
-		Host: host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
+		Host: host, Port: port, GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(mgr.Add(source), mgr.AddReadyzCheck("certificate", source.Ready), server.AddTo(mgr))
+	return errors.Join(mgr.AddReadyzCheck("certificate", source.Ready), server.AddTo(mgr))
 }
 
 // certificate is what a folder holds, or Poundlock's own.

@@ -100,11 +100,13 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"an allocated host":           {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "DedicatedHost", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`},
 		"an allocated host, unpinned": {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`, want: []string{"placement.host.dedicatedHost.allocationStrategy: FieldValueNotSupported"}},
 
-		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
-		"its former group":        {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`},
-		"another version":         {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1alpha1"}`},
-		"two misspelt fields":     {patch: `{"instancetype": "x", "placement": {"zone": "x"}}`, want: []string{"instancetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
-		"a number that is a word": {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
+		"another kind":             {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
+		"its former group":         {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`},
+		"another version":          {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1alpha1"}`},
+		"two misspelt fields":      {patch: `{"instncetype": "x", "placement": {"zone": "x"}}`, want: []string{"instncetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
+		"a field in two spellings": {patch: `{"instancetype": "x"}`, want: []string{"instancetype: FieldValueInvalid"}},
+		"in two spellings, below":  {patch: `{"blockDevices": [{"EBS": {"volumeSize": 1}, "ebs": {"volumeSize": 20, "volumesize": 30}}]}`, want: []string{"blockDevices[0].EBS: FieldValueInvalid", "blockDevices[0].ebs.volumesize: FieldValueInvalid"}},
+		"a number that is a word":  {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"deviceIndex": 1, "keyNane": "x", "subnet": {"arn": "x"}, "blockDevices": [{}]}`, want: []string{
 			"blockDevices[0].ebs.volumeSize: FieldValueRequired", "deviceIndex: FieldValueNotSupported", "keyNane: FieldValueNotSupported",
 			"subnet.arn: FieldValueNotSupported",

@@ -23,7 +23,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	noARN     = "Cluster API has no place for an ARN here: give the id in its place, which is what stands behind the last / of the ARN"
+	noARN     = "Cluster API takes no ARN here: give the id instead, which is the part after the last / of the ARN"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
 	noLookup  = "Machine API does not look images up: set ami.id"
 	noMetaOpt = "Machine API cannot set this instance metadata option."
@@ -38,7 +38,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// The image.
-	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look an image up by itself.", amiTo, amiFrom),
+	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look for an image itself.", amiTo, amiFrom),
 	of.OnlyMAPI("ami.arn", noARN),
 	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds it.",
 		imagesTo, nothingBack),
@@ -53,14 +53,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "Disabled", ClusterAPI: "Disabled"},
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
 	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization"),
-	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags"),
-		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them.",
+	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
+		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them. A tag that only the AWSCluster has must be named here; the mirror names it on the way back, but not in a control plane Machine.",
 		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
 	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
 	of.Iso(at("keyName"), at("sshKeyName", "AWSCluster"+conversion.Elsewhere+"spec.sshKeyName"),
-		"Absent or empty, Machine API gives an instance no key. Cluster API gives it that of the AWSCluster, or one called default where the AWSCluster names none and its own controller looks after it: then no key is written as empty text, and an absent name comes back as that key's.",
+		"Where the name is absent or empty, Machine API gives an instance no key. Cluster API gives it the key of the AWSCluster, or the key named default if the AWSCluster names none and its own controller manages it. In both cases no key is written as an empty name, and an absent name comes back as the name of that key.",
 		instanceKeyTo, instanceKeyFrom),
 	of.Iso(at("Machine"+conversion.Elsewhere+"spec.providerID"), at("providerID", "instanceID"),
 		"The instance's id is the last part of the provider id. A template has neither.", providerIDTo, providerIDFrom),

@@ -39,7 +39,7 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 		at.Required("dedicatedHost", "affinity DedicatedHost needs a host")
 	default:
 		at.Unsupported("affinity", string(machinev1beta1.HostAffinityAnyAvailable),
-			"without a dedicatedHost Cluster API cannot tell it from no host at all, which means the same: remove placement.host")
+			"a host without dedicatedHost means the same as no host, and Cluster API has no form for it: remove placement.host")
 	}
 }
 

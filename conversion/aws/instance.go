@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	case text(m.AMI.ID) != "":
 		c.AMI.ID = m.AMI.ID
 	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
-		p.Required("ami.id", "without it Cluster API would look an image up by itself: give it")
+		p.Required("ami.id", "without it Cluster API would look for an image itself: set it")
 	}
 }
 
@@ -90,6 +91,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			c.AdditionalTags[name] = value
 		}
 	}
+	inherits(p, "tags", c.AdditionalTags, false)
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
 		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
@@ -106,6 +108,12 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
 		}
 	}
+	for name, value := range inherits(p, "additionalTags", c.AdditionalTags, !p.Core.ControlPlane) {
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[name] = value
+	}
 	m.Tags = tagList(p, "additionalTags", own)
 }
 
@@ -121,7 +129,7 @@ func ignored(p *pass, name string) bool {
 // for those that Cluster API adds too, by the AWSCluster.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
-	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	theirs := clusterTags(p)
 	out := map[string]string{}
 	for _, item := range list {
 		tag, _ := item.(map[string]any)
@@ -132,6 +140,42 @@ func inheritedTags(p *pass) map[string]string {
 		}
 	}
 	return out
+}
+
+// clusterTags are those of the AWSCluster, which Cluster API adds to each instance.
+func clusterTags(p *pass) map[string]string {
+	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	return out
+}
+
+// clusterAlone are the tags that an instance has by the AWSCluster alone, but for marks of ownership. Cluster API gives them to one that runs, too, and Name takes the
+// place of its name.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
+	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
+	out := clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool {
+		_, named := own[name]
+		return named || name == ownerTag+p.Env.ClusterName || name == awsv1.NameAWSClusterAPIRole || name == awsv1.ClusterTagKey(p.Env.ClusterName) ||
+			slices.ContainsFunc(list, func(t any) bool { return reflect.DeepEqual(t, map[string]any{"key": name, "value": value}) })
+	})
+	return out
+}
+
+// inherits refuses the tags that an instance has by the AWSCluster alone. Those that the mirror may name in the machine it returns.
+func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
+	alone := clusterAlone(p, own)
+	for _, name := range slices.Sorted(maps.Keys(alone)) {
+		here := "set it here too, or "
+		switch {
+		case ignored(p, name):
+			here = ""
+		case mayName:
+			continue
+		}
+		p.Inherits(path, "additionalTags", name, alone[name], here, map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		delete(alone, name)
+	}
+	return alone
 }
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.

@@ -63,7 +63,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("image.sharedGallery.*", byImageID),
 	of.Iso(at("tags", elsewhere("Infrastructure", "status.platformStatus.azure.resourceTags")),
 		at("additionalTags", elsewhere("AzureCluster", "spec.additionalTags")),
-		"As they are, if Azure takes them beside those that Cluster API adds. The cluster's mark and the Infrastructure's resourceTags, which Machine API adds to each machine, are among them unless the AzureCluster has them too. What only the AzureCluster has must be named here.",
+		"As they are, if Azure takes them beside those that Cluster API adds. The cluster's mark and the Infrastructure's resourceTags, which Machine API adds to each machine, are among them unless the AzureCluster has them too. A tag that only the AzureCluster has must be named here; the mirror names it on the way back, but not in a control plane Machine.",
 		tagsTo, tagsFrom),
 	of.Iso(at("managedIdentity"), at("identity", "userAssignedIdentities[].providerID"),
 		"A name is an identity of the machine's resource group; one of another group is named by its resource id. Either becomes the one userAssignedIdentity, by its resource id behind azure://. Absent is None.",

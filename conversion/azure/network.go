@@ -179,7 +179,7 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func attached(p *pass, path, have, want string) {
 	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
 		p.Unsupported(path, have,
-			"Cluster API attaches this worker to no load balancer, as it has a public address, or its subnet a NAT gateway, or the AzureCluster no load balancer for workers: set it to \"\", or keep the machine with Machine API")
+			"Cluster API attaches this worker to no load balancer: it has a public address, its subnet has a NAT gateway, or the AzureCluster has no load balancer for workers. Set it to \"\", or keep the machine with Machine API")
 		return
 	}
 	if !strings.EqualFold(have, want) {

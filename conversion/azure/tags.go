@@ -23,6 +23,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	checkTags(p, "tags", m.Tags, all)
+	inherits(p, "tags", all)
 	c.AdditionalTags = all
 }
 
@@ -32,6 +33,16 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	derived := derivedTags(p)
 	own := maps.Clone(c.AdditionalTags)
 	maps.DeleteFunc(own, func(name, value string) bool { said, is := derived[name]; return is && said == value })
+	if p.Core.ControlPlane {
+		inherits(p, "additionalTags", c.AdditionalTags)
+	} else {
+		for name, value := range clusterAlone(p, c.AdditionalTags) {
+			if own == nil {
+				own = map[string]string{}
+			}
+			own[name] = value
+		}
+	}
 	if m.Tags = own; len(own) == 0 {
 		m.Tags = nil
 	}
@@ -67,7 +78,7 @@ const maxTags = 50
 // checkTags looks at the tags that are written at a path, beside all that a machine has by its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
-		p.Unsupported(path, len(tags), fmt.Sprintf("with those that Cluster API adds they are %d tags, and Azure takes %d: remove some", n, maxTags))
+		p.Unsupported(path, len(tags), fmt.Sprintf("with the tags that Cluster API adds, the machine has %d, and Azure takes %d: remove some", n, maxTags))
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -76,7 +87,6 @@ func checkTags(p *pass, path string, tags, all map[string]string) {
 		}
 		seen[strings.ToLower(name)] = name
 	}
-	inherited(p, path, all)
 }
 
 // withCluster adds the tags that Cluster API's controller adds to a machine.
@@ -107,27 +117,25 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	return ""
 }
 
-// inherited reports the tags that Cluster API adds to each machine of the cluster, and Machine API does not.
-func inherited(p *pass, path string, own map[string]string) {
-	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
-		return
-	}
-	mapi, capi := resourceTags(p), clusterTags(p)
-	for _, name := range slices.Sorted(maps.Keys(capi)) {
-		if named(own, name) || marksOwner(name) || say(mapi, name) == say(capi, name) {
-			continue
-		}
-		p.Unsupported(path+"["+name+"]", nil,
-			fmt.Sprintf("the Infrastructure's resourceTags, which Machine API adds to each machine, have %s, and the AzureCluster's additionalTags, which Cluster API adds, have %s: make them the same, or name the tag here",
-				say(mapi, name), say(capi, name)))
+// inherits refuses the tags that a machine has by the AzureCluster alone.
+func inherits(p *pass, path string, own map[string]string) {
+	alone := clusterAlone(p, own)
+	for _, name := range slices.Sorted(maps.Keys(alone)) {
+		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
 }
 
-func say(tags map[string]string, name string) string {
-	if value, ok := tags[name]; ok {
-		return fmt.Sprintf("%q", value)
+// clusterAlone are the tags that a machine has by the AzureCluster alone, but for marks of ownership.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
+	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
+		return nil
 	}
-	return "none"
+	mapi, out := resourceTags(p), clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool {
+		have, is := mapi[name]
+		return named(own, name) || marksOwner(name) || is && have == value
+	})
+	return out
 }
 
 // marksOwner recognizes a tag that only says whose a resource is; each API has its own.

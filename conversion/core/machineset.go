@@ -52,7 +52,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"As it is; cluster.x-k8s.io/cluster-name, which Cluster API adds to each selector, does not come back, but for a selector that says nothing else: as cluster-api-cluster. Machine API's selector never changes: after another change in Cluster API the set cannot be mirrored back.",
+		"As it is. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. That label does not come back, unless the selector has nothing else: then it comes back as cluster-api-cluster. The selector of a Machine API MachineSet cannot change: after another change in Cluster API the set cannot be mirrored back.",
 		selectorTo, selectorFrom),
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -187,53 +186,6 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	}
 	machine["providerSpec"] = map[string]any{"value": value}
 	return nil
-}
-
-// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and
-// all of the providerSpec. Their types cannot tell an empty member from an absent one, and the owner of the object's manifest would find it
-// changed.
-func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
-	k, ok := kindNamed(kindName)
-	if !ok {
-		return
-	}
-	if k.infra == nil {
-		keepSpec(kindName, has, want, env)
-		return
-	}
-	keepEmpty(has.Object["spec"], want.Object["spec"])
-	path := append(slices.Clone(k.machineSpec), "providerSpec", "value")
-	written, _, _ := unstructured.NestedMap(has.Object, path...)
-	if wanted, _, _ := unstructured.NestedMap(want.Object, path...); written == nil || equality.Semantic.DeepEqual(written, wanted) {
-		return
-	}
-	kept := want.DeepCopy()
-	if unstructured.SetNestedMap(kept.Object, written, path...) == nil && alike(kindName, kept, want, env) {
-		want.Object = kept.Object
-	}
-}
-
-// keepSpec leaves the whole spec as it is written: a health check's durations may be written in many ways (300s, 5m), and its number in quotes.
-func keepSpec(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
-	spec, _, _ := unstructured.NestedMap(has.Object, "spec")
-	if spec == nil {
-		return
-	}
-	delete(spec, "authoritativeAPI") // whose it is
-	kept := want.DeepCopy()
-	if kept.Object["spec"] = spec; alike(kindName, kept, want, env) {
-		want.Object = kept.Object
-	}
-}
-
-// alike reports whether two Machine API objects become the same in Cluster API.
-func alike(kindName string, a, b *unstructured.Unstructured, env conversion.Env) bool {
-	one, errs := ToClusterAPI(kindName, a, env)
-	if len(errs) > 0 {
-		return false
-	}
-	other, errs := ToClusterAPI(kindName, b, env)
-	return len(errs) == 0 && equality.Semantic.DeepEqual(one, other)
 }
 
 // keepEmpty adds to want what has has and is empty, or a zero that means none; that of replicas does not. A providerSpec's members are not looked at: some mean

@@ -145,7 +145,7 @@ func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
 	}{
 		"a providerSpec's field, in a Machine":      {"Machine", `{"spec": {"providerSpec": {"value": {"deviceIndex": 1}}}}`, nil, []string{"spec.providerSpec.value.deviceIndex: FieldValueNotSupported"}},
 		"a providerSpec's field, in a MachineSet":   {"MachineSet", `{"spec": {"template": {"spec": {"providerSpec": {"value": {"deviceIndex": 1}}}}}}`, nil, []string{"spec.template.spec.providerSpec.value.deviceIndex: FieldValueNotSupported"}},
-		"a misspelt field in a providerSpec":        {"Machine", `{"spec": {"providerSpec": {"value": {"keyname": "x"}}}}`, nil, []string{"spec.providerSpec.value.keyname: FieldValueNotSupported"}},
+		"a field in two spellings":                  {"Machine", `{"spec": {"providerSpec": {"value": {"keyname": "x"}}}}`, nil, []string{"spec.providerSpec.value.keyname: FieldValueInvalid"}},
 		"no providerSpec":                           {"Machine", `{"spec": {"providerSpec": null}}`, nil, []string{"spec.providerSpec.value: FieldValueRequired"}},
 		"a providerSpec of another platform":        {"Machine", `{"spec": {"providerSpec": {"value": {"kind": "GCPMachineProviderSpec", "zone": "x"}}}}`, nil, []string{"spec.providerSpec.value.kind: FieldValueInvalid"}},
 		"a providerSpec that is a word":             {"Machine", `{"spec": {"providerSpec": {"value": "x"}}}`, nil, []string{"spec.providerSpec.value: FieldValueInvalid"}},

@@ -194,7 +194,7 @@ func imageTo(p *pass, d *disk, v volume) {
 			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
-		p.Required("image", "without one Cluster API would choose it by itself: name it")
+		p.Required("image", "without an image Cluster API would choose one itself: name it")
 	case strings.Contains(d.Image, "/"):
 		v.root.Image = &d.Image
 	default:
@@ -223,7 +223,7 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 			case v.root == nil:
 				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: remove it, or keep the machine with Machine API")
 			case !same || value != d.Labels[k]:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API labels the root disk as it labels the instance: say the same in labels")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same in labels")
 			}
 		}
 	})

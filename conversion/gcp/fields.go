@@ -60,14 +60,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion: set it to false, or keep the machine with Machine API"),
 
 	// Labels, metadata and tags.
-	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels"),
-		"As they are, and what Machine API adds to every instance is said in both: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's resourceLabels where the machine has no value of its own. Cluster API adds capg-cluster-CLUSTER, capg-role and the GCPCluster's additionalLabels by itself.",
+	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels", "GCPCluster"+elsewhere+"spec.additionalLabels"),
+		"As they are, and what Machine API adds to every instance is said in both: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's resourceLabels where the machine has no value of its own. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, and to a new instance the GCPCluster's additionalLabels: those must be named here. The mirror names them on the way back, but not in a control plane Machine.",
 		labelsTo, labelsFrom),
 	of.Iso(at("gcpMetadata[].key", "gcpMetadata[].value"), at("additionalMetadata[].key", "additionalMetadata[].value"),
 		"Each key once, and not user-data, which is the machine's user data in both.", metadataTo, metadataFrom),
 	of.Iso(at("resourceManagerTags[].parentID", "resourceManagerTags[].key", "resourceManagerTags[].value", inInstalled+"status.platformStatus.gcp.resourceTags"),
-		at("resourceManagerTags[].parentID", "resourceManagerTags[].key", "resourceManagerTags[].value"),
-		"As they are, and those of the Infrastructure's resourceTags whose key is not among them, which Machine API adds to every instance: a GCPMachine must name them. Each key once, at most 50.",
+		at("resourceManagerTags[].parentID", "resourceManagerTags[].key", "resourceManagerTags[].value", "GCPCluster"+elsewhere+"spec.resourceManagerTags"),
+		"As they are, and those of the Infrastructure's resourceTags whose key is not among them, which Machine API adds to every instance: a GCPMachine must name them, and what only the GCPCluster has too. Each key once, at most 50.",
 		resourceTagsTo, resourceTagsFrom),
 
 	// The network.

@@ -24,10 +24,24 @@ func clusterLabel(p *pass) string { return "kubernetes-io-cluster-" + p.Env.Clus
 
 func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalLabels = labels(p, "labels", m.Labels)
+	inherits(p, "labels", c.AdditionalLabels)
+}
+
+// inherits refuses the labels that a new instance has by the GCPCluster alone.
+func inherits(p *pass, path string, own map[string]string) {
+	alone := clusterAlone(p, own)
+	for _, name := range sortedKeys(alone) {
+		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+	}
 }
 
 func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.Labels = labels(p, "additionalLabels", c.AdditionalLabels)
+	if p.Core.ControlPlane {
+		inherits(p, "additionalLabels", m.Labels)
+		return
+	}
+	maps.Copy(m.Labels, clusterAlone(p, m.Labels))
 }
 
 // labels adds what the controllers of Machine API add to every instance, and refuses what those of either API would replace.
@@ -43,6 +57,38 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 		}
 	}
 	return instanceLabels(p, given)
+}
+
+// clusterAlone are the labels that a new instance has by the GCPCluster alone. Cluster API does not change those of one that is there.
+func clusterAlone(p *pass, own map[string]string) map[string]string {
+	if exists(p) {
+		return nil
+	}
+	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalLabels")
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		_, here := own[name]
+		_, fixed := fixedLabels(p)[name]
+		return here || fixed
+	})
+	return out
+}
+
+// exists reports whether a Machine has an instance, which Cluster API gives neither labels nor tags.
+func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
+
+// inheritsTags reports the tags that a new instance has by the GCPCluster alone. A patch has the whole list.
+func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
+	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
+	for i, item := range theirs {
+		tag, _ := item.(map[string]any)
+		key, _, _ := unstructured.NestedString(tag, "key")
+		value, _, _ := unstructured.NestedString(tag, "value")
+		if hasTag(own, key) || exists(p) {
+			continue
+		}
+		rest := slices.Delete(slices.Clone(theirs), i, i+1)
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ", map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
+	}
 }
 
 // instanceLabels are those that Machine API gives to an instance.
@@ -101,6 +147,7 @@ func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	uniqueTags(p, c.ResourceManagerTags)
+	inheritsTags(p, c.ResourceManagerTags)
 }
 
 // resourceTagsFrom cannot add what is missing: a GCPMachine without it could not be given it on the way back.
@@ -110,6 +157,7 @@ func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 		m.ResourceManagerTags = append(m.ResourceManagerTags, machinev1beta1.ResourceManagerTag{ParentID: t.ParentID, Key: t.Key, Value: t.Value})
 	}
 	uniqueTags(p, c.ResourceManagerTags)
+	inheritsTags(p, c.ResourceManagerTags)
 	for _, t := range listed(p, "resourceTags") {
 		if !hasTag(c.ResourceManagerTags, t["key"]) {
 			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it",

@@ -76,7 +76,7 @@ func regionFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Zone == "" {
-		p.Required("zone", "without one Cluster API would choose it by itself: name it")
+		p.Required("zone", "without a zone Cluster API would choose one itself: name it")
 	}
 	checkZone(p, p, "zone", m.Zone)
 	p.Core.FailureDomain = m.Zone
@@ -85,7 +85,7 @@ func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Zone = p.Core.FailureDomain
 	if m.Zone == "" {
-		machine(p).Required("failureDomain", "Machine API says the zone of each machine; without one Cluster API would choose it by itself")
+		machine(p).Required("failureDomain", "Machine API needs the zone of each machine, and without a failureDomain Cluster API would choose one itself")
 	}
 	checkZone(p, machine(p), "failureDomain", m.Zone)
 }

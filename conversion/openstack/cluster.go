@@ -117,5 +117,5 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		"identityRef": map[string]any{"name": p.Env.Credentials(), "cloudName": clusterCloud(p)},
 		"tags":        []any{tag},
 		"subnets":     []any{map[string]any{"filter": map[string]any{"tags": []any{tag}}}},
-	}, "OpenShift makes one from 4.21 on, unless the load balancer is yours. Else make it, with the subnets of your Machines"
+	}, "OpenShift creates one from 4.21 on, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
 }

@@ -125,3 +125,68 @@ func TestEverySpellingComesBack(t *testing.T) {
 		}
 	})
 }
+
+// What a person changes in Cluster API changes nothing else of a providerSpec: no default appears, no empty member goes, and no name is spelt in another way.
+func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
+	edited := map[string]struct {
+		field string // of the infrastructure machine
+		value any
+		is    string // the field of the providerSpec
+	}{
+		"aws": {"instanceType", "m6i.8xlarge", "instanceType"}, "azure": {"vmSize", "Standard_D16s_v5", "vmSize"}, "gcp": {"instanceType", "n2-standard-16", "machineType"},
+		"openstack": {"flavor", "m1.other", "flavor"}, "vsphere": {"memoryMiB", int64(65536), "memoryMiB"}, "powervs": {"memoryGiB", int64(64), "memoryGiB"},
+		"nutanix": {"memorySize", "64Gi", "memorySize"},
+	}
+	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
+		edit := edited[filepath.Base(folder)]
+		try := func(t *testing.T, c corpus, o *unstructured.Unstructured, respelt bool) {
+			t.Helper()
+			env := c.env(t)
+			machine, infra := []string{"spec", "providerSpec", "value"}, []string{"spec"}
+			if o.GetKind() == "MachineSet" {
+				machine, infra = append([]string{"spec", "template"}, machine...), []string{"spec", "template", "spec"}
+			}
+			name := edit.is
+			if respelt {
+				value, _, _ := unstructured.NestedFieldNoCopy(o.Object, append(slices.Clone(machine), name)...)
+				unstructured.RemoveNestedField(o.Object, append(slices.Clone(machine), name)...)
+				name = strings.ToUpper(name)
+				if err := unstructured.SetNestedField(o.Object, value, append(slices.Clone(machine), name)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			twin, errs := core.ToClusterAPI(o.GetKind(), o, env)
+			if len(errs) > 0 {
+				t.Fatalf("it cannot go: %v", errs.ToAggregate())
+			}
+			if err := unstructured.SetNestedField(twin.Infra.Object, edit.value, append(infra, edit.field)...); err != nil {
+				t.Fatal(err)
+			}
+			back, errs := core.ToMachineAPI(o.GetKind(), twin, env)
+			if len(errs) > 0 {
+				t.Skipf("the change cannot come back: %v", errs.ToAggregate())
+			}
+			core.KeepSpelling(o.GetKind(), o, back, env)
+			unstructured.RemoveNestedField(o.Object, "spec", "authoritativeAPI")
+			if err := unstructured.SetNestedField(o.Object, edit.value, append(slices.Clone(machine), name)...); err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(o.Object["spec"], back.Object["spec"]); diff != "" {
+				t.Errorf("something else has changed, too (-was +is):\n%s", diff)
+			}
+		}
+		manifests, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
+		for _, manifest := range manifests {
+			if name := filepath.Base(manifest); name != "cluster.yaml" && name != "variants.yaml" {
+				t.Run(name, func(t *testing.T) { try(t, c, read(t, manifest), false) })
+				t.Run(name+", in capitals", func(t *testing.T) { try(t, c, read(t, manifest), true) })
+			}
+		}
+		for says, variant := range v.Moves {
+			t.Run(says, func(t *testing.T) {
+				c, o := variant.apply(t, c, read(t, filepath.Join(folder, variant.Of)))
+				try(t, c, o, false)
+			})
+		}
+	})
+}

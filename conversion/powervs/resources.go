@@ -162,7 +162,7 @@ func keyFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-const noKey = "Machine API takes no machine without the name of an SSH key of its workspace: give it"
+const noKey = "Machine API creates no machine without an SSH key of its workspace: give its name"
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(ptr.Deref(m.UserDataSecret, machinev1.PowerVSSecretReference{}).Name)

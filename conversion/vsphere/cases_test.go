@@ -118,7 +118,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"another kind":            {patch: `{"kind": "AWSMachineProviderConfig"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "vsphereprovider.openshift.io/v1beta1"}`},
 		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1alpha1"}`},
-		"two misspelt fields":     {patch: `{"numCpus": 4, "workspace": {"resourcepool": "x"}}`, want: []string{"numCpus: FieldValueNotSupported", "workspace.resourcepool: FieldValueNotSupported"}},
+		"two misspelt fields":     {patch: `{"numCpus": 4, "workspace": {"resourcepool": "x"}}`, want: []string{"numCpus: FieldValueInvalid", "workspace.resourcepool: FieldValueInvalid"}},
 		"a number that is a word": {patch: `{"numCPUs": "4"}`, want: []string{"numCPUs: FieldValueInvalid"}},
 		"a number beyond 32 bits": {patch: `{"numCPUs": 4294967296}`, want: []string{"numCPUs: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"template": null, "numCPUs": 1, "tagIDs": ["x"], "workspace": {"server": "y", "folder": "z"}, "network": {"devices": [{"nic": 1}]}}`, want: []string{

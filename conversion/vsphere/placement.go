@@ -142,8 +142,8 @@ func sameServer(p *pass, path, server string) {
 			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
 	default:
 		p.Command(path, server,
-			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that is not good for this one, keep it with Machine API, and have Cluster API make machines in %[1]q. "+
-				"If it is good for both, as a user of linked vCenters is, say so", want),
+			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that identity may not log in to this vCenter, keep the machine with Machine API, and have Cluster API create machines in %[1]q only. "+
+				"If it may log in to both, as a user of linked vCenters may, annotate the VSphereCluster", want),
 			fmt.Sprintf("kubectl annotate %s --overwrite %s", p.InfraCluster(), conversion.Argument(vcentersAnnotation+"="+strings.Join(append(others, server), ","))),
 			"Annotate the VSphereCluster with "+vcentersAnnotation)
 	}

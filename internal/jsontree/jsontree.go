@@ -55,6 +55,8 @@ type Comparison struct {
 	Same func(at *Path, wanted, live any) bool
 	// ByName finds the items of lists by their names where each has one: others may have added items.
 	ByName bool
+	// Empty has an object or list that is wanted empty be there.
+	Empty bool
 }
 
 // Has reports whether live has all of what is wanted.
@@ -63,12 +65,12 @@ func Has(wanted, live any) bool { return Comparison{}.Has(wanted, live) }
 // Has reports whether live has all of what is wanted.
 func (c Comparison) Has(wanted, live any) bool { return len(c.Lacking(nil, wanted, live)) == 0 }
 
-// Lacking lists the places, in the order of paths. An object or list that is wanted empty is had where there is none.
+// Lacking lists the places, in the order of paths. An object or list that is wanted empty is had where there is none, unless Empty is set.
 func (c Comparison) Lacking(at *Path, wanted, live any) []Lack {
 	switch w := wanted.(type) {
 	case map[string]any:
 		l, is := live.(map[string]any)
-		if !is && (len(w) > 0 || live != nil) {
+		if !is && (len(w) > 0 || live != nil || c.Empty) {
 			return []Lack{{at, wanted, live}}
 		}
 		var out []Lack
@@ -78,7 +80,7 @@ func (c Comparison) Lacking(at *Path, wanted, live any) []Lack {
 		return out
 	case []any:
 		l, is := live.([]any)
-		if !is && (len(w) > 0 || live != nil) {
+		if !is && (len(w) > 0 || live != nil || c.Empty) {
 			return []Lack{{at, wanted, live}}
 		}
 		return c.items(at, w, l)

@@ -32,6 +32,7 @@ func TestLacking(t *testing.T) {
 		{"another value, and none", jsontree.Comparison{}, `{b: 1, a: {c: 1}}`, `{b: 2, a: {}}`, []string{"a.c", "b"}},
 		{"an object of which there is none is one place", jsontree.Comparison{}, `{a: {b: 1, c: 2}}`, `{}`, []string{"a"}},
 		{"what is wanted empty may be absent", jsontree.Comparison{}, `{a: {}, l: []}`, `{}`, nil},
+		{"unless it has to be there", jsontree.Comparison{Empty: true}, `{a: {}, l: [], m: {}}`, `{m: {}}`, []string{"a", "l"}},
 		{"but is nothing else", jsontree.Comparison{}, `{a: {}, l: []}`, `{a: x, l: {b: 1}}`, []string{"a", "l"}},
 		{"lists are compared item by item", jsontree.Comparison{}, `{l: [{a: 1}, {a: 2}]}`, `{l: [{a: 1, b: 1}, {a: 3}]}`, []string{"l[1].a"}},
 		{"of another length they are one place", jsontree.Comparison{}, `{l: [1]}`, `{l: [1, 2]}`, []string{"l"}},

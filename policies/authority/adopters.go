@@ -5,8 +5,10 @@ package authority
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/poundlock/poundlock/policies"
@@ -46,7 +48,7 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 	}
 	var names []string
 	for _, d := range c.Facts.Deployments {
-		if selector := SelectorOf(d); !d.Deleting() && !selector.Empty() && selector.Matches(labels.Set(c.Facts.Twin.Metadata.Labels)) {
+		if !d.Deleting() && wouldAdopt(d, c.Facts.Twin) {
 			names = append(names, d.Metadata.Name)
 		}
 	}
@@ -56,4 +58,47 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 	return []string{fmt.Sprintf(
 		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels, and deletes its Machines with their instances in favour of its template. "+
 			"To prevent that, first change the set's labels, or create the MachineDeployment anew with a narrower selector", strings.Join(names, " or "))}
+}
+
+// MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.
+const MachineDeployment = "MachineDeployment"
+
+// selectsAnew reports whether a person's MachineDeployment may select other sets than before.
+func selectsAnew(c policies.Change) bool {
+	return reads(c) && (c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String())
+}
+
+// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster API is
+// still to come, and the lock keeps the MachineDeployment from it.
+func DeploymentAdopts(c policies.Change) policies.Verdict {
+	if !selectsAnew(c) {
+		return policies.Verdict{}
+	}
+	var later, now []string
+	for _, set := range c.Facts.Sets {
+		mirrored := set.HasFinalizer(SyncFinalizer) || set.HasAnnotation(MirrorAnnotation)
+		switch {
+		case !mirrored || owned(set) || set.Deleting() || !wouldAdopt(c.New, set) || c.Old != nil && wouldAdopt(c.Old, set):
+		case set.HasAnnotation(PausedAnnotation):
+			later = append(later, set.Metadata.Name)
+		default:
+			now = append(now, set.Metadata.Name)
+		}
+	}
+	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it, and replaces its Machines and their instances by those of its own template. " +
+		"To prevent that, narrow the selector or change the set's labels first"
+	v := policies.Verdict{}
+	if len(now) > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(now))), ""))
+	}
+	if len(later) > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(later))), "after its move to Cluster API "))
+	}
+	return v
+}
+
+// wouldAdopt reports whether a MachineDeployment's selector matches a set's labels. One that selects everything is none.
+func wouldAdopt(deployment, set *policies.Object) bool {
+	selector := SelectorOf(deployment)
+	return !selector.Empty() && selector.Matches(labels.Set(set.Metadata.Labels))
 }

@@ -253,6 +253,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedSurroundings) {
 		f.Leaving = ""
 	}
+	if !n.Has(policies.NeedEnding) {
+		f.Ending, f.ControlPlaneSize = nil, 0
+	}
 	return f
 }
 
@@ -265,9 +268,9 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
-		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
+		"authority/request-warning", "authority/unconvertible", "authority/deployment-adopts", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-infrastructure",
-		"authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
+		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {
@@ -286,6 +289,31 @@ func TestRulesStand(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d rules and defaults, want %d: add the new one to the table", len(got), len(want))
+	}
+}
+
+// TestTheRemedyOfALockedObjectThatIsDeleted: nobody is sent to move what is being deleted, which is refused.
+func TestTheRemedyOfALockedObjectThatIsDeleted(t *testing.T) {
+	seen := map[string]int{}
+	for _, c := range load(t) {
+		if c.Rule != "authority/spec-locked" && c.Rule != "authority/infra-locked" || c.Change.Old == nil || c.Silent() {
+			continue
+		}
+		deleted := c.Change.Old.Deleting() || c.Change.Side != policies.SideMachineAPI && c.Change.Facts.Twin.Deleting()
+		for _, d := range verdict(authority.Rules(), c).Denials {
+			if deleted && (strings.Contains(d.Detail, "move it first") || !strings.Contains(d.Detail, "It is being deleted")) {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+			if !deleted && strings.Contains(d.Detail, "It is being deleted") {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+		}
+		if deleted {
+			seen[c.Rule]++
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("cases of %v", seen)
 	}
 }
 

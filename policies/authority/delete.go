@@ -50,9 +50,21 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if c.Side == policies.SideMachineAPI {
 		api = MachineAPI
 	}
+	which := ""
+	if ending := c.Facts.Ending; len(ending) > 0 {
+		which = fmt.Sprintf(" (%d: %s)", len(ending), nameSome(ending))
+	}
 	return policies.Warn(
-		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does",
-			api.Text()))
+		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative%s are deleted with their instances. With --cascade=background none does",
+			api.Text(), which))
+}
+
+// foregroundNeeds are the facts about a deletion for which a set's Machines have to be looked at: that is one in the foreground.
+func foregroundNeeds(c policies.Change) policies.Need {
+	if c.Kind == "MachineSet" && inForeground(c) {
+		return policies.NeedTwin | policies.NeedEnding
+	}
+	return policies.NeedTwin
 }
 
 // runs returns what goes on running.
@@ -249,7 +261,7 @@ func endsUnknown(c policies.Change) bool {
 // Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
-	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) {
+	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) || notMade(c) {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf("%s is authoritative for this Machine, which a %s owns: it and its instance are deleted too",

@@ -5,8 +5,13 @@ package authority
 
 import (
 	"encoding/json"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // Foreign is why Poundlock may not write to an object of Cluster API's, core or infrastructure, in the place of a Machine API object's mirror:
@@ -25,7 +30,7 @@ const (
 	ForeignActs Foreign = "NotPaused"
 	// ForeignStopping: it is paused, and its controllers say that they still act, or hold it and have said nothing: they may not have seen the pause.
 	ForeignStopping Foreign = "StillActing"
-	// ForeignBegun: it is paused, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they have not stored.
+	// ForeignBegun: it is paused, but not by Poundlock, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they have not stored.
 	ForeignBegun Foreign = "Begun"
 )
 
@@ -48,10 +53,19 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	case answer(Paused(o).Status) == AcknowledgedUnpaused, k.ClusterAPIFinalizer != "" && o.HasFinalizer(k.ClusterAPIFinalizer) &&
 		answer(Paused(o).Status) != AcknowledgedPaused:
 		return ForeignStopping
-	case len(MachineOwners(o)) > 0:
+	case len(MachineOwners(o)) > 0 && !formerMirror(o):
 		return ForeignBegun
 	}
 	return NotForeign
+}
+
+// formerMirror reports whether Poundlock wrote the pause that an object has: then it was the mirror, as before `kubectl poundlock cleanup` took the mark off, and
+// nobody has acted on it since. Poundlock writes to no stranger, and the API server takes the name of who wrote an annotation away with the annotation.
+func formerMirror(o *policies.Object) bool {
+	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
+	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {
+		return (e.Manager == ownership.Manager || e.Manager == ownership.HandoffManager) && managedfields.EntryHolds(e, pause)
+	})
 }
 
 // strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance. Its

@@ -32,6 +32,10 @@ func TestForeign(t *testing.T) {
 		acting  = `status: {conditions: [{type: Paused, status: 'False'}]}`
 		stopped = `status: {conditions: [{type: Paused, status: 'True'}]}`
 	)
+	by := func(manager string) string {
+		return `managedFields: [{manager: ` + manager + `, operation: Update, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, ` +
+			`fieldsV1: {'f:metadata': {'f:annotations': {'f:cluster.x-k8s.io/paused': {}}}}}]`
+	}
 	for sentence, c := range map[string]struct {
 		object string
 		want   Foreign
@@ -47,10 +51,15 @@ func TestForeign(t *testing.T) {
 		"what a Machine owns, and has no ID":                {`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `]}}`, ForeignBegun},
 		"what a Machine owns, and has this one's instance": {
 			`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `]}, spec: {providerID: aws:///a/i-1}}`, NotForeign},
-		"what is paused and goes":                       {`{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {` + paused + `}}}`, ForeignGoing},
-		"what runs another instance":                    {`{metadata: {}, spec: {providerID: aws:///a/i-2}}`, ForeignInstance},
-		"what runs another instance, paused":            {`{metadata: {annotations: {` + paused + `}}, spec: {providerID: aws:///a/i-2}, ` + stopped + `}`, ForeignInstance},
-		"what runs the instance, and has lost its mark": {`{metadata: {}, spec: {providerID: aws:///a/i-1}}`, NotForeign},
+		"what a Machine owns, and Poundlock's mirror has paused": {`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `], ` + by("poundlock-mirror") + `}}`, NotForeign},
+		"what a Machine owns, and the handoff has paused":        {`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `], ` + by("poundlock-handoff") + `}}`, NotForeign},
+		"what a Machine owns, and a person has paused":           {`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `], ` + by("kubectl-annotate") + `}}`, ForeignBegun},
+		"what Poundlock had paused, and acts":                    {`{metadata: {ownerReferences: [` + owner + `], ` + by("poundlock-mirror") + `}}`, ForeignActs},
+		"what Poundlock has paused, with another instance":       {`{metadata: {annotations: {` + paused + `}, ` + by("poundlock-mirror") + `}, spec: {providerID: aws:///a/i-2}}`, ForeignInstance},
+		"what is paused and goes":                                {`{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {` + paused + `}}}`, ForeignGoing},
+		"what runs another instance":                             {`{metadata: {}, spec: {providerID: aws:///a/i-2}}`, ForeignInstance},
+		"what runs another instance, paused":                     {`{metadata: {annotations: {` + paused + `}}, spec: {providerID: aws:///a/i-2}, ` + stopped + `}`, ForeignInstance},
+		"what runs the instance, and has lost its mark":          {`{metadata: {}, spec: {providerID: aws:///a/i-1}}`, NotForeign},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			machine, _ := KindNamed("Machine")

@@ -43,8 +43,16 @@ func lockedReason(c policies.Change, s standing) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s, or move it first: %s",
-		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), moveTo(c, s.inCharge().Other()))
+	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s",
+		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.inCharge().Other()))
+}
+
+// orMove ends a lock's sentence with the other remedy. A move of what is being deleted cannot be asked for (RequestBlocked).
+func orMove(c policies.Change, to API) string {
+	if c.Old.Deleting() || c.Side != policies.SideMachineAPI && c.Facts.Twin.Deleting() {
+		return ". It is being deleted, so that it can no longer be moved"
+	}
+	return ", or move it first: " + moveTo(c, to)
 }
 
 // scaleInstead has the command that ScaleLocked has, for a change of replicas that does not come through /scale: the console's, an apply's, an editor's.
@@ -87,8 +95,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Kind == InfraInstance {
 		mirrors = "belongs to the mirror of"
 	}
-	reason := fmt.Sprintf("this %s %s %s, for which Machine API is authoritative: change that instead, or move it first: %s",
-		kindOf(c), mirrors, there(c), moveTo(c, ClusterAPI))
+	reason := fmt.Sprintf("this %s %s %s, for which Machine API is authoritative: change that instead%s", kindOf(c), mirrors, there(c), orMove(c, ClusterAPI))
 	if s.moving() {
 		reason = transitReason(c, s)
 	}

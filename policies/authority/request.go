@@ -374,6 +374,9 @@ func Unconvertible(c policies.Change) policies.Verdict {
 		c.Facts.Unconvertible = ofNames(c)
 		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)
 	}
+	if s.inCharge() == ClusterAPI && (c.Kind == "MachineSet" || c.Kind == InfraMachineTemplate) {
+		return refusals(c, MachineAPI, "the set's new Machines get no Machine API object, and a later move will not start")
+	}
 	return refusals(c, s.inCharge().Other(), "a later move will not start")
 }
 

@@ -109,14 +109,14 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. A VSphereVM that names another virtual machine than its Machine, and is paused, may be deleted. Anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, as its controllers, which have no account of their own, do before they acknowledge a pause. For the same reason anybody may write to a VSphereMachine that Poundlock did not make and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is none.",
+			Description: "A provider's machine or template may be neither changed nor deleted while it mirrors an object for which Machine API is authoritative, or whose authority is moving. The same holds for what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer). Cluster API's controllers may write to what Poundlock did not create and what is not paused. A paused VSphereVM that names another virtual machine than its Machine may be deleted. vSphere's controllers have no account of their own: so anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, and may write to a VSphereMachine that Poundlock did not create and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is not.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:       keeperMatters, Check: InfraLocked,
 		},
 		{
 			ID: "authority/infra-locked", Clause: authOf,
-			Description: "What a provider keeps for the instance of a Machine (a VSphereVM, an OpenStackServer) may be created by the provider alone, or paused, while Cluster API is not authoritative for that Machine: its controller acts on the instance by it.",
+			Description: "While Cluster API is not authoritative for a Machine, only the provider may create what it keeps for the Machine's instance (a VSphereVM, an OpenStackServer). Anybody else may create it paused: the provider's controller acts on the instance because of it.",
 			Remedy:      "Create it with the annotation cluster.x-k8s.io/paused, or leave it to the provider, which makes it after the move to Cluster API.",
 			On:          on(infra([]string{InfraInstance}, onCreate)), Needs: when(unpausedByOthers, policies.NeedTwin), Check: InfraInstanceStandsStill,
 		},
@@ -135,13 +135,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The autoscaler may mark a Machine as the one to go, and its operator write the limits of autoscaling on a MachineSet, while Cluster API is authoritative; the mirror carries both over, and their removal.",
+			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal.",
 			Remedy:      "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and take the mark back; the mirror carries both over.",
+			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark. The mirror copies both to the Machine API object.",
 			Remedy:      "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
@@ -159,7 +159,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
-			Description: "spec.providerID of a mirrored Machine API Machine, once it is stored, is its controllers' alone: it names the instance that is deleted with the Machine.",
+			Description: "Once spec.providerID of a mirrored Machine API Machine is stored, only its controllers may change it: it names the instance that is deleted with the Machine.",
 			Remedy:      "Leave it as it is; for another instance create another Machine.",
 			On:          on(mapi(machine, onUpdate)), Check: ProviderIDKept,
 		},
@@ -171,7 +171,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Description: "Nobody but controllers may give a Machine or a provider's machine the spec.providerID of another Machine, nor a provider's machine its spec.instanceID.",
+			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the spec.instanceID of another Machine's.",
 			Remedy:      "Leave spec.providerID out, or wait until the other Machine is gone.",
 			On:          on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)),
 			Needs:       when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
@@ -184,7 +184,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-status", Clause: authOf,
-			Description: "status.providerStatus of a Machine API Machine names its instance, also while spec.providerID is empty: Machine API's controllers and Poundlock alone write it.",
+			Description: "status.providerStatus of a Machine API Machine names its instance, even while spec.providerID is empty. Only Machine API's controllers and Poundlock may write it.",
 			Remedy:      "Leave it as it is; for another instance create another Machine.",
 			On:          on(sub("status", mapi(machine, onUpdate))), Check: ProviderStatusOwned,
 		},
@@ -254,7 +254,7 @@ func Rules() policies.Set {
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. The creator of an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
-			Remedy:      "Move authority: the API that is not authoritative is paused.",
+			Remedy:      "To unpause the object, migrate it to its own API: Poundlock pauses the objects of the API that is not authoritative.",
 			On:          on(capi(kinds, onUpdate), infra(pausedInfra, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},
 		{
@@ -279,7 +279,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-clusterapi", Clause: authOf,
-			Description: "A Cluster API object may be created beside its Machine API twin only paused; where Cluster API is authoritative, only once the twin's controllers have acknowledged their pause.",
+			Description: "Beside its Machine API twin, a Cluster API object may be created only with the pause annotation. Where Cluster API is authoritative, it may be created only after the twin's controllers have acknowledged their pause.",
 			Remedy:      "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
 			On:          on(capi(kinds, onCreate)), Needs: always(policies.NeedLiveTwin), Check: CreateClusterAPI,
 		},
@@ -306,22 +306,28 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
+			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, the set's new Machines get no Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
 			Remedy:      "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
-			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)),
+			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate), infra([]string{InfraMachineTemplate}, onCreate)),
 			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+		},
+		{
+			ID: "authority/deployment-adopts", Clause: authOf,
+			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
+			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
+			On:          on(capi([]string{MachineDeployment}, onWrite)), Needs: when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
 			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
-			Remedy:      "Delete the Cluster API object to end it and its machines.",
-			On:          on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
+			Remedy:      "To delete its machines too, delete the Cluster API object.",
+			On:          on(mapi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Description: "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: Poundlock recreates it. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances. Of an object that Poundlock did not make and Cluster API acts on the warning says what ends with it.",
+			Description: "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: Poundlock recreates it. In the foreground the garbage collector deletes the set's Machines at once, with the instances of those that Cluster API runs. If authority is moving to Cluster API and the move ends first, the Machines are deleted with their instances. If Poundlock did not create the object and Cluster API acts on it, the warning names what is deleted with it.",
 			Remedy:      "Delete the Machine API object.",
-			On:          on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
+			On:          on(capi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteRecreated,
 		},
 		{
 			ID: "authority/delete-orphans", Clause: deletion,
@@ -345,7 +351,7 @@ func Rules() policies.Set {
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
 			Description: "Nor may anybody but controllers delete the provider's machine of such a Machine while Cluster API is authoritative.",
-			Remedy:      "Delete the Cluster API Machine, which waits for the hook, or try again when Poundlock has removed it.",
+			Remedy:      "Delete the Cluster API Machine, whose deletion waits for the hook. Or try again when Poundlock has removed the hook.",
 			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
 		},
 		{
@@ -379,6 +385,13 @@ func Rules() policies.Set {
 			Remedy:      "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with poundlock.openshift.io/allow-deletion=true, then delete it.",
 			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
+		},
+		{
+			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where poundlock.openshift.io/allow-deletion is true.",
+			Remedy:      "Migrate the control plane's Machines to the API that stays. Or annotate the object with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
+			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
+			Needs:       when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
 		},
 	}
 }

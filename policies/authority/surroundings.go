@@ -21,7 +21,7 @@ const (
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
-	// AllowsDeletion is the only value that allows a deletion: "false" allows nothing.
+	// AllowsDeletion is the value that allows a deletion, beside AllowsControlPlane: "false" allows nothing.
 	AllowsDeletion = "true"
 	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
 	// server.
@@ -90,7 +90,7 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 	case c.Operation == admissionv1.Delete:
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"),
 			fmt.Sprintf("Poundlock mirrors %s, which need this %s%s. First migrate them to the API that stays, then run: kubectl poundlock cleanup. "+
-				"To delete it at once, with the instances that the deleted API is authoritative for: %s", mark, kindOf(c), notAllowed(c.Old), allow(c))))
+				"To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: %s", mark, kindOf(c), notAllowed(c.Old), allow(c))))
 	case c.New.Metadata.Annotations[HoldsMirrorsAnnotation] == mark || allowed(c.New):
 		return policies.Verdict{}
 	}
@@ -101,8 +101,11 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 
 // allowed reports whether somebody has allowed the deletion of an object.
 func allowed(o *policies.Object) bool {
-	return o.Metadata.Annotations[AllowDeletionAnnotation] == AllowsDeletion
+	return slices.Contains(Allows(), o.Metadata.Annotations[AllowDeletionAnnotation])
 }
+
+// Allows lists the values of AllowDeletionAnnotation that allow a deletion.
+func Allows() []string { return []string{AllowsDeletion, AllowsControlPlane} }
 
 // notAllowed returns a sentence for an annotation whose value allows nothing.
 func notAllowed(o *policies.Object) string {
@@ -125,10 +128,12 @@ func follows(c policies.Change) bool {
 }
 
 // allow is the command that breaks the glass.
-func allow(c policies.Change) string {
+func allow(c policies.Change) string { return allowAs(c, AllowsDeletion) }
+
+func allowAs(c policies.Change, value string) string {
 	in := ""
 	if c.Kind == Cluster || c.Kind == InfraCluster {
 		in = "-n " + c.Namespace + " "
 	}
-	return fmt.Sprintf("kubectl %sannotate %s %s %s=%s", in, c.Resource, c.Name, AllowDeletionAnnotation, AllowsDeletion)
+	return fmt.Sprintf("kubectl %sannotate %s %s %s=%s", in, c.Resource, c.Name, AllowDeletionAnnotation, value)
 }

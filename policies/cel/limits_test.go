@@ -265,6 +265,26 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestProvidersClustersInAnyVersion wants an infrastructure cluster held whichever versions its CRD serves.
+func TestProvidersClustersInAnyVersion(t *testing.T) {
+	all, err := cel.Policies(options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, p := range all {
+		for _, r := range p.Policy.Spec.MatchConstraints.ResourceRules {
+			provided := slices.Contains(r.APIGroups, "infrastructure.cluster.x-k8s.io")
+			if found = found || provided; slices.Equal(r.APIVersions, []string{"*"}) != provided {
+				t.Errorf("%s judges versions %v of %v", p.Policy.Name, r.APIVersions, r.Resources)
+			}
+		}
+	}
+	if !found {
+		t.Error("no policy holds infrastructure clusters")
+	}
+}
+
 // TestScalePolicies wants in them the identities and namespaces of the configuration alone.
 func TestScalePolicies(t *testing.T) {
 	o := cel.Options{

@@ -126,6 +126,12 @@ func NamesInstance() string {
 	return strings.Join(changes, " || ")
 }
 
+// ByCleaners reports whether a request is a deletion by the garbage collector or the namespace controller.
+func ByCleaners(identities policies.Identities) string {
+	return fmt.Sprintf(`request.operation == "DELETE" && request.userInfo.username in %s`,
+		quoteAll(slices.Concat(identities[policies.GarbageCollector], identities[policies.NamespaceController])))
+}
+
 // ByOthers reports whether a request is not of Cluster API's controllers.
 func ByOthers(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)",

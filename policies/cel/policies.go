@@ -226,7 +226,10 @@ func (d door) kinds(o Options) []kind {
 }
 
 func resourceRule(k kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {
-	resource, scope := k.resource, admissionregistrationv1.NamespacedScope
+	resource, scope, versions := k.resource, admissionregistrationv1.NamespacedScope, k.version.Version
+	if k.name == authority.InfraCluster {
+		versions = "*" // a CRD may not serve the version that Poundlock reads (webhooks.Subject)
+	}
 	if k.cluster {
 		scope = admissionregistrationv1.ClusterScope
 	}
@@ -236,7 +239,7 @@ func resourceRule(k kind, subresource string, operations []admissionregistration
 	return admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{k.version.Group}, APIVersions: []string{k.version.Version}, Resources: []string{resource}, Scope: &scope,
+			APIGroups: []string{k.version.Group}, APIVersions: []string{versions}, Resources: []string{resource}, Scope: &scope,
 		},
 	}}
 }

@@ -34,15 +34,15 @@ const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 // Kept reports whether a request may be one that the rule authority/surroundings refuses, or authority/delete-unknown-instance: it deletes a marked object, or
 // removes the mark although nobody has allowed that.
 func Kept() string {
-	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || %[2]s != %[4]q && %[3]s != %[1]s)`,
+	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || !(%[2]s in %[4]s) && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
-		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), authority.AllowsDeletion)
+		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), quoteAll(authority.Allows()))
 }
 
 // LosesMark reports whether an update leaves out the mark of an object whose deletion nobody has allowed.
 func LosesMark() string {
-	return fmt.Sprintf(`%s != '' && %s == '' && %s != %q`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
-		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), authority.AllowsDeletion)
+	return fmt.Sprintf(`%s != '' && %s == '' && !(%s in %s)`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
+		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), quoteAll(authority.Allows()))
 }
 
 // annotation is the value of an annotation, ” where there is none.

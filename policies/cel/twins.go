@@ -35,7 +35,7 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/spec-locked", Variable: "specLocked",
 			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
-			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + ", or move it first: " + variables.toMachineAPI`,
+			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + (has(variables.was.metadata.deletionTimestamp) ? ". It is being deleted, so that it can no longer be moved" : ", or move it first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
@@ -103,15 +103,15 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/surroundings", Variable: "surroundings",
-			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s == %[2]q ? '' : request.operation == "DELETE" ? `+
+			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s in %[2]s ? '' : request.operation == "DELETE" ? `+
 				`(variables.follows ? '' : "metadata.name") : `+
-				`(%[3]s == variables.mark || %[4]s == %[2]q ? '' : "metadata.annotations[%[5]s]")`,
-				annotation("variables.was", authority.AllowDeletionAnnotation), authority.AllowsDeletion,
+				`(%[3]s == variables.mark || %[4]s in %[2]s ? '' : "metadata.annotations[%[5]s]")`,
+				annotation("variables.was", authority.AllowDeletionAnnotation), quoteAll(authority.Allows()),
 				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation),
 				authority.HoldsMirrorsAnnotation),
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
-				`To delete it at once, with the instances that the deleted API is authoritative for: " ` +
+				`To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: " ` +
 				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
 		},
 	}

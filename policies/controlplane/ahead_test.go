@@ -243,6 +243,8 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 		"OnDelete in mid-rollout": {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, want: []string{
 			"this will replace no Machine by itself (strategy OnDelete): 2 of 3 control plane Machines are outdated, and each is replaced once you delete it: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)",
 			"this will delete no Machine by itself (strategy OnDelete); delete the Machines that are no longer needed: c-master-0 (its replacement c-master-x-0 is ready)"}},
+		"OnDelete, and one is outdated": {do: []change{domains("a", "b", "d"), strategy("OnDelete")}, want: []string{
+			"this will replace no Machine by itself (strategy OnDelete): 1 of 3 control plane Machines is outdated, and is replaced once you delete it: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
 		"a Machine that moves": {do: []change{larger, on(2, ruledBy("Migrating")), without(0), without(0)}, want: []string{
 			"this will create 2 control plane Machines: at index 0 in a, at index 1 in b",
 			"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},

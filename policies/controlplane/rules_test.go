@@ -764,6 +764,52 @@ func TestBootDataOfAControlPlane(t *testing.T) {
 	}
 }
 
+// A request that moves authority, and has the set act too, is forecast as the set acts then: after the move, under the API that is asked for.
+func TestAForecastOfAMoveThatActivates(t *testing.T) {
+	v := reviewed()
+	inactive(v)
+	stored := v.Set.DeepCopy()
+	activate(v)
+	larger(v)
+	c := asked(t, stored, v)
+	c.New = with3(t, c.New, `{"authoritativeAPI":"MachineAPI"}`, "ClusterAPI")
+	c.Old.Status = json.RawMessage(`{"authoritativeAPI":"MachineAPI"}`)
+	if !admission.Rules().Needs(c).Has(policies.NeedConversion) {
+		t.Error("no conversion is asked for")
+	}
+	const first = "this will do nothing before status.authoritativeAPI of the set is ClusterAPI. After that:"
+	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.HasPrefix(got[1], "this will replace 3 of 3 control plane Machines") {
+		t.Errorf("%q", got)
+	}
+	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
+	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.Contains(got[1], "nothing until this is fixed") || !strings.Contains(got[1], "spec.template.x: Forbidden: no") {
+		t.Errorf("%q", got)
+	}
+	c.New = with3(t, c.New, `{"authoritativeAPI":"MachineAPI"}`, "MachineAPI")
+	if got := admission.Forecast(c).Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "this will replace 3 of 3 control plane Machines") {
+		t.Errorf("without a move: %q", got)
+	}
+}
+
+// with3 gives an object another status, and asks for an authority.
+func with3(t *testing.T, o *policies.Object, status, asks string) *policies.Object {
+	t.Helper()
+	content := map[string]any{}
+	if err := json.Unmarshal(with2(t, o, status).Raw(), &content); err != nil {
+		t.Fatal(err)
+	}
+	content["spec"].(map[string]any)["authoritativeAPI"] = asks
+	raw, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := policies.ParseObject(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // Of an edit that Cluster API cannot express the forecast is that nothing happens.
 func TestAForecastOfWhatClusterAPICannotMake(t *testing.T) {
 	v := reviewed()

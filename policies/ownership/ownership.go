@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -22,6 +23,9 @@ import (
 
 // Manager is the field manager of every write of the mirror's.
 const Manager = "poundlock-mirror"
+
+// HandoffManager is the field manager of every write of the handoff's.
+const HandoffManager = "poundlock-handoff"
 
 // lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
@@ -183,6 +187,36 @@ func Leftover(wanted, live *unstructured.Unstructured) []string {
 	return slices.Compact(out)
 }
 
+// Added lists what others than a manager have added to a spec, beyond what is wanted: fields of theirs, and what items have more in lists of theirs. A default of the
+// API server belongs to the manager whose request it completes.
+func Added(manager string, wanted, live *unstructured.Unstructured) []string {
+	var out []string
+	for _, e := range live.GetManagedFields() {
+		if e.Manager != manager && e.Subresource == "" && !otherVersion(e, live) {
+			added("spec", owned(e).WithPrefix(specStep), wanted.Object["spec"], live.Object["spec"], &out)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func added(path string, set *fieldpath.Set, wanted, live any, out *[]string) {
+	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
+		at := path + readable(step)
+		is, there := element(step, live)
+		want, said := element(step, wanted)
+		switch _, isList := is.([]any); {
+		case !there:
+		case !said:
+			*out = append(*out, at)
+		case isList && parts.Empty():
+			beyond(at, false, want, is, out)
+		default:
+			added(at, parts, want, is, out)
+		}
+	})
+}
+
 func beyond(path string, inItem bool, wanted, live any, out *[]string) {
 	switch l := live.(type) {
 	case map[string]any:
@@ -229,6 +263,7 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
+//     The pause stays the handoff's, too, which takes it off by itself.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
@@ -345,6 +380,9 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 	for field, names := range map[string]map[string]string{"labels": wanted.GetLabels(), "annotations": wanted.GetAnnotations()} {
 		step := fieldpath.FieldNameElement(field)
 		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
+	}
+	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows
+		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))
 	}
 	put(out, metadataStep, taken)
 	return out

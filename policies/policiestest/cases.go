@@ -76,6 +76,9 @@ type setting struct {
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
 	// Unknown are a set's Machines whose instances their provider does not know yet.
 	Unknown []string `json:"unknown,omitempty"`
+	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
+	Ending           []string `json:"ending,omitempty"`
+	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
@@ -211,6 +214,10 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Unknown != nil {
 		s.Unknown = over.Unknown
 	}
+	if over.Ending != nil {
+		s.Ending = over.Ending
+	}
+	s.ControlPlaneSize = cmp.Or(over.ControlPlaneSize, s.ControlPlaneSize)
 	if over.Owners != nil {
 		s.Owners = over.Owners
 	}
@@ -331,6 +338,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
+	f.Ending, f.ControlPlaneSize = s.Ending, s.ControlPlaneSize
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
 		if err != nil {

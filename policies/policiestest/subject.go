@@ -18,8 +18,8 @@ const ObjectName = "worker-a"
 // plurals of the kinds by their names in the rules; a provider's are AWS's, and vSphere's where AWS has none.
 var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
-	"ControlPlaneMachineSet": "controlplanemachinesets",
-	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates", "InfraInstance": "vspherevms",
+	"ControlPlaneMachineSet": "controlplanemachinesets", "MachineDeployment": "machinedeployments",
+	"InfraMachine": "awsmachines", "InfraMachineTemplate": "awsmachinetemplates", "InfraInstance": "vspherevms",
 	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters", "InfraCluster": "awsclusters",
 }
 

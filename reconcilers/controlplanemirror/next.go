@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/jsontree"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/handover"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // verb is how a write is sent.
@@ -87,27 +89,14 @@ func (s *state) reflectTemplate() *write {
 	}
 	// Somebody has edited it; or, once in four thousand million, another content has the same name.
 	amended := live.DeepCopy()
+	amended.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // nobody else owns a field any longer, also where the API server sets the same value as its default
 	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// hasFields reports whether a template has at least the wanted fields: an API server may have added defaults.
+// hasFields reports whether a template has the wanted fields, and no others that somebody has added: an API server may have added defaults, also in items of lists. An empty object means something there.
 func hasFields(live, want *unstructured.Unstructured) bool {
-	return covers(live.Object["spec"], want.Object["spec"])
-}
-
-func covers(have, want any) bool {
-	h, ok := have.(map[string]any)
-	w, too := want.(map[string]any)
-	if !ok || !too {
-		return equality.Semantic.DeepEqual(have, want)
-	}
-	for k, v := range w {
-		if !covers(h[k], v) {
-			return false
-		}
-	}
-	return true
+	return (jsontree.Comparison{Empty: true}).Has(want.Object["spec"], live.Object["spec"]) && len(ownership.Added(fieldManager, want, live)) == 0
 }
 
 // staleTemplate deletes a template of the set's that nothing refers to.

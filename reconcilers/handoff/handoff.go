@@ -23,10 +23,11 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // fieldManager is the owner of what the handoff writes.
-const fieldManager = "poundlock-handoff"
+const fieldManager = ownership.HandoffManager
 
 // Options are the parameters of the handoff.
 type Options struct {

@@ -123,24 +123,31 @@ func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
 	)
 	at := func(time string) string { return begin + pause + fmt.Sprintf(field, time, "paused") + `}}` }
 	now := "2026-01-01T00:00:00Z"
+	both := func(mirror, handoff string) string {
+		const entry = `{manager: poundlock-%s, operation: %s, time: %q, fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/paused": {}}}}}`
+		return begin + pause + `, managedFields: [` + fmt.Sprintf(entry, "mirror", "Apply", mirror) + `,` + fmt.Sprintf(entry, "handoff", "Update", handoff) + `]}}`
+	}
 	for sentence, c := range map[string]struct {
 		before []string // what was seen 10 seconds earlier each
 		object string
 		want   time.Duration
 	}{
-		"nothing":                                   {object: "", want: 0},
-		"one that is not paused":                    {object: begin + `}}`, want: 0},
-		"one that was paused now":                   {object: at(now), want: 30 * time.Second},
-		"one that was seen before":                  {before: []string{at(now), at(now)}, object: at(now), want: 10 * time.Second},
-		"one that was seen for long":                {before: []string{at(now), at(now), at(now)}, object: at(now), want: 0},
-		"one that was paused long ago":              {object: at("2025-12-31T23:54:00Z"), want: 0},
-		"a clock that is ahead of the API server's": {object: at("2025-12-31T23:58:00Z"), want: 30 * time.Second},
-		"a clock that is behind it":                 {before: []string{at("2026-01-01T00:04:00Z")}, object: at("2026-01-01T00:04:00Z"), want: 20 * time.Second},
-		"managed fields that somebody has cleared":  {object: begin + pause + `}}`, want: 30 * time.Second},
-		"cleared, and seen before":                  {before: []string{begin + pause + `}}`}, object: begin + pause + `}}`, want: 20 * time.Second},
-		"an owner of other fields alone":            {object: begin + pause + fmt.Sprintf(field, "2025-01-01T00:00:00Z", "other") + `}}`, want: 30 * time.Second},
-		"one that was paused anew":                  {before: []string{at("2025-12-31T23:59:50Z")}, object: at(now), want: 30 * time.Second},
-		"one that was not paused between":           {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
+		"nothing":                                        {object: "", want: 0},
+		"one that is not paused":                         {object: begin + `}}`, want: 0},
+		"one that was paused now":                        {object: at(now), want: 30 * time.Second},
+		"one that was seen before":                       {before: []string{at(now), at(now)}, object: at(now), want: 10 * time.Second},
+		"one that was seen for long":                     {before: []string{at(now), at(now), at(now)}, object: at(now), want: 0},
+		"one that was paused long ago":                   {object: at("2025-12-31T23:54:00Z"), want: 0},
+		"a clock that is ahead of the API server's":      {object: at("2025-12-31T23:58:00Z"), want: 30 * time.Second},
+		"a clock that is behind it":                      {before: []string{at("2026-01-01T00:04:00Z")}, object: at("2026-01-01T00:04:00Z"), want: 20 * time.Second},
+		"managed fields that somebody has cleared":       {object: begin + pause + `}}`, want: 30 * time.Second},
+		"cleared, and seen before":                       {before: []string{begin + pause + `}}`}, object: begin + pause + `}}`, want: 20 * time.Second},
+		"an owner of other fields alone":                 {object: begin + pause + fmt.Sprintf(field, "2025-01-01T00:00:00Z", "other") + `}}`, want: 30 * time.Second},
+		"one that was paused anew":                       {before: []string{at("2025-12-31T23:59:50Z")}, object: at(now), want: 30 * time.Second},
+		"one whose pause the mirror repeats":             {before: []string{at(now)}, object: both("2026-01-01T00:00:08Z", now), want: 20 * time.Second},
+		"one whose pause the mirror repeats, much later": {object: both(now, "2025-12-31T23:54:00Z"), want: 0},
+		"one that the handoff has paused again":          {before: []string{both(now, now)}, object: both(now, "2026-01-01T00:00:08Z"), want: 30 * time.Second},
+		"one that was not paused between":                {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			p, clock := &pauses{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -51,12 +51,17 @@ type loss struct {
 	refuses bool
 	// unseen: Poundlock is killed once it is gone, and starts again after it has come back and the collector has been there.
 	unseen bool
+	// restarts: Poundlock is killed while it is being deleted, and starts again at once.
+	restarts bool
 }
 
 func (l loss) String() string {
 	out := l.kind + " " + l.name
 	if l.unseen {
 		out += ", unseen"
+	}
+	if l.restarts {
+		out += ", with a restart"
 	}
 	return out
 }
@@ -72,6 +77,7 @@ func losses() []loss {
 		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
 		{kind: "Namespace", name: capi, takes: clusterAPI, refuses: true},
+		{kind: "Namespace", name: capi, takes: clusterAPI, restarts: true},
 		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI, unseen: true},
@@ -140,14 +146,23 @@ func (w world) loses(l loss, name string, line *string) {
 	if err := w.Admin.Delete(w.Context(), o.DeepCopy()); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
 		w.Errorf("deleting it before anybody has allowed it: %v", err)
 	}
-	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
-		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))))
+	w.allow(o, "true")
 	w.must(w.Admin.Get(w.Context(), client.ObjectKeyFromObject(o), o))
 	uid := o.GetUID()
 	if l.kind == "Namespace" {
 		w.grantEverywhere(l.name)
 	}
-	w.must(w.Admin.Delete(w.Context(), o.DeepCopy()))
+	err := w.Admin.Delete(w.Context(), o.DeepCopy())
+	if err != nil && l.takes == "MachineAPI" && strings.Contains(err.Error(), "[authority/control-plane-ends]") { // with the fleet's master-0
+		w.allow(o, "with-control-plane")
+		err = w.Admin.Delete(w.Context(), o.DeepCopy())
+	}
+	w.must(err)
+	if l.restarts {
+		w.must(w.StopManager())
+		w.must(w.StartManager(w.Context()))
+		process = w.Plane.PID(testcluster.Poundlock)
+	}
 	if l.refuses {
 		w.ask(name+"-lone-machineapi", l.takes)
 	}
@@ -192,6 +207,13 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	w.tidy(f)
 	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+}
+
+// allow lets somebody delete what mirrors live in.
+func (w world) allow(o *unstructured.Unstructured, value string) {
+	w.Helper()
+	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"`+value+`"}}}`))))
 }
 
 // collected reports a Machine of the API that lost its definition of sets, which a set of that API owned, and which nobody has asked to delete.
@@ -484,7 +506,7 @@ func (w world) settles(f fleet) {
 	})
 }
 
-// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is
+// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as docs/runbooks.md asks for before the namespace is
 // deleted: the Role goes first.
 func (w world) grantEverywhere(namespace string) {
 	w.Helper()

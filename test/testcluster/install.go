@@ -62,6 +62,31 @@ func (s *Stage) applyManifests(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
+// InstallMissing applies those of Poundlock's manifests that somebody has removed, and returns which. What is there stays as it is, and so what somebody has
+// changed in it.
+func (s *Stage) InstallMissing(ctx context.Context) ([]string, error) {
+	all, err := s.manifests()
+	if err != nil {
+		return nil, err
+	}
+	var applied []string
+	for _, o := range all {
+		what := fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
+		err := s.Admin.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())
+		if err == nil {
+			continue
+		}
+		if !apierrors.IsNotFound(err) {
+			return applied, fmt.Errorf("reading %s: %w", what, err)
+		}
+		if err := apply(ctx, s.Admin, o); err != nil {
+			return applied, err
+		}
+		applied = append(applied, what)
+	}
+	return applied, nil
+}
+
 // manifests are what overlays/dev makes, with this start's address.
 func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
 	root, err := build.Root()

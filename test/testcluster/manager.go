@@ -64,6 +64,11 @@ func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
 	return nil
 }
 
+// LaunchManager starts the manager again after StopManager, and does not wait until it answers.
+func (s *Stage) LaunchManager() error {
+	return s.Plane.AttachWith([]string{embedded.Collecting}, Poundlock, s.binary(), s.managerArgs()...)
+}
+
 func (s *Stage) managerArgs() []string {
 	args := []string{
 		"manager",

@@ -42,6 +42,18 @@ const (
 // Readinesses lists them all.
 func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
+// Verdicts explains them.
+func Verdicts() []Reason {
+	return []Reason{
+		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
+		{string(Unknown), "what was shown of the cluster does not decide whether the object can move", "give what the message names, or run against the cluster"},
+		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
+		{string(Moving), "the object is on its way", "nothing"},
+		{string(Ready), "a request would be carried out now. The table has `yes`", "nothing"},
+		{string(There), "the API that is asked about is authoritative already. The table has `is there`", "nothing"},
+	}
+}
+
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
 	ReasonFields   = "FieldsNotConvertible"

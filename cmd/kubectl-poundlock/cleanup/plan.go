@@ -38,15 +38,15 @@ type Manager struct {
 }
 
 // Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and mirrors whose deletion nobody would carry out.
-func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
+func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
-		for _, o := range []*Obstacle{going(p), hooked(p)} {
+		for _, o := range []*Obstacle{going(p, leaving), hooked(p)} {
 			if o != nil {
 				out = append(out, *o)
 			}
 		}
-		if p.MachineAPI == nil || !p.Moving() {
+		if p.MachineAPI == nil || !p.Moving() || leaving.takesBack(p) {
 			continue
 		}
 		out = append(out, Obstacle{
@@ -58,12 +58,13 @@ func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 }
 
 // going reports a mirror that is being deleted, and that Poundlock's finalizer keeps: nobody would carry the deletion to its end.
-func going(p inventory.Pair) *Obstacle {
+func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	mirror, authoritative, side := p.ClusterAPI, p.MachineAPI, authority.ClusterAPI
 	if p.InCharge() == authority.ClusterAPI {
 		mirror, authoritative, side = p.MachineAPI, p.ClusterAPI, authority.MachineAPI
 	}
-	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
+	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) ||
+		leaving.takesMirror(p, side) {
 		return nil
 	}
 	var what, remedy string
@@ -93,7 +94,8 @@ func hooked(p inventory.Pair) *Obstacle {
 	return &Obstacle{
 		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: without the annotation %s the instance would keep running",
 			p.Ref(), authority.InstanceHookAnnotation),
-		Remedy: "start Poundlock again, which removes it from the Machine when the provider knows the instance",
+		Remedy: fmt.Sprintf("start Poundlock again, which removes it from the Machine when the provider knows the instance. Where Poundlock cannot start, terminate the instance in the cloud yourself, then: kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
+			p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.ClusterAPI, p.Name, authority.InstanceHookAnnotation),
 	}
 }
 
@@ -138,30 +140,45 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 // Change is what comes off one object.
 type Change struct {
 	inventory.Item
-	// Finalizers are those that stay; they are written only if Finalizer says that one goes.
+	// Finalizers are those that stay; they are written only if Finalizer says that one goes, or Back that one comes.
 	Finalizers []string
 	Finalizer  bool
 	// Annotations go.
 	Annotations []string
+	// Released: every finalizer goes, also of controllers that are paused.
+	Released bool
+	// Back: the move of the object is taken back. Holds is the finalizer that Machine API's controllers have on it, "" for none.
+	Back  bool
+	Holds string
 }
 
-// Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain.
-func Changes(items []inventory.Item) []Change {
+// Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain; and every finalizer of mirrors that are
+// deleted with what they live in.
+func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
-	for _, item := range items {
-		if c := ChangeOf(item); c.Finalizer || len(c.Annotations) > 0 {
+	released, back := leaving.released(f), leaving.takenBack(f)
+	for _, item := range f.Items() {
+		kind, moves := back[item.Object]
+		c := Change{Item: item, Released: released[item.Object], Back: moves, Holds: kind.MachineAPIFinalizer}.of(item.Object)
+		if c.Finalizer || c.Back || len(c.Annotations) > 0 {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// ChangeOf is what has to come off one object, which may be nothing.
-func ChangeOf(item inventory.Item) Change {
-	return Change{
-		Item: item, Annotations: marks(item.Object), Finalizer: item.Object.HasFinalizer(authority.SyncFinalizer),
-		Finalizers: slices.DeleteFunc(slices.Clone(item.Object.Metadata.Finalizers), func(s string) bool { return s == authority.SyncFinalizer }),
+// Again is what has to come off the object as it is now, which may be nothing.
+func (c Change) Again(o *policies.Object) Change { return c.of(o) }
+
+func (c Change) of(o *policies.Object) Change {
+	goes := func(finalizer string) bool { return c.Released || finalizer == authority.SyncFinalizer }
+	c.Object, c.Annotations = o, marks(o)
+	c.Finalizer = slices.ContainsFunc(o.Metadata.Finalizers, goes)
+	c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers), goes)
+	if c.Back && c.Holds != "" && !slices.Contains(c.Finalizers, c.Holds) {
+		c.Finalizers = append(c.Finalizers, c.Holds)
 	}
+	return c
 }
 
 // marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with
@@ -180,7 +197,7 @@ func marks(o *policies.Object) []string {
 // Patch is a JSON merge patch, on the condition that the object is as it was read.
 func (c Change) Patch() map[string]any {
 	metadata := map[string]any{"resourceVersion": c.Object.Metadata.ResourceVersion}
-	if c.Finalizer {
+	if c.Finalizer || c.Back {
 		metadata["finalizers"] = c.Finalizers
 	}
 	if len(c.Annotations) > 0 {
@@ -190,7 +207,19 @@ func (c Change) Patch() map[string]any {
 		}
 		metadata["annotations"] = gone
 	}
-	return map[string]any{"metadata": metadata}
+	patch := map[string]any{"metadata": metadata}
+	if c.Back {
+		patch["spec"] = map[string]any{"authoritativeAPI": authority.MachineAPI}
+	}
+	return patch
+}
+
+// StatusPatch is what is stored after Patch, nil for nothing.
+func (c Change) StatusPatch() map[string]any {
+	if !c.Back {
+		return nil
+	}
+	return map[string]any{"status": map[string]any{"authoritativeAPI": authority.MachineAPI}}
 }
 
 // Paused counts the Cluster API objects that stay paused, and with them the machines that Machine API goes on to run alone.

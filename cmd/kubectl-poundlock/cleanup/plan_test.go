@@ -5,23 +5,23 @@ package cleanup_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-func item(t *testing.T, raw string) inventory.Item {
+func fleet(t *testing.T, objects string) *inventory.Fleet {
 	t.Helper()
-	o, err := policies.ParseObject([]byte(raw))
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(objects), authority.Pairs{inventory.DefaultPair})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inventory.Item{Object: o}
+	return f
 }
 
 func TestChanges(t *testing.T) {
@@ -35,7 +35,8 @@ func TestChanges(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := ""
-			for _, change := range cleanup.Changes([]inventory.Item{item(t, c.object)}) {
+			object := strings.Replace(c.object, `{"metadata":{`, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a",`, 1)
+			for _, change := range cleanup.Changes(fleet(t, object), nil) {
 				raw, err := json.Marshal(change.Patch())
 				if err != nil {
 					t.Fatal(err)
@@ -44,6 +45,88 @@ func TestChanges(t *testing.T) {
 			}
 			if got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Mirrors that are deleted with what they live in are released without Poundlock, which may be gone with it; nothing else changes because of that.
+func TestLeaving(t *testing.T) {
+	machineAPI := func(kind, requested, status, more string) string {
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"` + kind + `","metadata":{"name":"s","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + more +
+			`},"spec":{"authoritativeAPI":"` + requested + `"},"status":{"authoritativeAPI":"` + status + `","synchronizedAPI":"MachineAPI"}}`
+	}
+	clusterAPI := func(kind, finalizer, more string) string {
+		return `
+---
+{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"` + kind + `","metadata":{"name":"s","namespace":"openshift-cluster-api","uid":"2","resourceVersion":"8","finalizers":["` + finalizer +
+			`","sync.machine.openshift.io/finalizer"]` + more + `},"spec":{"clusterName":"c","infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"s"}}}
+---
+{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachine","metadata":{"name":"s","namespace":"openshift-cluster-api","uid":"3","resourceVersion":"9","finalizers":["awsmachine"]` + strings.Replace(more, `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, "", 1) + `}}`
+	}
+	const going, paused = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `,"annotations":{"cluster.x-k8s.io/paused":""}`
+	const owned = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"x","uid":"9","controller":true}]`
+	const held = `,"finalizers":["machine.machine.openshift.io","sync.machine.openshift.io/finalizer"]`
+	const infrastructure = `
+---
+{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"c","platformStatus":{"type":"AWS"}}}`
+	namespace := cleanup.Place{Kind: authority.Namespace, Name: "openshift-cluster-api"}
+	const machineAPIGoes = `{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"}}`
+	const all, itsMachine = `{"metadata":{"finalizers":[],"resourceVersion":"8"}}`, `{"metadata":{"finalizers":[],"resourceVersion":"9"}}`
+	const core = `{"metadata":{"finalizers":["core"],"resourceVersion":"8"}}`
+	for sentence, c := range map[string]struct {
+		objects  string
+		leaving  []cleanup.Place
+		obstacle string
+		want     []string
+	}{
+		"a mirror goes with its namespace": {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "", []string{machineAPIGoes, itsMachine, all}},
+		"with its definition": {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going+paused),
+			[]cleanup.Place{{Kind: authority.Definition, Name: "machines.cluster.x-k8s.io"}}, "", []string{machineAPIGoes, itsMachine, all}},
+		"with the Cluster": {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going+paused),
+			[]cleanup.Place{{Kind: authority.Cluster, Namespace: "openshift-cluster-api", Name: "c"}}, "", []string{machineAPIGoes, itsMachine, all}},
+		"not with another Cluster": {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going+paused),
+			[]cleanup.Place{{Kind: authority.Cluster, Namespace: "openshift-cluster-api", Name: "d"}}, "is being deleted in Cluster API", nil},
+		"not with the Machine API's namespace": {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going+paused),
+			[]cleanup.Place{{Kind: authority.Namespace, Name: "openshift-machine-api"}}, "is being deleted in Cluster API", nil},
+		"one that is not deleted yet":           {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", paused), []cleanup.Place{namespace}, "", []string{machineAPIGoes, core}},
+		"what is not paused keeps its own":      {machineAPI("Machine", "MachineAPI", "MachineAPI", held) + clusterAPI("Machine", "core", going), []cleanup.Place{namespace}, "", []string{machineAPIGoes, core}},
+		"what Cluster API runs keeps its own":   {machineAPI("Machine", "ClusterAPI", "ClusterAPI", held) + clusterAPI("Machine", "core", going), []cleanup.Place{namespace}, "", []string{machineAPIGoes, core}},
+		"a mirror of the Machine API's of that": {machineAPI("Machine", "ClusterAPI", "ClusterAPI", held+going+owned) + clusterAPI("Machine", "core", ""), []cleanup.Place{{Kind: authority.Namespace, Name: "openshift-machine-api"}}, "", []string{machineAPIGoes, core}},
+		"a set goes with its Machines' namespace": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused), []cleanup.Place{namespace}, "",
+			[]string{machineAPIGoes, all}},
+		"one whose definition goes takes Machines along that stay": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused),
+			[]cleanup.Place{{Kind: authority.Definition, Name: "machinesets.cluster.x-k8s.io"}}, "is being deleted in Cluster API", nil},
+		"a move there is taken back": {machineAPI("Machine", "ClusterAPI", "Migrating", `,"finalizers":["sync.machine.openshift.io/finalizer"]`) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",
+			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, `{"status":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
+		"a move elsewhere is in the way":   {machineAPI("Machine", "ClusterAPI", "Migrating", held) + clusterAPI("Machine", "core", paused), nil, "on the move", nil},
+		"one of a Machine that is deleted": {machineAPI("Machine", "ClusterAPI", "Migrating", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "on the move", nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f, leaving := fleet(t, c.objects+infrastructure), cleanup.Leaving{}
+			for _, place := range c.leaving {
+				leaving[place] = true
+			}
+			obstacles := cleanup.Obstacles(f, leaving, cleanup.Manager{}, time.Time{})
+			if c.obstacle != "" {
+				if len(obstacles) != 1 || !strings.Contains(obstacles[0].What, c.obstacle) {
+					t.Errorf("%v, want %q", obstacles, c.obstacle)
+				}
+				return
+			}
+			if len(obstacles) > 0 {
+				t.Errorf("in the way: %v", obstacles)
+			}
+			var got []string
+			for _, change := range cleanup.Changes(f, leaving) {
+				for _, patch := range []map[string]any{change.Patch(), change.StatusPatch()} {
+					if raw, _ := json.Marshal(patch); patch != nil {
+						got = append(got, string(raw))
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
 	}
@@ -89,10 +172,11 @@ func TestObstacles(t *testing.T) {
 		"that of a Machine of no set, which would go anyway":                       {object: machines("ClusterAPI", going+held, held)},
 		"a Machine that its own controller ends":                                   {object: machines("MachineAPI", going+held, held)},
 		"both are being deleted":                                                   {object: machines("MachineAPI", going+held, going+held)},
-		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s waits for the provider", remedy: "removes it from the Machine"},
+		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s waits for the provider", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
 		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
 		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
 		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
+		"a Deployment with one replica":                                            {manager: cleanup.Manager{Deployment: 1}, want: "wants 1 replica:"},
 		"one scaled to none":                                                       {manager: cleanup.Manager{}},
 		"a Lease that is renewed":                                                  {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
 		"a Lease that ran out":                                                     {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
@@ -100,11 +184,7 @@ func TestObstacles(t *testing.T) {
 		"a webhook that answers":                                                   {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(c.object), authority.Pairs{inventory.DefaultPair})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := cleanup.Obstacles(f, c.manager, now)
+			got := cleanup.Obstacles(fleet(t, c.object), nil, c.manager, now)
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0].What, c.want)) {
 				t.Errorf("%+v, want %q", got, c.want)
 			}

@@ -4,6 +4,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -150,6 +151,8 @@ type report struct {
 	Reasons  []check.Group       `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
+	// Away reports that Poundlock is installed and does not answer, and since when.
+	Away string `json:"away,omitempty"`
 
 	others    int
 	unchecked []string
@@ -171,6 +174,13 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 		return err
 	}
 	r := judge(f, f.Describe(o.said), to)
+	if len(o.paths) == 0 {
+		pairs, err := p.pairs()
+		if err != nil {
+			return err
+		}
+		r.Away = p.awayIfInstalled(ctx, pairs[0].ClusterAPI)
+	}
 	if r.Objects, err = sorted(o.output, r.Objects); err != nil {
 		return err
 	}
@@ -290,6 +300,9 @@ type reader struct {
 func (w reader) wide() bool { return w.format == "wide" }
 
 func (w reader) write() {
+	if w.Away != "" {
+		w.Linef("%s\n", w.Red(printers.Wrap(w.Away, "", w.Width)))
+	}
 	if len(w.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found%s.", w.aside())
 		for _, text := range w.unchecked {
@@ -404,7 +417,9 @@ func (w reader) reasons() {
 		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
 		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
-	w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
+	if topic := w.firstTopic(explain.Topics()); topic != "" {
+		w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+topic, "", w.Width))
+	}
 }
 
 // neighbours reports who else writes to the objects, because these writers read no warning.
@@ -420,11 +435,14 @@ func (w reader) neighbours() {
 	}
 }
 
-func (w reader) firstTopic() string {
-	if g := w.Reasons[0]; g.Field != "" {
-		return shellWord(g.Field)
+// firstTopic is the first field or reason that can be explained: a misspelt field cannot; "" for none.
+func (w reader) firstTopic(all explain.Catalog) string {
+	for _, g := range w.Reasons {
+		if topic := cmp.Or(g.Field, g.Reason); len(all.Find(topic)) > 0 {
+			return shellWord(topic)
+		}
 	}
-	return w.Reasons[0].Reason
+	return ""
 }
 
 // shellWord quotes what a shell would take apart.

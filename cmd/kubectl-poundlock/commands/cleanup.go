@@ -45,6 +45,9 @@ func cleanupCommand(p *plugin) *cobra.Command {
 
 What is paused stays paused, and which API is authoritative stays authoritative: nothing begins to act. Nothing is done while a manager runs, which would
 put everything back, or while an object is on the move, which nobody would end. Interrupted, the same command goes on where it stopped.
+
+While a namespace, a CRD or the Cluster is being deleted, Poundlock may be gone with it. Then the mirrors there are released, also from the finalizers of
+controllers that are paused, and a move there is taken back: no instance is terminated.
 docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client
   kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,
@@ -94,7 +97,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	c := &cleaner{plugin: p, Output: p.out(), cleanupOptions: o, client: client}
+	c := &cleaner{plugin: p, Output: p.out(), cleanupOptions: o, client: client, leaving: cleanup.Leaving{}}
 	if c.marked, err = c.surroundings(ctx, pairs); err != nil {
 		return err
 	}
@@ -110,8 +113,9 @@ type cleaner struct {
 	own []owned
 	// known says that a Deployment or Lease has the name that was given.
 	known bool
-	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations.
-	marked []owned
+	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations, and leaving those that are being deleted or gone.
+	marked  []owned
+	leaving cleanup.Leaving
 }
 
 type owned struct {
@@ -125,7 +129,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return err
 	}
 	items := f.Items()
-	changes := cleanup.Changes(items)
+	changes := cleanup.Changes(f, c.leaving)
 	manager, err := c.manager(ctx, namespace)
 	if err != nil {
 		return err
@@ -134,7 +138,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
 	}
 	c.show(changes, cleanup.Paused(items))
-	if obstacles := cleanup.Obstacles(f, manager, c.Now()); len(obstacles) > 0 {
+	if obstacles := cleanup.Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
 		return c.refuse(obstacles)
 	}
 	switch {
@@ -175,7 +179,12 @@ func (c *cleaner) show(changes []cleanup.Change, paused int) {
 
 func what(c cleanup.Change) string {
 	var parts []string
-	if c.Finalizer {
+	if c.Back {
+		parts = append(parts, "move to Cluster API")
+	}
+	if c.Released && c.Finalizer {
+		parts = append(parts, "every finalizer")
+	} else if c.Finalizer {
 		parts = append(parts, "sync finalizer")
 	}
 	if n := len(c.Annotations); n > 0 {
@@ -232,6 +241,7 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 			if err != nil {
 				return nil, err
 			}
+			c.leaves(authority.Namespace, "", name, o)
 			if o != nil {
 				add(namespaces, *o)
 			}
@@ -247,6 +257,7 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 		if err != nil {
 			return nil, err
 		}
+		c.leaves(authority.Definition, "", name, o)
 		if o != nil {
 			add(definitions, *o)
 		}
@@ -257,12 +268,25 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 			if err != nil && !apierrors.IsNotFound(err) {
 				return nil, fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
 			}
-			if err == nil {
-				add(resource, list.Items...)
+			if err != nil {
+				continue
+			}
+			add(resource, list.Items...)
+			for i := range list.Items {
+				if resource == clusters {
+					c.leaves(authority.Cluster, pair.ClusterAPI, list.Items[i].GetName(), &list.Items[i])
+				}
 			}
 		}
 	}
 	return out, nil
+}
+
+// leaves notes an object that is being deleted.
+func (c *cleaner) leaves(kind, namespace, name string, o *unstructured.Unstructured) {
+	if o != nil && o.GetDeletionTimestamp() != nil {
+		c.leaving[cleanup.Place{Kind: kind, Namespace: namespace, Name: name}] = true
+	}
 }
 
 // unmark removes the mark and the label of one object; without admission nobody refuses that.
@@ -323,8 +347,14 @@ func (c *cleaner) apply(ctx context.Context, change cleanup.Change, dryRun ...st
 	if err != nil {
 		return err
 	}
-	_, err = c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).
-		Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+	objects, options := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace), metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun}
+	if _, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options); err != nil || change.StatusPatch() == nil {
+		return err
+	}
+	if body, err = json.Marshal(change.StatusPatch()); err != nil {
+		return err
+	}
+	_, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options, "status")
 	return err
 }
 
@@ -354,10 +384,11 @@ func (c *cleaner) again(ctx context.Context, change cleanup.Change) (cleanup.Cha
 	if err != nil {
 		return change, err
 	}
-	if change.Object, err = inventory.FromUnstructured(u); err != nil {
+	o, err := inventory.FromUnstructured(u)
+	if err != nil {
 		return change, err
 	}
-	return cleanup.ChangeOf(change.Item), nil
+	return change.Again(o), nil
 }
 
 // ours recognizes a refusal by Poundlock's admission, or for want of it.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -328,8 +329,8 @@ func (w roster) remarks(s controlplane.Standing) {
 			s.Generation, s.ObservedGeneration))
 	case s.Reported != s.Numbers:
 		w.remark(fmt.Sprintf(
-			"The set's status counts %d Machines, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
-			s.Reported.Replicas, s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
+			"The set's status counts %s, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
+			amount.Of(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
 	}
 }
 

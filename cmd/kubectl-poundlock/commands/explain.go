@@ -17,8 +17,8 @@ func explainCommand(p *plugin) *cobra.Command {
 	o := &output{}
 	cmd := &cobra.Command{
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
-		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric or a field: what it is, why, and what to do",
-		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, or a field. No cluster is asked.
+		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
+		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, or a field. No cluster is asked.
 
 A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
 		Example: `  kubectl poundlock explain authority/spec-locked
@@ -51,7 +51,7 @@ func (p *plugin) explain(o output, asked string) error {
 		if similar := topics.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {
-			text += ": give a rule, a reason, a condition, an event, an alert, a metric or a field, as Poundlock prints it"
+			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field, as Poundlock prints it"
 		}
 		return ended{codeError, text}
 	}
@@ -71,11 +71,13 @@ func (p *plugin) explain(o output, asked string) error {
 func explained(w printers.Output, t explain.Topic) {
 	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
 	for _, part := range t.Parts {
-		text := strings.ReplaceAll(part.Text, "`", "")
 		if part.Heading == "" {
-			w.Linef("\n%s", printers.Wrap(text, "  ", w.Width))
+			w.Linef("\n%s", unquoted(printers.Wrap(part.Text, "  ", w.Width)))
 			continue
 		}
-		w.Linef("%s", printers.Wrap(w.Dim(part.Heading+":")+" "+text, "  ", w.Width))
+		w.Linef("%s", unquoted(printers.Wrap(w.Dim(part.Heading+":")+" "+part.Text, "  ", w.Width)))
 	}
 }
+
+// unquoted leaves out Markdown's backquotes, by which a text is wrapped: they show where a command ends.
+func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

@@ -86,7 +86,7 @@ first failure nothing more is asked for.`,
 	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
-	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "move Machines of the control plane without a question of their own; with --yes they want it")
+	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
 	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")

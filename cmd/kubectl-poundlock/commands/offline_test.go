@@ -226,3 +226,28 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		t.Error("no command of a command was looked at")
 	}
 }
+
+// A command that check prints is worth typing.
+func TestCheckNamesATopicThatExplainKnows(t *testing.T) {
+	for sentence, c := range map[string]struct{ with, want string }{
+		"a field":                         {"deviceIndex: 2", "kubectl poundlock explain deviceIndex\n"},
+		"a misspelt field before a field": {"aaa: 1, deviceIndex: 2", "kubectl poundlock explain deviceIndex\n"},
+		"a misspelt field":                {"aaa: 1", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			out, _, _ := run(t, strings.NewReplacer("deviceIndex: 2", c.with, "spotMarketOptions: {}, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd), "check", "-f", "-")
+			if c.want == "" && strings.Contains(out, "poundlock explain") || !strings.Contains(out, c.want) {
+				t.Errorf("want %q:\n%s", c.want, out)
+			}
+		})
+	}
+}
+
+// A command ends where the text does not show it any more.
+func TestExplainBreaksNoCommand(t *testing.T) {
+	out, _, code := run(t, "", "explain", "NoMachineAPIObject")
+	if code != 0 || strings.Contains(out, "`") || !strings.Contains(strings.Join(strings.Fields(out), " "), "(kubectl poundlock convert writes it)") ||
+		strings.Contains(out, "kubectl\n") || strings.Contains(out, "poundlock\n") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}

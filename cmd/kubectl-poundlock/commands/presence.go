@@ -44,13 +44,38 @@ func (p *plugin) present(ctx context.Context, namespace string) (status.Presence
 
 // away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
 func (p *plugin) away(ctx context.Context, namespace string) string {
+	is, lease := p.signs(ctx, namespace)
+	return status.Away(is, lease, p.Now())
+}
+
+// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
+func (p *plugin) awayIfInstalled(ctx context.Context, namespace string) string {
+	is, lease := p.signs(ctx, namespace)
+	if lease.Renewed.IsZero() && !p.configures(ctx) {
+		return ""
+	}
+	return status.Away(is, lease, p.Now())
+}
+
+// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
+func (p *plugin) configures(ctx context.Context) bool {
+	client, err := p.client(nil)
+	if err != nil {
+		return false
+	}
+	_, err = client.Resource(webhooks[0]).Get(ctx, ownName, metav1.GetOptions{})
+	return err == nil
+}
+
+// signs are what shows whether Poundlock runs.
+func (p *plugin) signs(ctx context.Context, namespace string) (status.Presence, status.Lease) {
 	is, err := p.present(ctx, namespace)
 	if err != nil {
 		is = status.NotAsked
 	}
 	client, err := p.client(nil)
 	if err != nil {
-		return ""
+		return is, status.Lease{}
 	}
 	var lease status.Lease
 	if u, err := client.Resource(leases).Namespace(namespace).Get(ctx, leaseName, metav1.GetOptions{}); err == nil {
@@ -59,7 +84,7 @@ func (p *plugin) away(ctx context.Context, namespace string) string {
 			lease = status.Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
 		}
 	}
-	return status.Away(is, lease, p.Now())
+	return is, lease
 }
 
 // leaseName is what the managers lead by.

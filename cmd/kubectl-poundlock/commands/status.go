@@ -70,6 +70,8 @@ type survey struct {
 	Rival string `json:"rival,omitempty"`
 	// Away reports that Poundlock does not answer, and since when.
 	Away string `json:"away,omitempty"`
+	// GateOff reports that the feature gate is off, and what follows.
+	GateOff string `json:"gateOff,omitempty"`
 
 	leftAlone int
 }
@@ -88,6 +90,20 @@ func surveyOf(f *inventory.Fleet) survey {
 	}
 	s.Progress = status.ProgressOf(s.Objects)
 	return s
+}
+
+// first are the sentences that come before all else.
+func (s *survey) first() []string {
+	return slices.DeleteFunc([]string{s.Away, s.GateOff}, func(text string) bool { return text == "" })
+}
+
+// gateOff returns that the feature gate is off, as far as the user may read it.
+func (p *plugin) gateOff(ctx context.Context) string {
+	s, err := p.server(ctx)
+	if err != nil {
+		return ""
+	}
+	return s.gateOff()
 }
 
 // write counts who else writes to an object.
@@ -123,7 +139,7 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 		return err
 	}
 	s := surveyOf(f)
-	s.Away = p.away(ctx, q.Pairs[0].ClusterAPI)
+	s.Away, s.GateOff = p.away(ctx, q.Pairs[0].ClusterAPI), p.gateOff(ctx)
 	return p.writeSurvey(o, s)
 }
 
@@ -151,11 +167,11 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Q
 	if err != nil {
 		return err
 	}
-	seen, away := map[string]string{}, p.away(ctx, q.Pairs[0].ClusterAPI)
+	seen, away, gateOff := map[string]string{}, p.away(ctx, q.Pairs[0].ClusterAPI), p.gateOff(ctx)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.mean)
 		s := surveyOf(f)
-		s.Away = away
+		s.Away, s.GateOff = away, gateOff
 		w := glance{p.out(), o.output, p.Now()}
 		if w.Terminal && (o.format == "table" || o.format == "wide") {
 			w.repaint(s)
@@ -201,8 +217,8 @@ type glance struct {
 func (w glance) wide() bool { return w.format == "wide" }
 
 func (w glance) write(s survey) {
-	if s.Away != "" {
-		w.Linef("%s\n", w.Red(printers.Wrap(s.Away, "", w.Width)))
+	for _, text := range s.first() {
+		w.Linef("%s\n", w.Red(printers.Wrap(text, "", w.Width)))
 	}
 	if len(s.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
@@ -236,11 +252,12 @@ func (w glance) repaint(s survey) {
 
 // writeWithin leaves out the sentences, and objects that are in order.
 func (w glance) writeWithin(s survey, height int) {
-	if s.Away != "" {
-		w.Linef("%s", w.Red(s.Away))
+	first := s.first()
+	for _, text := range first {
+		w.Linef("%s", w.Red(text))
 	}
 	const headings, more, counts = 1, 1, 1
-	shown, left := status.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-min(len(s.Away), 1)*2)
+	shown, left := status.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-len(first)*2)
 	w.rows(shown)
 	if left > 0 {
 		w.Linef("%s", w.Dim(fmt.Sprintf("and %d more", left)))

@@ -165,6 +165,18 @@ func gateIn(gates *configv1.FeatureGate) string {
 	return map[bool]string{true: "on", false: "off"}[on]
 }
 
+// gateOff returns that the feature gate is off, and what follows; "" where it is on, or where that is unknown.
+func (s server) gateOff() string {
+	if s.Gate != "off" {
+		return ""
+	}
+	where := "Turn it on in spec of FeatureGate cluster"
+	if slices.Contains(s.Flags, "--feature-gate=off") {
+		where = "Remove --feature-gate=off from Deployment " + s.Namespace + "/" + leaseName
+	}
+	return "The feature gate " + featureGate + " is off: Poundlock mirrors and migrates nothing. " + where + "."
+}
+
 func (p *plugin) version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && p.Version == "" {
 		return info.Main.Version

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -51,7 +52,17 @@ type Catalog []Topic
 
 // Topics lists everything that can be explained.
 func Topics() Catalog {
-	return slices.Concat(rules(), reasons(), signals(), fields())
+	return slices.Concat(rules(), reasons(), verdicts(), signals(), fields())
+}
+
+// verdicts are what the plugin's own tables have.
+func verdicts() []Topic {
+	out := []Topic{reasonTopic(status.ReasonRequested, "reason of kubectl poundlock status",
+		"another API was asked for, and Poundlock has not looked at the object since", "if it stays, look whether Poundlock runs: the first line of status reports it")}
+	for _, v := range check.Verdicts() {
+		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
+	}
+	return out
 }
 
 // signals are the conditions, events, alerts and metrics.
@@ -199,7 +210,8 @@ const (
 
 var (
 	index = regexp.MustCompile(`\[[^\]]*\]`)
-	ways  = []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."}
+	// ways are matched in any case, as the Machine API's readers take names in any.
+	ways = regexp.MustCompile(`(?i)(^|\.)providerSpec\.value\.|MachineTemplate\.spec\.template\.spec\.|Machine\.spec\.`)
 )
 
 // normal is what was asked for without what differs from object to object: indexes, and the way to the providerSpec or to the spec of
@@ -210,10 +222,8 @@ func normal(asked string) string {
 		asked = asked[1 : len(asked)-1]
 	}
 	asked = index.ReplaceAllString(asked, "[]")
-	for _, way := range ways {
-		if _, rest, found := strings.Cut(asked, way); found && rest != "" {
-			return rest
-		}
+	if way := ways.FindStringIndex(asked); way != nil && asked[way[1]:] != "" {
+		return asked[way[1]:]
 	}
 	return asked
 }

@@ -4,12 +4,20 @@
 package explain_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 func TestFind(t *testing.T) {
@@ -30,6 +38,9 @@ func TestFind(t *testing.T) {
 		"FieldsNotConvertible":     "FieldsNotConvertible",
 		"deviceIndex":              "deviceIndex",
 		"spec.template.spec.providerSpec.value.blockDevices[3].ebs.iops": "blockDevices[].ebs.iops",
+		"spec.template.spec.providerspec.value.blockdevices[0].ebs.IOPS": "blockDevices[].ebs.iops",
+		"providerSpec.value.instancetype":                                "instanceType",
+		"awsmachine.spec.rootvolume.size":                                "blockDevices[].ebs.volumeSize",
 		"AWSMachine.spec.rootVolume.size":                                "blockDevices[].ebs.volumeSize",
 		"GCPCluster.spec.network.hostProject":                            "networkInterfaces[].projectID",
 		"spec.deletePolicy":                                              "spec.deletePolicy",
@@ -91,6 +102,71 @@ func TestATopicIsWhole(t *testing.T) {
 		}
 		if len(all.Find(topic.Name)) == 0 {
 			t.Errorf("%s is not found by its name", topic.Name)
+		}
+	}
+}
+
+// Whatever a person can read of Poundlock's, explain answers. The sources say what there is; docs compares conditions, events, alerts and metrics with them.
+func TestWhatIsPrintedIsExplained(t *testing.T) {
+	all := explain.Topics()
+	asked := map[string]string{status.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
+	for _, v := range check.Readinesses() {
+		asked[string(v)] = "a verdict"
+	}
+	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI, authority.Migrating} {
+		asked[string(api)] = "a value of authoritativeAPI"
+	}
+	for _, phase := range []string{machinev1beta1.PhaseFailed, machinev1beta1.PhaseProvisioning, machinev1beta1.PhaseProvisioned, machinev1beta1.PhaseRunning,
+		machinev1beta1.PhaseDeleting} {
+		asked[phase] = "a phase"
+	}
+	for _, r := range slices.Concat(authority.Rules(), admission.Rules()) {
+		asked[r.ID] = "a rule"
+	}
+	for _, reason := range explain.ReasonNames() {
+		asked[reason] = "a reason"
+	}
+	for what, of := range map[string]struct {
+		files []string
+		name  *regexp.Regexp
+		// prefix completes what the sources have of the name.
+		prefix string
+		least  int
+	}{
+		"an error type":           {[]string{"webhooks/shim/metrics.go", "proxy/metrics.go"}, regexp.MustCompile(`\n\t[a-zA-Z]+ += "([a-z]+-[a-z-]+|overloaded)"`), "", 9},
+		"an annotation":           {[]string{"*/*.go", "*/*/*.go", "*/*/*/*.go"}, regexp.MustCompile(`= (?:authority\.)?Domain \+ "(/[a-z-]+)"`), authority.Domain, 13},
+		"an annotation, in whole": {[]string{"*/*.go", "*/*/*.go", "*/*/*/*.go"}, regexp.MustCompile(`= "(poundlock\.openshift\.io/[a-z-]+)"\n`), "", 15},
+		"an alert":                {[]string{"manifests/*/*/*.yaml", "manifests/*/*.yaml"}, regexp.MustCompile(`alert: (\w+)`), "", 15},
+		"a metric":                {[]string{"*/*.go", "*/*/*.go"}, regexp.MustCompile(`"((?:poundlock|mapi|hypershift)_[a-z]+_[a-z_]+)"`), "", 30},
+		"a reason to wait":        {[]string{"policies/authority/*.go", "mirroring/*.go"}, regexp.MustCompile(`\b[Rr]eason\w+ += "([A-Z]\w+)"`), "", 20},
+	} {
+		found := 0
+		for _, pattern := range of.files {
+			files, err := filepath.Glob("../../../" + pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(file, "_test.go") {
+					continue
+				}
+				for _, m := range of.name.FindAllStringSubmatch(string(raw), -1) {
+					found++
+					asked[of.prefix+m[1]] = what
+				}
+			}
+		}
+		if found < of.least {
+			t.Errorf("%s: %d were found, want %d at least: has the code moved?", what, found, of.least)
+		}
+	}
+	for name, what := range asked {
+		if len(all.Find(name)) == 0 {
+			t.Errorf("%s (%s) is not explained: docs/signals.md and docs/runbooks.md have tables", name, what)
 		}
 	}
 }

@@ -99,22 +99,3 @@ func (p Output) Table(rows [][]string) {
 		fmt.Fprintln(p, strings.TrimRight(b.String(), " "))
 	}
 }
-
-// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns.
-func Wrap(text, indent string, width int) string {
-	if width <= 0 || width > 120 {
-		width = 100
-	}
-	var lines []string
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if line != indent && Wide(line)+1+Wide(word) > width {
-			lines, line = append(lines, line), indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
-	}
-	return strings.Join(append(lines, line), "\n")
-}

@@ -39,3 +39,30 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// A person copies a command out of a line.
+func TestWrapBreaksNoCommand(t *testing.T) {
+	const move = `kubectl -n openshift-machine-api patch machines.machine.openshift.io m --type merge -p '{"spec": {"authoritativeAPI":"ClusterAPI"}}'`
+	for name, c := range map[string]struct{ text, want string }{
+		"at the end":                {"move authority: " + move, "  move authority:\n  " + move},
+		"with a full stop":          {"move it first: " + move + ".", "  move it first:\n  " + move},
+		"in the middle":             {"move it: " + move + ". Then delete it", "  move it:\n  " + move + "\n  Then delete it"},
+		"several":                   {"in this order: " + move + "; " + move, "  in this order:\n  " + move + "\n  " + move},
+		"joined":                    {"type " + move + " && " + move, "  type\n  " + move + " && " + move},
+		"in brackets":               {"wait (or " + move + ") for it", "  wait (or\n  " + move + "\n  ) for it"},
+		"in backquotes":             {"`" + move + "` moves it", "  " + move + "\n  moves it"},
+		"before a bracket":          {"type " + move + " (as admin)", "  type\n  " + move + "\n  (as admin)"},
+		"one that fits":             {"see kubectl get x. So", "  see kubectl get x. So"},
+		"one that fits the next":    {"see it there: kubectl get pods.", "  see it there:\n  kubectl get pods"},
+		"a short one":               {"see what is there: kubectl get. So go on", "  see what is there:\n  kubectl get. So go on"},
+		"a short one in brackets":   {"see what is there (kubectl a b), and", "  see what is there\n  (kubectl a b), and"},
+		"the name alone":            {"`kubectl` is a program", "  `kubectl` is a program"},
+		"an argument with brackets": {"kubectl get m -o jsonpath='{.a[?(@.b==\"c\")].d}' --all-namespaces", "  kubectl get m -o jsonpath='{.a[?(@.b==\"c\")].d}' --all-namespaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := printers.Wrap(c.text, "  ", 30); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

@@ -95,6 +95,9 @@ func provider(p inventory.Pair) metav1.ConditionStatus {
 
 func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o).Status }
 
+// ReasonRequested is why an object waits that Poundlock has yet to look at.
+const ReasonRequested = "Requested"
+
 // explain finds what is waited for: a move first, then the mirror.
 func (s *Standing) explain(shape authority.Shape) {
 	settled, synchronized := shape.Condition(authority.ConditionSettled), shape.Condition(authority.ConditionSynchronized)
@@ -105,7 +108,7 @@ func (s *Standing) explain(shape authority.Shape) {
 	case synchronized.Status == metav1.ConditionFalse:
 		s.Reason, s.Message, s.Since = synchronized.Reason, synchronized.Message, synchronized.LastTransitionTime
 	case s.Moving() && s.Reason == "":
-		s.Reason = "Requested" // Poundlock has yet to look at it
+		s.Reason = ReasonRequested
 	}
 }
 

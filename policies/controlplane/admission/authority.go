@@ -94,10 +94,11 @@ func whoseNew(set *policies.Object, under authority.API) string {
 	return under.Text() + "'s"
 }
 
-// whoseNewAre is which API is to be authoritative for the Machines that a set makes now: a new set and one that moves are as they are asked to be.
-func whoseNewAre(set *policies.Object) authority.API {
+// whoseNewAre is which API is to be authoritative for the Machines that a set makes after a request: a new set and one that moves are as they are asked to be.
+func whoseNewAre(c policies.Change) authority.API {
+	set := c.New
 	under := authority.Read(set).Current
-	if under == authority.Unset || under == authority.Migrating {
+	if under == authority.Unset || under == authority.Migrating || requests(c) {
 		under = asks(set)
 	}
 	if under == authority.ClusterAPI {

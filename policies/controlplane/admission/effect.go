@@ -36,13 +36,20 @@ func Forecast(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	view := p.view()
-	if len(c.Facts.Unconvertible) > 0 && whoseNewAre(c.New) == authority.ClusterAPI {
+	moving := view.Authority == authority.Migrating
+	if moving {
+		view.Authority = asks(c.New)
+	}
+	if len(c.Facts.Unconvertible) > 0 && whoseNewAre(c) == authority.ClusterAPI {
 		view.Unreflected = strings.Join(values.Names(c.Facts.Unconvertible, func(e *field.Error) string { return e.Error() }), "; ")
 	}
 	plan := controlplane.Make(view)
 	says := plan.Forecast()
-	if view.Authority == authority.Migrating {
+	switch {
+	case moving:
 		says = append([]string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:"}, says...)
+	case p.moves:
+		says = append([]string{fmt.Sprintf("this will do nothing before status.authoritativeAPI of the set is %s. After that:", view.Authority)}, says...)
 	}
 	return p.written(policies.Warn(says...))
 }
@@ -50,7 +57,7 @@ func Forecast(c policies.Change) policies.Verdict {
 // forecastNeeds: what is made for Cluster API has to convert.
 func forecastNeeds(c policies.Change) policies.Need {
 	needs := world(c)
-	if needs != 0 && whoseNewAre(c.New) == authority.ClusterAPI {
+	if needs != 0 && whoseNewAre(c) == authority.ClusterAPI {
 		needs |= policies.NeedConversion
 	}
 	return needs
@@ -62,7 +69,7 @@ func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	if !changesSpec(c) {
 		return nil
 	}
-	now := made(c.New, in)
+	now := madeOf(c, c.New, in)
 	if now == nil {
 		return nil
 	}
@@ -222,7 +229,7 @@ func machinesOf(o *policies.Object) string {
 	var status struct {
 		Replicas int `json:"replicas"`
 	}
-	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 0 {
+	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 1 {
 		return "the control plane's " + amount.Of(status.Replicas, "Machine")
 	}
 	return "the control plane's Machines"

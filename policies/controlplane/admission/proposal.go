@@ -28,8 +28,9 @@ type proposal struct {
 	// Resolved is the set, with its template in Machine API's words.
 	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
-	// authority is which API is authoritative for the set now.
+	// authority is which API is authoritative for the set when it acts, moves that authority has to move there first.
 	authority authority.API
+	moves     bool
 	// ofClusterAPI reports that the template was written in Cluster API's.
 	ofClusterAPI bool
 	// plan is what the set makes of the world.
@@ -42,12 +43,24 @@ func propose(c policies.Change, o *policies.Object) *proposal {
 		return nil
 	}
 	kept := policies.Reading(o, func(o *policies.Object) proposed {
-		return proposed{c.Facts.ControlPlane, made(o, c.Facts.ControlPlane)}
+		return proposed{c.Facts.ControlPlane, madeOf(c, o, c.Facts.ControlPlane)}
 	})
 	if kept.in != c.Facts.ControlPlane {
-		return made(o, c.Facts.ControlPlane)
+		return madeOf(c, o, c.Facts.ControlPlane)
 	}
 	return kept.proposal
+}
+
+// madeOf is made with the authority that a request asks for: a set that moves does nothing before it has moved, and a new one is as it is asked to be.
+func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *proposal {
+	p := made(o, in)
+	if p == nil || o != c.New {
+		return p
+	}
+	if p.moves = requests(c); p.moves || p.authority == authority.Unset {
+		p.authority = asks(o)
+	}
+	return p
 }
 
 // proposed is a proposal and the world that it was made in: every rule asks for it, and a plan takes more time than all else in a review.

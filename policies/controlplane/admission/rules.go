@@ -81,7 +81,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/platform", Clause: spreading,
-			Description: "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it. Without one a set with failure domains is refused: its Machines would be replaced by some that are in none.",
+			Description: "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it. If the Infrastructure names no platform, a set with failure domains is refused: its replacements would be in no failure domain.",
 			Remedy:      "Use the platform's own. Where the Infrastructure or its status was lost, restore it.",
 			On:          write, Needs: world, Check: ratchet(onPlatform),
 		},
@@ -99,13 +99,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/user-data", Clause: mismatch,
-			Description: "A warning names where a Machine would not become a Node of the control plane: no userDataSecret, or that of the workers.",
-			Remedy:      "Use master-user-data, or what the Machines that run have.",
+			Description: "Poundlock warns if a Machine would not become a Node of the control plane: it has no userDataSecret, or that of the workers.",
+			Remedy:      "Use master-user-data, or the Secret of the Machines that run.",
 			On:          write, Needs: world, Check: ratchet(ignites),
 		},
 		{
 			ID: "controlplane/recreate", Clause: document + "The Recreate update strategy (FUTURE WORK)",
-			Description: "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before its replacement is made, and until that has joined, etcd has a member less. Where it is allowed, a warning follows.",
+			Description: "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before it creates the replacement, so etcd has one member fewer until the replacement has joined. Where the flag allows it, Poundlock warns.",
 			Remedy:      "Use RollingUpdate, or OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate.",
 			On:          write, Needs: world, Check: ratchet(recreates),
 		},
@@ -134,15 +134,15 @@ func Rules() policies.Set {
 		platformRule("gcp", configv1.GCPPlatformType, balancers,
 			"On GCP the region and the zones are the cluster's. Warnings name where there are no targetPools, another project is named, or an instance that GCP may take back.", gcp),
 		platformRule("openstack", configv1.OpenStackPlatformType, mismatch,
-			"On OpenStack a block device for etcd has at least 10 GiB, and no two have one name, and a root volume that failure domains place has a size. A warning names where one is not called etcd: a control plane uses no other.", openStack),
+			"On OpenStack a block device for etcd has at least 10 GiB, no two block devices have the same name, and a root volume that failure domains place has a size. A warning names each block device that is not called etcd: a control plane uses no other.", openStack),
 		platformRule("vsphere", configv1.VSpherePlatformType, spreading,
-			"On vSphere each Machine has a template, a server and a datacenter that the Infrastructure knows, a network, and a folder in its datacenter; a template with a path is in it, too. A warning names what a failure domain overrides, and a network that all of them override.", vSphere),
+			"On vSphere each Machine has a template, a server and a datacenter of the Infrastructure, a network, and a folder in that datacenter. A template that is given by its path is in that datacenter, too. Warnings name each field that a failure domain overrides, and a network that all failure domains override.", vSphere),
 		platformRule("nutanix", configv1.NutanixPlatformType, spreading,
 			"On Nutanix the cluster, the image and each subnet are given by a name or a UUID, and no subnet twice.", nutanix),
 		{
 			ID: "controlplane/authority", Clause: "converting › ControlPlaneMachineSet Synchronisation",
 			Description: "The template may have the member for Cluster API (machines_v1beta2_cluster_x_k8s_io) only while spec.authoritativeAPI is ClusterAPI, and that may not be set back while it has.",
-			Remedy:      "Ask for ClusterAPI first, or in the same request; to go back, give Machine API's member in the same request.",
+			Remedy:      "Set spec.authoritativeAPI to ClusterAPI first, or in the same request. To go back, give the set the member for Machine API in the same request.",
 			On:          write, Check: Authority,
 		},
 		{
@@ -167,8 +167,14 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/machine", Clause: document + "Selecting Machines",
 			Description: "A Machine that somebody creates with the control plane's labels, or gives them, warns of what the active set makes of it: it stops where another Machine has the index, the number that ends the name, or deletes one of them.",
-			Remedy:      "Name it with the number of an index that has no Machine; or delete the Machine that it is to replace: then the set makes the replacement itself.",
+			Remedy:      "Give it a name that ends with the number of an index without a Machine. Or delete the Machine that it is to replace: the set creates the replacement itself.",
 			On:          onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
+		},
+		{
+			ID: "controlplane/template", Clause: mismatch,
+			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
+			Remedy:      "None is needed where that is meant. To have the rollout reviewed with the set, create a template under another name, and have the set refer to it.",
+			On:          onTemplates(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Needs: templateNeeds, Check: TemplateEdited,
 		},
 		{
 			ID: "controlplane/finalizer", Clause: removal,

@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup
+
+import (
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Place names an object that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
+type Place struct{ Kind, Namespace, Name string }
+
+// Leaving are the places that are being deleted. What is deleted with one of them is nobody's request, and Poundlock may be gone with it, so
+// that nobody can start it again: its mirrors are released without it.
+type Leaving map[Place]bool
+
+// takes reports whether a pair's object of an API is deleted with what it lives in.
+func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API) bool {
+	if p.MachineAPI == nil && side == authority.MachineAPI || p.ClusterAPI == nil && side == authority.ClusterAPI {
+		return false
+	}
+	for _, s := range kind.Surroundings(side, p.Namespaces, p.MachineAPI, p.ClusterAPI) {
+		if l[Place{s.Kind, s.Namespace, s.Name}] {
+			return true
+		}
+	}
+	return false
+}
+
+// takesMirror reports whether a pair's mirror is deleted with what it lives in, and what the mirror owns, too.
+func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
+	if child, ok := p.Kind.Children(); ok {
+		return l.takes(child, p, side)
+	}
+	return l.takes(p.Kind, p, side)
+}
+
+// released are the objects that lose every finalizer: Cluster API's mirrors that are deleted with what they live in, and their provider's objects. They are
+// paused, so that their controllers would keep them for ever, and terminate nothing.
+func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
+	out := map[*policies.Object]bool{}
+	for _, p := range f.Pairs {
+		if p.MachineAPI == nil || p.InCharge() != authority.MachineAPI || !l.takesMirror(p, authority.ClusterAPI) ||
+			!p.ClusterAPI.Deleting() || !p.ClusterAPI.HasAnnotation(authority.PausedAnnotation) {
+			continue
+		}
+		out[p.ClusterAPI] = true
+		for _, o := range []*policies.Object{p.Infra, p.InfraInstance} {
+			if p.Kind.InfraActs() && o != nil && o.HasAnnotation(authority.PausedAnnotation) {
+				out[o] = true
+			}
+		}
+	}
+	return out
+}
+
+// takenBack are the Machine API objects whose move to Cluster API cannot end, since what it goes to is being deleted. Cluster API was never unpaused.
+func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Kind {
+	out := map[*policies.Object]authority.Kind{}
+	for _, p := range f.Pairs {
+		if l.takesBack(p) {
+			out[p.MachineAPI] = p.Kind
+		}
+	}
+	return out
+}
+
+func (l Leaving) takesBack(p inventory.Pair) bool {
+	return p.MachineAPI != nil && p.Moving() && p.InCharge() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
+}

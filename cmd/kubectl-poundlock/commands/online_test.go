@@ -1,0 +1,91 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// cluster answers what a cluster would that has these objects, by their paths, and no others. answers: Poundlock's webhook does.
+func cluster(t *testing.T, answers bool, objects map[string]string) string {
+	t.Helper()
+	list := regexp.MustCompile(`^/apis?/([a-z0-9.-]+/)?v[0-9a-z]+/(namespaces/[^/]+/)?[a-z]+$`)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch object, has := objects[r.URL.Path]; {
+		case r.Method == http.MethodPost:
+			if answers {
+				w.Header().Set("Warning", fmt.Sprintf(`299 - %q`, authority.ProbeAnswer))
+			}
+			fmt.Fprint(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"probe"}}`)
+		case has:
+			fmt.Fprint(w, object)
+		case list.MatchString(r.URL.Path):
+			fmt.Fprint(w, `{"apiVersion":"v1","kind":"List","metadata":{},"items":[]}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTheFirstLines(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		infrastructure = "/apis/config.openshift.io/v1/infrastructures/cluster"
+		gates          = "/apis/config.openshift.io/v1/featuregates/cluster"
+		lease          = "/apis/coordination.k8s.io/v1/namespaces/openshift-cluster-api/leases/poundlock"
+		webhook        = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/poundlock"
+		deployment     = "/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock"
+	)
+	renewed := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"poundlock"},"spec":{"holderIdentity":"a","leaseDurationSeconds":15,"renewTime":%q}}`,
+			time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	gate := func(list string) string {
+		return `{"apiVersion":"config.openshift.io/v1","kind":"FeatureGate","metadata":{"name":"cluster"},"status":{"featureGates":[{"version":"4","` + list + `":[{"name":"MachineAPIMigration"}]}]}}`
+	}
+	const configuration = `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"poundlock"}}`
+	const off = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"poundlock"},"spec":{"template":{"spec":{"containers":[{"name":"m","args":["manager","--feature-gate=off"]}]}}}}`
+	for sentence, c := range map[string]struct {
+		answers bool
+		objects map[string]string
+		// check and status are what the first line begins with; "": it is no such sentence.
+		check, status string
+	}{
+		"all is well":                 {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled")}, "", ""},
+		"it is down":                  {false, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "Poundlock does not answer since", "Poundlock does not answer since"},
+		"nobody leads":                {true, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "No manager of Poundlock has led", "No manager of Poundlock has led"},
+		"it was never started":        {false, map[string]string{webhook: configuration, gates: gate("enabled")}, "Poundlock does not answer, and no Lease", "Poundlock does not answer, and no Lease"},
+		"it is not installed":         {false, map[string]string{gates: gate("enabled")}, "", "Poundlock does not answer, and no Lease"},
+		"the gate is off":             {true, map[string]string{lease: renewed(time.Second), gates: gate("disabled")}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Turn it on"},
+		"the gate is off by its flag": {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled"), deployment: off}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Remove"},
+		"who knows of the gate":       {true, map[string]string{lease: renewed(time.Second)}, "", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c.objects[infrastructure] = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"platformStatus":{"type":"AWS"}}}`
+			server := cluster(t, c.answers, c.objects)
+			for command, want := range map[string]string{"check": c.check, "status": c.status} {
+				out, errOut, code := run(t, "", command, "--server", server)
+				if want == "" {
+					want = "No Machine, MachineSet or MachineHealthCheck was found"
+				}
+				if code != 0 || !strings.HasPrefix(strings.ReplaceAll(out, "\n", " "), want) {
+					t.Errorf("%s: exit code %d, want %q first, not\n%s%s", command, code, want, out, errOut)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package printers
+
+import "strings"
+
+// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns. A command is not broken: a long one that
+// does not fit into the line has a line of its own, of whatever length, without the sentence's punctuation, so that it can be copied.
+func Wrap(text, indent string, width int) string {
+	if width <= 0 || width > 120 {
+		width = 100
+	}
+	var lines []string
+	line := indent
+	end := func() {
+		if line != indent {
+			lines, line = append(lines, line), indent
+		}
+	}
+	short := (width - Wide(indent)) / 2
+	for _, word := range words(text, short) {
+		fits := Wide(line)+1+Wide(word) <= width
+		if isCommand(word) && !fits && Wide(word) > short {
+			end()
+			line += strings.TrimRight(strings.Trim(word, "`"), ".,;:`")
+			end()
+			continue
+		}
+		if !fits {
+			end()
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	if line != indent || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// words are what is not broken: the words of a text, and whole commands. A command that is not short is a word without the bracket that it stands in.
+func words(text string, short int) []string {
+	var out []string
+	all := strings.Fields(text)
+	for i := 0; i < len(all); i++ {
+		if !beginsCommand(all, i) {
+			out = append(out, all[i])
+			continue
+		}
+		n := commandLength(all[i:])
+		command := strings.Join(all[i:i+n], " ")
+		i += n - 1
+		if Wide(command) <= short {
+			out = append(out, command)
+			continue
+		}
+		before, after := "", ""
+		if strings.HasPrefix(command, "(") {
+			before, command = command[:1], command[1:]
+		}
+		if tail := len(strings.TrimRight(command, ".,;:)")); strings.Contains(command[tail:], ")") && !balanced(command) {
+			command, after = command[:tail], command[tail:]
+		}
+		for _, word := range []string{before, command, after} {
+			if word != "" {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
+func isCommand(word string) bool { return strings.HasPrefix(strings.TrimPrefix(word, "`"), "kubectl ") }
+
+func beginsCommand(all []string, i int) bool {
+	return i+1 < len(all) && strings.TrimLeft(all[i], "(`") == "kubectl"
+}
+
+// commandLength is how many words a command has: it ends with the text, or with a word after which a sentence goes on or ends. What is quoted is one argument.
+func commandLength(all []string) int {
+	quoted := false
+	for i, word := range all {
+		if strings.Count(word, "'")%2 == 1 {
+			quoted = !quoted
+		}
+		switch {
+		case quoted:
+		case strings.ContainsAny(word[len(word)-1:], ".,;:`"), strings.HasSuffix(word, ")") && !balanced(strings.TrimLeft(strings.Join(all[:i+1], " "), "(")):
+			return i + 1
+		case i+1 < len(all) && strings.HasPrefix(all[i+1], "("):
+			return i + 1
+		}
+	}
+	return len(all)
+}
+
+func balanced(text string) bool {
+	return strings.Count(text, "(") == strings.Count(text, ")") && !strings.HasSuffix(text, "`")
+}

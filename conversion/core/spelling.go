@@ -1,0 +1,158 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and
+// of the providerSpec each part. Their types cannot tell an empty member from an absent one, and the owner of the object's manifest would find it
+// changed: where one field has another value in Cluster API, defaults would appear in others.
+func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
+	k, ok := kindNamed(kindName)
+	if !ok {
+		return
+	}
+	if k.infra == nil {
+		// A health check's durations may be written in many ways (300s, 5m), and its number in quotes.
+		keep(kindName, has, want, env, "spec")
+		return
+	}
+	keepEmpty(has.Object["spec"], want.Object["spec"])
+	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
+}
+
+// mostTrials bounds the conversions that keep the spelling of one object. What differs in more places than that is spelt anew.
+const mostTrials = 100
+
+// speller replaces parts of an object by other spellings of the same.
+type speller struct {
+	// same reports whether the object still means what is wanted.
+	same   func() bool
+	trials int
+}
+
+func keep(kindName string, has, want *unstructured.Unstructured, env conversion.Env, path ...string) {
+	written, _, _ := unstructured.NestedMap(has.Object, path...)
+	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
+	if path[len(path)-1] == "spec" {
+		delete(written, "authoritativeAPI") // whose it is
+	}
+	if written == nil || wanted == nil || equality.Semantic.DeepEqual(written, wanted) {
+		return
+	}
+	means, errs := ToClusterAPI(kindName, want, env)
+	if len(errs) > 0 {
+		return
+	}
+	kept := want.DeepCopy()
+	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // there is an object
+	s := speller{same: func() bool {
+		is, errs := ToClusterAPI(kindName, kept, env)
+		return len(errs) == 0 && equality.Semantic.DeepEqual(is, means)
+	}}
+	for range 2 { // what is written in one field may need how another one is written
+		s.spell(written, wanted, set)
+		wanted, _, _ = unstructured.NestedMap(kept.Object, path...)
+	}
+	want.Object = kept.Object
+}
+
+// try reports whether a change that was made leaves the meaning.
+func (s *speller) try() bool {
+	s.trials++
+	return s.trials <= mostTrials && s.same()
+}
+
+// spell sets the value as it is written, as far as that means the same as what is wanted.
+func (s *speller) spell(written, wanted any, set func(any)) {
+	if equality.Semantic.DeepEqual(written, wanted) {
+		return
+	}
+	if set(runtime.DeepCopyJSONValue(written)); s.try() {
+		return
+	}
+	set(runtime.DeepCopyJSONValue(wanted))
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		if written, is := written.(map[string]any); is {
+			s.spellMembers(written, wanted, set)
+		}
+	case []any:
+		if written, is := written.([]any); is && len(written) == len(wanted) {
+			all := slices.Clone(wanted)
+			for i := range wanted {
+				s.spell(written[i], wanted[i], func(v any) {
+					all[i] = v
+					set(runtime.DeepCopyJSONValue(all))
+				})
+			}
+		}
+	}
+}
+
+// spellMembers keeps the names of members, too: the Machine API takes them in any case.
+func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
+	all := maps.Clone(wanted)
+	put := func(name string) func(any) {
+		return func(v any) {
+			all[name] = v
+			set(runtime.DeepCopyJSONValue(all))
+		}
+	}
+	drop := func(name string) {
+		delete(all, name)
+		set(runtime.DeepCopyJSONValue(all))
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		value, spelt := wanted[name], spellingIn(written, name)
+		if _, there := wanted[spelt]; spelt != name && spelt != "" && !there {
+			delete(all, name)
+			if put(spelt)(value); !s.try() {
+				delete(all, spelt)
+				put(name)(value)
+				spelt = ""
+			} else {
+				name = spelt
+			}
+		}
+		if spelt != "" {
+			s.spell(written[spelt], value, put(name))
+			continue
+		}
+		if drop(name); !s.try() {
+			put(name)(value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		if _, there := all[name]; there || spellingIn(wanted, name) != "" {
+			continue
+		}
+		if put(name)(runtime.DeepCopyJSONValue(written[name])); !s.try() {
+			drop(name)
+		}
+	}
+}
+
+// spellingIn is the name that an object has for a member, in whatever case; "" for none.
+func spellingIn(object map[string]any, name string) string {
+	if _, there := object[name]; there {
+		return name
+	}
+	for _, other := range slices.Sorted(maps.Keys(object)) {
+		if strings.EqualFold(other, name) {
+			return other
+		}
+	}
+	return ""
+}

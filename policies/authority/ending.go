@@ -1,0 +1,89 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// AllowsControlPlane is the value of AllowDeletionAnnotation that allows a deletion with which etcd loses its quorum.
+const AllowsControlPlane = "with-control-plane"
+
+// Ends returns the API whose Machines are deleted with a part of the surroundings; Unset where none is.
+func Ends(c policies.Change) API {
+	kind, _ := KindNamed("Machine")
+	switch {
+	case c.Kind == Namespace && c.Name == c.TwinNamespace, c.Kind == Definition && c.Name == kind.Resource+"."+kind.MachineAPI.Group:
+		return MachineAPI
+	case c.Kind == Namespace, c.Kind == Cluster:
+		return ClusterAPI
+	case c.Kind == Definition && slices.Contains([]string{kind.Resource + "." + kind.ClusterAPI.Group, "clusters." + kind.ClusterAPI.Group}, c.Name), ofProvidersMachines(c):
+		return ClusterAPI
+	}
+	return Unset
+}
+
+// Ending lists, by name, those Machines that an API runs: they are deleted with it. The Machines are Machine API objects.
+func Ending(of API, machines []*policies.Object) []string {
+	var out []string
+	for _, m := range machines {
+		if InCharge(Read(m)) == of {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// asksForControlPlane reports whether somebody deletes surroundings. What the cleaners delete follows from a deletion that was allowed.
+func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
+
+// heldByEtcd reports whether etcd's hook still holds Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while the Cluster
+// is being deleted, also with its namespace, and the provider's machines have none.
+func heldByEtcd(c policies.Change) bool {
+	kind, _ := KindNamed("Machine")
+	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
+}
+
+// ControlPlaneEnds: that somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant, all of whose Machines are deleted
+// at the same time.
+func ControlPlaneEnds(c policies.Change) policies.Verdict {
+	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
+	if !asksForControlPlane(c) || len(ending) == 0 {
+		return policies.Verdict{}
+	}
+	what, lost := ", and do not wait for etcd", ": etcd loses its quorum, and the API server stops"
+	if heldByEtcd(c) {
+		what, lost = " once etcd's hook no longer holds them", ", and a deletion cannot be taken back"
+	}
+	what = fmt.Sprintf("with this %s %d of %d control plane Machines (%s) are deleted with their instances%s", kindOf(c), len(ending), all, nameSome(ending), what)
+	if all-len(ending) > all/2 {
+		return policies.Warn(what)
+	}
+	what += lost
+	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
+		return policies.Warn(what)
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"%s. First migrate them to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
+		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
+}
+
+// namedAtMost is how many objects nameSome names.
+const namedAtMost = 3
+
+// nameSome names the first of some objects, and how many more there are.
+func nameSome(names []string) string {
+	out := strings.Join(names[:min(len(names), namedAtMost)], ", ")
+	if more := len(names) - namedAtMost; more > 0 {
+		return fmt.Sprintf("%s and %d more", out, more)
+	}
+	return out
+}

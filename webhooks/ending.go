@@ -1,0 +1,93 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// ending names the Machines that are deleted with the object under review, and with their instances: of a set those that its API runs, of surroundings those of
+// the control plane, and how many the control plane has. What it costs grows with the set, or with the Machines that no set owns.
+func (l Lookups) ending(ctx context.Context, c policies.Change) (names []string, controlPlane int, err error) {
+	if l.Owned == nil || c.Old == nil {
+		return nil, 0, nil
+	}
+	if c.Side != policies.Surroundings {
+		names, err = l.endingOfSet(ctx, c)
+		return names, 0, err
+	}
+	of := authority.Ends(c)
+	if of == authority.Unset {
+		return nil, 0, nil
+	}
+	for _, pair := range l.Pairs {
+		if c.Kind == authority.Namespace && c.Name != pair.MachineAPI && c.Name != pair.ClusterAPI || c.Kind == authority.Cluster && c.Namespace != pair.ClusterAPI {
+			continue
+		}
+		machines, err := l.controlPlaneMachines(ctx, pair.MachineAPI)
+		if err != nil {
+			return nil, 0, err
+		}
+		names, controlPlane = append(names, authority.Ending(of, machines)...), controlPlane+len(machines)
+	}
+	return names, controlPlane, nil
+}
+
+// controlPlaneMachines are those of the control plane that nobody deletes, by name. No MachineSet owns them.
+func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]*policies.Object, error) {
+	owners := []types.UID{facts.Nobody}
+	set, err := l.Cached.Get(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: namespace, Name: controlplane.Name})
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		owners = append(owners, set.Metadata.UID)
+	}
+	var out []*policies.Object
+	for _, owner := range owners {
+		machines, err := l.Owned.Of(ctx, coreKind(policies.SideMachineAPI, "Machine"), namespace, owner)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, slices.DeleteFunc(machines, func(m *policies.Object) bool { return m.Deleting() || !controlplane.OfControlPlane(m.Metadata.Labels) })...)
+	}
+	return out, nil
+}
+
+// endingOfSet names those Machines of a set that the API runs in which the set is deleted.
+func (l Lookups) endingOfSet(ctx context.Context, c policies.Change) ([]string, error) {
+	kind, _ := authority.KindNamed(c.Kind)
+	child, ok := kind.Children()
+	if !ok {
+		return nil, nil
+	}
+	machines, err := l.Owned.Of(ctx, coreKind(c.Side, child.Name), c.Namespace, c.Old.Metadata.UID)
+	if err != nil {
+		return nil, err
+	}
+	if c.Side == policies.SideMachineAPI {
+		return authority.Ending(authority.MachineAPI, machines), nil
+	}
+	var out []string
+	for _, m := range machines {
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: child.MachineAPIGVK(), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
+		if err != nil {
+			return nil, err
+		}
+		if twin == nil || authority.InCharge(authority.Read(twin)) == authority.ClusterAPI {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}

@@ -1,0 +1,93 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The Machines of the control plane that are deleted with what they live in, and those of a set in the foreground, are found by their owners.
+func TestEnding(t *testing.T) {
+	object := func(raw string) *policies.Object {
+		o, err := policies.ParseObject([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	machine := func(name, role, api, more string) *policies.Object {
+		return object(fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"machine.openshift.io/cluster-api-machine-role":%[2]q,"machine.openshift.io/cluster-api-machine-type":%[2]q}%[4]s},"status":{"authoritativeAPI":%[3]q}}`,
+			name, role, api, more))
+	}
+	byOwner := map[string][]*policies.Object{
+		"machine.openshift.io here nobody": {machine("master-2", "master", "ClusterAPI", ""), machine("lone", "worker", "ClusterAPI", "")},
+		"machine.openshift.io here cpms": {
+			machine("master-0", "master", "ClusterAPI", ""), machine("master-1", "master", "MachineAPI", ""),
+			machine("master-9", "master", "ClusterAPI", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`),
+		},
+		"machine.openshift.io here set": {machine("a", "worker", "MachineAPI", ""), machine("b", "worker", "ClusterAPI", "")},
+		"cluster.x-k8s.io there set":    {object(`{"metadata":{"name":"b"}}`), object(`{"metadata":{"name":"a"}}`), object(`{"metadata":{"name":"born"}}`)},
+	}
+	l := Lookups{
+		Pairs: authority.Pairs{{MachineAPI: "here", ClusterAPI: "there"}, {MachineAPI: "elsewhere", ClusterAPI: "yonder"}},
+		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Kind == authority.ControlPlane && ref.Namespace == "here" {
+				return object(`{"metadata":{"name":"cluster","uid":"cpms"}}`), nil
+			}
+			for _, m := range byOwner["machine.openshift.io here set"] {
+				if ref.Namespace == "here" && ref.Name == m.Metadata.Name {
+					return m, nil
+				}
+			}
+			return nil, nil
+		}),
+		Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+			return append([]*policies.Object(nil), byOwner[fmt.Sprintf("%s %s %s", gvk.Group, namespace, owner)]...), nil
+		}),
+	}
+	if facts.Nobody != "nobody" {
+		t.Fatal("the table names the owner of those that have none")
+	}
+	surroundings := func(kind, namespace, twin, name string) policies.Subject {
+		return policies.Subject{Side: policies.Surroundings, Kind: kind, Namespace: namespace, TwinNamespace: twin, Name: name}
+	}
+	for sentence, c := range map[string]struct {
+		subject policies.Subject
+		want    []string
+		all     int
+	}{
+		"the Cluster":                       {surroundings("Cluster", "there", "here", "c"), []string{"master-0", "master-2"}, 3},
+		"Cluster API's namespace":           {surroundings("Namespace", "", "here", "there"), []string{"master-0", "master-2"}, 3},
+		"the Machine API's namespace":       {surroundings("Namespace", "", "here", "here"), []string{"master-1"}, 3},
+		"the namespace of another pair":     {surroundings("Namespace", "", "elsewhere", "yonder"), nil, 0},
+		"the definition of Machines":        {surroundings("CustomResourceDefinition", "", "", "machines.cluster.x-k8s.io"), []string{"master-0", "master-2"}, 3},
+		"that of the provider's":            {surroundings("CustomResourceDefinition", "", "", "awsmachines.infrastructure.cluster.x-k8s.io"), []string{"master-0", "master-2"}, 3},
+		"that of Clusters":                  {surroundings("CustomResourceDefinition", "", "", "clusters.cluster.x-k8s.io"), []string{"master-0", "master-2"}, 3},
+		"that of the Machine API's":         {surroundings("CustomResourceDefinition", "", "", "machines.machine.openshift.io"), []string{"master-1"}, 3},
+		"that of sets, which have no such":  {surroundings("CustomResourceDefinition", "", "", "machinesets.cluster.x-k8s.io"), nil, 0},
+		"that of templates":                 {surroundings("CustomResourceDefinition", "", "", "awsmachinetemplates.infrastructure.cluster.x-k8s.io"), nil, 0},
+		"a set of the Machine API's":        {policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "s"}, []string{"a"}, 0},
+		"a set of Cluster API's":            {policies.Subject{Side: policies.SideClusterAPI, Kind: "MachineSet", Namespace: "there", TwinNamespace: "here", Name: "s"}, []string{"b", "born"}, 0},
+		"a set that owns nothing elsewhere": {policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet", Namespace: "elsewhere", TwinNamespace: "yonder", Name: "s"}, nil, 0},
+	} {
+		change := policies.Change{Subject: c.subject, Operation: admissionv1.Delete, Old: object(fmt.Sprintf(`{"metadata":{"name":%q,"uid":"set"}}`, c.subject.Name))}
+		if doubts := l.advisory(t.Context(), &change, policies.NeedEnding); len(doubts) > 0 {
+			t.Errorf("%s: %v", sentence, doubts)
+		}
+		if diff := cmp.Diff(c.want, change.Facts.Ending); diff != "" || change.Facts.ControlPlaneSize != c.all {
+			t.Errorf("%s: of %d, want %d: %s", sentence, change.Facts.ControlPlaneSize, c.all, diff)
+		}
+	}
+}
