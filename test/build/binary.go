@@ -22,15 +22,13 @@ type program struct {
 	binary  string // its file name in the cache's entry
 	links   []string
 	ldflags func(version string) string
-	// packages is about how many there are to compile, so that a count says how far it is.
-	packages int
 }
 
 // planeProgram and clusterAPIProgram are all that is built here.
 func planeProgram() program {
 	return program{
 		what: "the control plane", product: "Kubernetes", folder: "plane", pinned: "k8s.io/kubernetes",
-		main: "github.com/poundlock/poundlock/test/plane", binary: "plane", links: Parts(), packages: 2000,
+		main: "github.com/poundlock/poundlock/test/plane", binary: "plane", links: Parts(),
 		// Without a version `kubectl version` fails, because v0.0.0 is none that it can compare.
 		ldflags: func(v string) string { return version("k8s.io/component-base/version", v) },
 	}
@@ -40,7 +38,7 @@ func clusterAPIProgram() program {
 	return program{
 		what: "Cluster API's core manager", product: "Cluster API", folder: "clusterapi", pinned: clusterAPIModule,
 		// The name of the program is the name under which managedFields tell what it wrote; in its image it is this one.
-		main: clusterAPIModule, binary: "manager", packages: 1300,
+		main: clusterAPIModule, binary: "manager",
 		ldflags: func(v string) string { return version(clusterAPIModule+"/version", v) },
 	}
 }
@@ -49,7 +47,7 @@ func clusterAPIProgram() program {
 func machineAPIProgram(name string) program {
 	return program{
 		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,
-		main: machineAPIModule + "/cmd/" + name, binary: name, packages: 900,
+		main: machineAPIModule + "/cmd/" + name, binary: name,
 		ldflags: func(string) string { return "-s -w" },
 	}
 }
@@ -57,7 +55,7 @@ func machineAPIProgram(name string) program {
 func promtoolProgram() program {
 	return program{
 		what: "promtool", product: "Prometheus", folder: "promtool", pinned: prometheusModule,
-		main: prometheusModule + "/cmd/promtool", binary: "promtool", packages: 1400,
+		main: prometheusModule + "/cmd/promtool", binary: "promtool",
 		ldflags: func(string) string { return "-s -w" },
 	}
 }
@@ -126,9 +124,15 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 		key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
 }
 
-// compile builds the binary into dir and links its other names to it.
+// uncompiled is how many packages Go's own cache lacks. The go tool answers within two seconds, once it has the modules.
+func (r recipe) uncompiled(ctx context.Context) (int, error) {
+	out, err := goOutput(ctx, r.source, "list", "-deps", "-buildvcs=false", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", r.main)
+	return len(strings.Fields(out)), err
+}
+
+// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with Poundlock's own.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
-	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
+	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
 	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
 	work := filepath.Join(dir, "work")
 	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
@@ -136,7 +140,15 @@ func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) err
 		return err
 	}
 	title := fmt.Sprintf("building %s (%s %s)", r.what, r.product, r.version)
-	if err := watch(ctx, cmd, title, &phase{last: r.main, total: r.packages}, progress); err != nil {
+	p := &phase{last: r.main}
+	counting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		if left, err := r.uncompiled(counting); err == nil {
+			p.expect(left)
+		}
+	}()
+	if err := watch(ctx, cmd, title, p, progress); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(work); err != nil {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/poundlock/poundlock/internal/amount"
 )
 
 // How often a running build says that it is alive: by a line, and on a terminal by a bar that is written over.
@@ -56,12 +58,12 @@ func scan(r io.Reader, state *phase) {
 
 // phase is what the lines of a `go build -v` add up to.
 type phase struct {
-	last  string // the package that is compiled last; after it there is only the linker
-	total int    // about how many there are
+	last string // the package that is compiled last; after it there is only the linker
 
 	mu         sync.Mutex
 	downloaded int
 	compiled   int
+	total      int // how many there are to compile; 0 until that is known
 	linking    bool
 	rest       []string
 }
@@ -87,8 +89,10 @@ func (p *phase) String() string {
 	switch {
 	case p.linking:
 		return "linking"
+	case p.compiled > 0 && p.total > 0:
+		return fmt.Sprintf("compiling, %d of %s, %d%%", p.compiled, amount.Of(p.total, "package"), p.percent())
 	case p.compiled > 0:
-		return fmt.Sprintf("compiling, %d packages so far, %d%% if none is in Go's own cache", p.compiled, p.percent())
+		return fmt.Sprintf("compiling, %s so far", amount.Of(p.compiled, "package"))
 	case p.downloaded > 0:
 		return fmt.Sprintf("downloading modules, %d so far", p.downloaded)
 	default:
@@ -96,14 +100,21 @@ func (p *phase) String() string {
 	}
 }
 
-// percent is about how much is compiled. The total is an estimate, so that it ends at 99.
+// expect is told how many packages are left to compile.
+func (p *phase) expect(left int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total = p.compiled + left
+}
+
+// percent is how much is compiled. What was compiled while the rest was counted may count twice or not at all, so that it ends at 99.
 func (p *phase) percent() int { return min(99, p.compiled*100/max(1, p.total)) }
 
 // bar is how far the compilation is, for a terminal; "" before and after it.
 func (p *phase) bar() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.compiled == 0 || p.linking {
+	if p.compiled == 0 || p.total == 0 || p.linking {
 		return ""
 	}
 	const width = 20

@@ -46,7 +46,7 @@ func InMemory() Provider {
 // AWS is Cluster API's provider of AWS.
 func AWS() Provider {
 	p := clusterAPIProgram()
-	p.what, p.product, p.folder, p.pinned, p.main, p.packages = "Cluster API's provider of AWS", "Cluster API Provider AWS", "capa", awsModule, awsModule, 2000
+	p.what, p.product, p.folder, p.pinned, p.main = "Cluster API's provider of AWS", "Cluster API Provider AWS", "capa", awsModule, awsModule
 	p.ldflags = func(v string) string { return version(awsModule+"/version", v) }
 	return Provider{program: p, bases: "config/crd/bases"}
 }

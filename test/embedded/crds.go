@@ -5,6 +5,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -174,10 +176,16 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 		return err
 	}
 	var why error
+	began, touched := time.Now(), false
 	return poll(ctx, 50*time.Millisecond, func() (bool, error) {
 		current, err := crds.Get(ctx, crd.Name, metav1.GetOptions{})
 		if err == nil {
 			err = established(current)
+		}
+		if errors.Is(err, errAccepted) && !touched && time.Since(began) > patience {
+			touched = true
+			_, failed := crds.Patch(ctx, crd.Name, types.MergePatchType, fmt.Appendf(nil, touch, time.Now().UTC().Format(time.RFC3339)), metav1.PatchOptions{})
+			err = errors.Join(err, failed)
 		}
 		if err == nil {
 			err = listed(lister, crd)
@@ -187,19 +195,33 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 	}, func() error { return fmt.Errorf("%w: %w", context.Cause(ctx), why) })
 }
 
+// errAccepted is what an API server leaves that was killed between its two writes to the status of a new CRD. The next one establishes no CRD that it finds so, until somebody changes it.
+var errAccepted = errors.New("its names are accepted, and it is not established")
+
+// patience is longer than an API server takes from one of these writes to the other.
+const patience = 3 * time.Second
+
+// touch changes a CRD, and nothing about what it defines.
+const touch = `{"metadata":{"annotations":{"poundlock.openshift.io/touched":%q}}}`
+
 func established(object *unstructured.Unstructured) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &crd); err != nil {
 		return err
 	}
-	message := "no condition yet"
+	message, accepted := "no condition yet", false
 	for _, condition := range crd.Status.Conditions {
 		switch {
 		case condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue:
 			return nil
 		case condition.Type == apiextensionsv1.NamesAccepted && condition.Status == apiextensionsv1.ConditionFalse:
 			message = condition.Message
+		case condition.Type == apiextensionsv1.NamesAccepted:
+			accepted = true
 		}
+	}
+	if accepted {
+		return errAccepted
 	}
 	return fmt.Errorf("not established: %s", message)
 }

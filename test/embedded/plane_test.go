@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,6 +92,33 @@ func TestATemporaryFolderGoesWithTheControlPlane(t *testing.T) {
 	}
 	if err := p.Stop(); err != nil {
 		t.Errorf("a second Stop: %v", err)
+	}
+}
+
+// An API server that dies between its two writes to a new CRD's status leaves a CRD that the next one does not establish: an interrupted `make run` could not begin again.
+func TestACRDThatIsHalfEstablished(t *testing.T) {
+	crds, err := embedded.CRDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, embedded.Options{CRDs: crds[:1]})
+	defer stop(t, p)
+	if err := p.StopPart(build.APIServer); err != nil {
+		t.Fatal(err)
+	}
+	half := 0
+	err = p.Multiply(t.Context(), []string{"/registry/apiextensions.k8s.io/customresourcedefinitions/"}, 1, func(text string, _ int) string {
+		was := regexp.MustCompile(`("type":"Established","status":)"True"`)
+		if was.MatchString(text) {
+			half++
+		}
+		return was.ReplaceAllString(text, `$1"False"`)
+	})
+	if err != nil || half != 1 {
+		t.Fatalf("%d CRDs are half established: %v", half, err)
+	}
+	if err := errors.Join(p.StartPart(t.Context(), build.APIServer), p.InstallCRDs(t.Context(), crds[0])); err != nil {
+		t.Error(err)
 	}
 }
 

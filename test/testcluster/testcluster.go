@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/capimanager"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/simulation"
@@ -204,6 +205,10 @@ func (s *Stage) raise(ctx context.Context) error {
 		if err := s.lay(&o); err != nil {
 			return err
 		}
+	}
+	if !s.options.WithoutClusterAPI {
+		// It is needed next. While the control plane is linked, a processor is idle, and both have most packages in common. Who asks for it later waits for this, and has its error.
+		go func() { _, _ = build.ClusterAPI(ctx, io.Discard) }()
 	}
 	s.Plane, err = embedded.Start(ctx, o)
 	if err != nil {
