@@ -218,8 +218,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.ControlPlane = in
 	}
-	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" && authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
-		deployments, err := l.Deployments.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind("MachineDeployment"), c.TwinNamespace)
+	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" &&
+		(c.Side == policies.SideClusterAPI || authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI) {
+		namespace := c.TwinNamespace
+		if c.Side == policies.SideClusterAPI {
+			namespace = c.Namespace
+		}
+		deployments, err := l.Deployments.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind(authority.MachineDeployment), namespace)
 		if err != nil {
 			doubts = append(doubts, fmt.Sprintf("whether a MachineDeployment adopts the MachineSet could not be checked: %v", err))
 		}

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,9 +64,41 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 // MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.
 const MachineDeployment = "MachineDeployment"
 
-// selectsAnew reports whether a person's MachineDeployment may select other sets than before.
+// selectsAnew reports whether a MachineDeployment may select a MachineSet that it did not select before, since a person changes the one or the other.
 func selectsAnew(c policies.Change) bool {
-	return reads(c) && (c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String())
+	switch {
+	case !reads(c):
+		return false
+	case c.Kind == MachineDeployment:
+		return c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String()
+	case owned(c.New) || c.Side == policies.SideClusterAPI && (!isMirrored(c.New) || c.New.HasAnnotation(PausedAnnotation)):
+		return false // a mirror's labels are those of the authoritative set
+	}
+	return c.Operation == admissionv1.Create || !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
+}
+
+func isMirrored(o *policies.Object) bool {
+	return o.HasFinalizer(SyncFinalizer) || o.HasAnnotation(MirrorAnnotation)
+}
+
+// labelledFor warns of the MachineDeployments that a set gets the labels for.
+func labelledFor(c policies.Change) policies.Verdict {
+	var names []string
+	for _, d := range c.Facts.Deployments {
+		if !d.Deleting() && wouldAdopt(d, c.New) && (c.Old == nil || !wouldAdopt(d, c.Old)) {
+			names = append(names, d.Metadata.Name)
+		}
+	}
+	if len(names) == 0 {
+		return policies.Verdict{}
+	}
+	slices.Sort(names)
+	when := ""
+	if InCharge(Read(c.New)) == MachineAPI && c.Side == policies.SideMachineAPI {
+		when = "after its move to Cluster API "
+	}
+	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: %sit adopts the set, and replaces its Machines and their instances by those of its own template. "+
+		"To prevent that, use other labels", nameSome(names), when))
 }
 
 // DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster API is
@@ -74,11 +107,13 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}
 	}
+	if c.Kind != MachineDeployment {
+		return labelledFor(c)
+	}
 	var later, now []string
 	for _, set := range c.Facts.Sets {
-		mirrored := set.HasFinalizer(SyncFinalizer) || set.HasAnnotation(MirrorAnnotation)
 		switch {
-		case !mirrored || owned(set) || set.Deleting() || !wouldAdopt(c.New, set) || c.Old != nil && wouldAdopt(c.Old, set):
+		case !isMirrored(set) || owned(set) || set.Deleting() || !wouldAdopt(c.New, set) || c.Old != nil && wouldAdopt(c.Old, set):
 		case set.HasAnnotation(PausedAnnotation):
 			later = append(later, set.Metadata.Name)
 		default:

@@ -313,9 +313,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/deployment-adopts", Clause: authOf,
-			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
+			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
 			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
-			On:          on(capi([]string{MachineDeployment}, onWrite)), Needs: when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
+			On:          on(capi([]string{MachineDeployment}, onWrite), mapi([]string{"MachineSet"}, onWrite), capi([]string{"MachineSet"}, onUpdate)),
+			Needs:       when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,

@@ -83,6 +83,8 @@ type setting struct {
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
 	Sets []json.RawMessage `json:"sets,omitempty"`
+	// Deployments are Cluster API's MachineDeployments.
+	Deployments []json.RawMessage `json:"deployments,omitempty"`
 	// Holders are other Machines with the same ID.
 	Holders []string `json:"holders,omitempty"`
 	// Leaving is what of the surroundings is being deleted.
@@ -224,6 +226,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Sets != nil {
 		s.Sets = over.Sets
 	}
+	if over.Deployments != nil {
+		s.Deployments = over.Deployments
+	}
 	s.Leaving = cmp.Or(over.Leaving, s.Leaving)
 	if over.Holders != nil {
 		s.Holders = over.Holders
@@ -352,6 +357,13 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 			return f, err
 		}
 		f.Sets = append(f.Sets, set)
+	}
+	for _, raw := range s.Deployments {
+		deployment, err := setting{Side: policies.SideClusterAPI}.object("MachineDeployment", raw)
+		if err != nil {
+			return f, err
+		}
+		f.Deployments = append(f.Deployments, deployment)
 	}
 	return f, nil
 }
