@@ -80,6 +80,8 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
 		{"what would be fought over is not moved", neverMoves},
+		{"who asks for a move is told of each controller that will be refused", namesNeighbours},
+		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},
 		{"elsewhere nothing is locked", elsewhere},
@@ -616,6 +618,61 @@ func neverMoves(t *testing.T, p *place) {
 	p.create(t, p.admin, check("machine-api-termination-handler"))
 	p.patchStatus(t, released, "m", "machine-api-termination-handler", settledState)
 	denied(t, p.admin.Patch(t.Context(), toward(released, "m", "machine-api-termination-handler"), ask), "authority/request-blocked", "spec.authoritativeAPI")
+}
+
+// namesNeighbours: controllers read no warnings, so the person who asks for a move gets them. What a set has decides who writes to it.
+func namesNeighbours(t *testing.T, p *place) {
+	set, _ := setManifests("shared")
+	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
+		kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: eu-west-1}}}}}`, 1))
+	p.patchStatus(t, mapiSet, "m", "shared", settledState)
+	const images = "exclude the set in spec.managedBootImages of MachineConfiguration cluster"
+	for _, c := range []struct{ sentence, change, warned, not string }{
+		{"nobody has excluded it from updates of boot images", `{}`, images, ""},
+		{"it is of a MachinePool of Hive's", `{"metadata":{"labels":{"hive.openshift.io/managed":"true","hive.openshift.io/machine-pool":"worker"}}}`, "Hive (MachinePool worker)", ""},
+		{"GitOps applies it", `{"metadata":{"annotations":{"argocd.argoproj.io/tracking-id":"fleet:machine.openshift.io/MachineSet:m/shared"}}}`, "GitOps (app fleet)", ""},
+		{"it ends with an upgrade", `{"metadata":{"labels":{"upgrade.managed.openshift.io":"true"}}}`, "the managed-upgrade-operator deletes this set", ""},
+		{"its Machines run Windows, whose boot images nobody updates", `{"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/os-id":"Windows"}}}}}`,
+			"Hive (MachinePool worker)", "boot images"},
+	} {
+		p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "shared"), merge(c.change)))
+		said := p.asks(t, mapiSet, "shared")
+		if !strings.Contains(said, c.warned) || !strings.Contains(said, "[authority/request-warning]") || c.not != "" && strings.Contains(said, c.not) {
+			t.Errorf("%s: warned of %q, want %q and no word of %q", c.sentence, said, c.warned, c.not)
+		}
+	}
+
+	reboots := coreKind(policies.SideMachineAPI, "MachineHealthCheck")
+	p.create(t, p.admin, check("reboots"))
+	p.patchStatus(t, reboots, "m", "reboots", settledState)
+	const strategy = "metadata.annotations[machine.openshift.io/remediation-strategy]: "
+	if said := p.asks(t, reboots, "reboots"); strings.Contains(said, strategy) {
+		t.Errorf("a check that deletes: warned of %q", said)
+	}
+	p.must(t, p.admin.Patch(t.Context(), toward(reboots, "m", "reboots"), merge(`{"metadata":{"annotations":{"machine.openshift.io/remediation-strategy":"external-baremetal"}}}`)))
+	if said := p.asks(t, reboots, "reboots"); !strings.Contains(said, strategy) {
+		t.Errorf("a check that reboots: warned of %q", said)
+	}
+}
+
+// asks requests a move to Cluster API in a dry run, and returns the warnings.
+func (p *place) asks(t *testing.T, gvk schema.GroupVersionKind, name string) string {
+	t.Helper()
+	p.warned.take()
+	p.must(t, p.admin.Patch(t.Context(), toward(gvk, "m", name), merge(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`), client.DryRunAll))
+	return strings.Join(p.warned.take(), "\n")
+}
+
+// takesPauseOff: the autoscaler passes over a set of the Machine API that has Cluster API's annotation, whichever API is authoritative.
+func takesPauseOff(t *testing.T, p *place) {
+	set, twin := setManifests("paused")
+	p.create(t, p.admin, strings.Replace(set, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
+	p.patchStatus(t, mapiSet, "m", "paused", strings.ReplaceAll(settledState, "MachineAPI", "ClusterAPI"))
+	p.create(t, p.poundlock, twin)
+	o, pause := toward(mapiSet, "m", "paused"), merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	denied(t, p.admin.Patch(t.Context(), o, pause), "authority/metadata-reserved", "metadata.annotations[cluster.x-k8s.io/paused]")
+	p.must(t, p.poundlock.Patch(t.Context(), o, pause)) // as a person did before the move
+	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)))
 }
 
 // withoutTwin is a Machine of a backup whose mirror is nowhere: its finalizers are those of another cluster.
