@@ -80,7 +80,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
 		{"what would be fought over is not moved", neverMoves},
-		{"who asks for a move is told of each controller that will be refused", namesNeighbours},
+		{"a request to move warns of each controller that will be refused", namesNeighbours},
 		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},

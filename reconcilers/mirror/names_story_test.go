@@ -22,7 +22,10 @@ func theirNames() (labels, annotations map[string]string) {
 		}, map[string]string{
 			"kubectl.kubernetes.io/last-applied-configuration": "{}", "argocd.argoproj.io/tracking-id": "fleet:set", "argocd.argoproj.io/sync-options": "Prune=false",
 			"velero.io/source-cluster": "c", "autoscaling.openshift.io/machineautoscaler": "n/a", "metal3.io/autoscale-to-hosts": "yes",
-			"poundlock.openshift.io/allow-deletion": "true",
+			"capacity.cluster-autoscaler.kubernetes.io/cpu": "4", "capacity.cluster-autoscaler.kubernetes.io/memory": "16Gi",
+			"capacity.cluster-autoscaler.kubernetes.io/gpu-count": "0", "capacity.cluster-autoscaler.kubernetes.io/gpu-type": "none",
+			"capacity.cluster-autoscaler.kubernetes.io/maxPods": "250",
+			"poundlock.openshift.io/allow-deletion":             "true",
 		}
 }
 
@@ -102,14 +105,14 @@ func (w *world) newMachine(t *testing.T, name string) string {
 // leavesNames is about those that controllers of the Machine API keep although Cluster API is authoritative: they do not look at that.
 func (w *world) leavesNames(t *testing.T) {
 	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "",
-		`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192"}}}`)
+		`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=amd64"}}}`)
 	w.eventually(t, "Cluster API's copy, where nothing is yet", func() string {
 		if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetAnnotations()["machine.openshift.io/vCPU"] != "4" {
 			return show(o)
 		}
 		return ""
 	})
-	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"annotations":{"machine.openshift.io/vCPU":"8"}}}`)
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"annotations":{"machine.openshift.io/vCPU":"8","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}}}`)
 	before := w.get(t, machineAPISet, mapi, "worker-a")
 	labels, annotations := theirNames()
 	for _, all := range []map[string]string{labels, annotations} {
@@ -138,8 +141,8 @@ func (w *world) leavesNames(t *testing.T) {
 		}
 	}
 	got := fmt.Sprint(o.GetAnnotations()["machine.openshift.io/vCPU"], " ", o.GetAnnotations()["machine.openshift.io/memoryMb"], " ",
-		o.GetLabels()["app.kubernetes.io/instance"])
-	if got != "8 8192 fleet" {
+		o.GetAnnotations()["capacity.cluster-autoscaler.kubernetes.io/labels"], " ", o.GetLabels()["app.kubernetes.io/instance"])
+	if got != "8 8192 kubernetes.io/arch=arm64 fleet" {
 		t.Errorf("the Machine API's set has %s", got)
 	}
 }
