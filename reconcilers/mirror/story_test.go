@@ -480,6 +480,14 @@ func (w *world) keepsTheFleet(t *testing.T) {
 		!strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
 		t.Errorf("the set does not say that it has outlived the Machine API's: %s", says)
 	}
+	w.eventually(t, "an event on the set that goes on", func() string {
+		for _, e := range w.list(t, schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}, capi) {
+			if text(e, "reason") == "MachineSetDeleted" && text(e, "type") == "Warning" && text(e, "regarding", "uid") == string(set.GetUID()) {
+				return ""
+			}
+		}
+		return "none"
+	})
 	for _, n := range before {
 		m := w.get(t, clusterAPIMachine, capi, n)
 		if m == nil || m.GetDeletionTimestamp() != nil || slices.Contains(m.GetFinalizers(), authority.SyncFinalizer) {
