@@ -34,15 +34,12 @@ func Neighbours() string {
 	b.WriteString("| writer | writes | on | while | what becomes of it | why |\n|---|---|---|---|---|---|\n")
 	identities := authority.OpenShiftIdentities()
 	for _, g := range authority.Grants() {
-		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", g.Writer, named(identities[g.Actor]...), code(g.Fields), g.Side, strings.Join(g.Kinds, ", "),
+		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", marked(g.Writer, g.Unverified), named(identities[g.Actor]...), code(g.Fields), g.Side, strings.Join(g.Kinds, ", "),
 			while(g.While), treatment(g), g.Why)
 	}
 	b.WriteString("\n## What ordinary rules decide\n\n| writer | writes | what becomes of it | rule | what follows |\n|---|---|---|---|---|\n")
 	for _, o := range authority.Others() {
-		writer := o.Writer
-		if o.Unverified {
-			writer += " [u]"
-		}
+		writer := marked(o.Writer, o.Unverified)
 		if o.Identity != "" {
 			writer += named(o.Identity)
 		}
@@ -58,6 +55,14 @@ func Neighbours() string {
 		code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations"))) +
 		", of MachineSets " + code(authority.LeftAlone("MachineSet", "metadata.annotations")) + ".\n")
 	return b.String()
+}
+
+// marked is a writer, with a mark where its row was not read in its source.
+func marked(writer string, unverified bool) string {
+	if unverified {
+		return writer + " [u]"
+	}
+	return writer
 }
 
 func named(identities ...string) string {

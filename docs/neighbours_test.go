@@ -6,6 +6,7 @@ package docs
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +41,24 @@ func TestEveryNeighbourNamesItsRule(t *testing.T) {
 		}
 		if o.Why == "" || o.Writes == "" {
 			t.Errorf("the row of %s leaves something out", o.Writer)
+		}
+	}
+}
+
+// What the survey of writers has from documentation alone is marked wherever the page has it.
+func TestWhatIsUnverifiedIsMarked(t *testing.T) {
+	for _, writer := range []string{"HyperShift", "GitOps", "MTC", "garbage collector", "namespace controller", "storage version migrator", "kube-state-metrics", "Node labels by operators"} {
+		rows := 0
+		for line := range strings.Lines(Neighbours()) {
+			if cells := strings.Split(line, "|"); len(cells) > 2 && strings.Contains(cells[1], writer) {
+				rows++
+				if !strings.Contains(cells[1], "[u]") {
+					t.Errorf("no [u] at %s: %s", writer, line)
+				}
+			}
+		}
+		if rows == 0 {
+			t.Errorf("the page has no row of %s", writer)
 		}
 	}
 }

@@ -48,7 +48,10 @@ var needed = []string{
 	"controlplanemachinesets.machine.openshift.io",
 }
 
-const poundlockUser = "system:serviceaccount:c:poundlock"
+const (
+	poundlockUser  = "system:serviceaccount:c:poundlock"
+	controllerUser = "system:serviceaccount:m:machine-api-controllers"
+)
 
 // TestOnAnAPIServer installs the configurations that the routes give and asks as a person would.
 func TestOnAnAPIServer(t *testing.T) {
@@ -80,6 +83,9 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
 		{"what would be fought over is not moved", neverMoves},
+		{"a request to move warns of each controller that will be refused", namesNeighbours},
+		{"Machine API's controllers are let through by field, and create nothing for a set of Cluster API's", controllers},
+		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},
 		{"elsewhere nothing is locked", elsewhere},
@@ -223,7 +229,7 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	cert, _, der := certificate(t)
 	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, freePort(t)
 	s, err := New(t.Context(), mgr, Options{
-		Pairs: pairs, Catalog: All(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}},
+		Pairs: pairs, Catalog: All(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.MachineAPIController: {controllerUser}},
 		Host: "127.0.0.1", Port: port, Registerer: prometheus.NewRegistry(), Log: log.Log,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
 	})
@@ -616,6 +622,96 @@ func neverMoves(t *testing.T, p *place) {
 	p.create(t, p.admin, check("machine-api-termination-handler"))
 	p.patchStatus(t, released, "m", "machine-api-termination-handler", settledState)
 	denied(t, p.admin.Patch(t.Context(), toward(released, "m", "machine-api-termination-handler"), ask), "authority/request-blocked", "spec.authoritativeAPI")
+}
+
+// namesNeighbours: controllers read no warnings, so the person who asks for a move gets them. What a set has decides who writes to it.
+func namesNeighbours(t *testing.T, p *place) {
+	set, _ := setManifests("shared")
+	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
+		kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: eu-west-1}}}}}`, 1))
+	p.patchStatus(t, mapiSet, "m", "shared", settledState)
+	const images = "exclude the set in spec.managedBootImages of MachineConfiguration cluster"
+	for _, c := range []struct{ sentence, change, warned, not string }{
+		{"nobody has excluded it from updates of boot images", `{}`, images, ""},
+		{"it is of a MachinePool of Hive's", `{"metadata":{"labels":{"hive.openshift.io/managed":"true","hive.openshift.io/machine-pool":"worker"}}}`, "Hive (MachinePool worker)", ""},
+		{"GitOps applies it", `{"metadata":{"annotations":{"argocd.argoproj.io/tracking-id":"fleet:machine.openshift.io/MachineSet:m/shared"}}}`, "GitOps (app fleet)", ""},
+		{"it ends with an upgrade", `{"metadata":{"labels":{"upgrade.managed.openshift.io":"true"}}}`, "the managed-upgrade-operator deletes this set", ""},
+		{"its Machines run Windows, whose boot images nobody updates", `{"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/os-id":"Windows"}}}}}`,
+			"Hive (MachinePool worker)", "boot images"},
+	} {
+		p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "shared"), merge(c.change)))
+		said := p.asks(t, mapiSet, "shared")
+		if !strings.Contains(said, c.warned) || !strings.Contains(said, "[authority/request-warning]") || c.not != "" && strings.Contains(said, c.not) {
+			t.Errorf("%s: warned of %q, want %q and no word of %q", c.sentence, said, c.warned, c.not)
+		}
+	}
+
+	reboots := coreKind(policies.SideMachineAPI, "MachineHealthCheck")
+	p.create(t, p.admin, check("reboots"))
+	p.patchStatus(t, reboots, "m", "reboots", settledState)
+	const strategy = "metadata.annotations[machine.openshift.io/remediation-strategy]: "
+	if said := p.asks(t, reboots, "reboots"); strings.Contains(said, strategy) {
+		t.Errorf("a check that deletes: warned of %q", said)
+	}
+	p.must(t, p.admin.Patch(t.Context(), toward(reboots, "m", "reboots"), merge(`{"metadata":{"annotations":{"machine.openshift.io/remediation-strategy":"external-baremetal"}}}`)))
+	if said := p.asks(t, reboots, "reboots"); !strings.Contains(said, strategy) {
+		t.Errorf("a check that reboots: warned of %q", said)
+	}
+}
+
+// asks requests a move to Cluster API in a dry run, and returns the warnings.
+func (p *place) asks(t *testing.T, gvk schema.GroupVersionKind, name string) string {
+	t.Helper()
+	p.warned.take()
+	p.must(t, p.admin.Patch(t.Context(), toward(gvk, "m", name), merge(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`), client.DryRunAll))
+	return strings.Join(p.warned.take(), "\n")
+}
+
+// controllers of the Machine API whose feature gate is off act on whatever they find.
+func controllers(t *testing.T, p *place) {
+	config, err := p.plane.As(controllerUser, "system:masters")
+	p.must(t, err)
+	c, err := client.New(config, client.Options{})
+	p.must(t, err)
+	moved := strings.ReplaceAll(settledState, "MachineAPI", "ClusterAPI")
+	set, _ := setManifests("acted-for")
+	p.create(t, p.admin, strings.Replace(set, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
+	p.patchStatus(t, mapiSet, "m", "acted-for", moved)
+	owner := toward(mapiSet, "m", "acted-for")
+	p.must(t, c.Get(t.Context(), client.ObjectKeyFromObject(owner), owner))
+	one := func(name, owners string) *unstructured.Unstructured {
+		return p.object(t, strings.Replace(machineManifest(name, ""), "name: "+name+"}", "name: "+name+owners+"}", 1))
+	}
+	owned := fmt.Sprintf(", ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: acted-for, uid: %s, controller: true}]", owner.GetUID())
+	eventually(t, "a Machine for the set is refused", func() bool {
+		err := c.Create(t.Context(), one("acted-for-1", owned), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "authority/create-for-set")
+	})
+	p.must(t, c.Create(t.Context(), one("acted-for-none", ""), client.DryRunAll))
+	p.must(t, c.Patch(t.Context(), owner, merge(`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=amd64"}}}`)))
+	arm := merge(`{"metadata":{"annotations":{"capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}}}`)
+	denied(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "acted-for"), arm), "authority/metadata-reserved",
+		"metadata.annotations[capacity.cluster-autoscaler.kubernetes.io/labels]")
+
+	p.create(t, p.admin, strings.Replace(machineManifest("acted-on", ""), "spec:\n", "spec:\n  authoritativeAPI: ClusterAPI\n", 1))
+	p.patchStatus(t, mapiMachine, "m", "acted-on", moved)
+	machine := toward(mapiMachine, "m", "acted-on")
+	denied(t, c.Patch(t.Context(), machine.DeepCopy(), merge(`{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)), "authority/finalizer-fence", "metadata.finalizers")
+	denied(t, c.Patch(t.Context(), machine.DeepCopy(), merge(`{"spec":{"providerID":"aws:///eu-west-1a/i-second"}}`)), "authority/spec-locked", "spec.providerID")
+	p.must(t, c.Patch(t.Context(), machine.DeepCopy(), merge(`{"metadata":{"labels":{"machine.openshift.io/zone":"eu-west-1a"},"annotations":{"machine.openshift.io/instance-state":"running"}}}`)))
+	p.must(t, c.Status().Patch(t.Context(), machine.DeepCopy(), merge(`{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":"n"}}}`)))
+}
+
+// takesPauseOff: the autoscaler passes over a set of the Machine API that has Cluster API's annotation, whichever API is authoritative.
+func takesPauseOff(t *testing.T, p *place) {
+	set, twin := setManifests("paused")
+	p.create(t, p.admin, strings.Replace(set, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
+	p.patchStatus(t, mapiSet, "m", "paused", strings.ReplaceAll(settledState, "MachineAPI", "ClusterAPI"))
+	p.create(t, p.poundlock, twin)
+	o, pause := toward(mapiSet, "m", "paused"), merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	denied(t, p.admin.Patch(t.Context(), o, pause), "authority/metadata-reserved", "metadata.annotations[cluster.x-k8s.io/paused]")
+	p.must(t, p.poundlock.Patch(t.Context(), o, pause)) // as a person did before the move
+	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)))
 }
 
 // withoutTwin is a Machine of a backup whose mirror is nowhere: its finalizers are those of another cluster.

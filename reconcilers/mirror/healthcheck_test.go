@@ -200,18 +200,19 @@ func (w *world) checkRests(t *testing.T) {
 }
 
 func (w *world) checkRefused(t *testing.T) {
-	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "", `{"spec":{"selector":{"matchLabels":null},"nodeStartupTimeout":"5s"}}`)
+	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "",
+		`{"metadata":{"annotations":{"machine.openshift.io/remediation-strategy":"external-baremetal"}},"spec":{"selector":{"matchLabels":null},"nodeStartupTimeout":"5s"}}`)
 	w.eventually(t, "every field named", func() string {
 		c := condition(w.get(t, machineAPICheck, mapi, "workers"), "Synchronized")
 		message, _ := c["message"].(string)
 		if c["status"] != "False" || c["reason"] != "FieldsNotConvertible" || !strings.Contains(message, "spec.selector") ||
-			!strings.Contains(message, "spec.nodeStartupTimeout") {
+			!strings.Contains(message, "spec.nodeStartupTimeout") || !strings.Contains(message, "machine.openshift.io/remediation-strategy") {
 			return fmt.Sprint(c)
 		}
 		return ""
 	})
 	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "",
-		`{"spec":{"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"worker"}},"nodeStartupTimeout":"0","maxUnhealthy":"40%"}}`)
+		`{"metadata":{"annotations":{"machine.openshift.io/remediation-strategy":null}},"spec":{"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"worker"}},"nodeStartupTimeout":"0","maxUnhealthy":"40%"}}`)
 	w.eventually(t, "mirrored again", func() string { return w.unsynced(t, machineAPICheck, "workers") })
 	if spec := fmt.Sprint(w.check(t, "workers").Object["spec"]); !strings.Contains(spec, "nodeStartupTimeoutSeconds:0") ||
 		!strings.Contains(spec, "unhealthyLessThanOrEqualTo:40%") {

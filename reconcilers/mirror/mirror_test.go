@@ -295,6 +295,10 @@ func (w *world) rests(t *testing.T) {
 	}
 	for _, kind := range authority.Kinds() {
 		for _, o := range w.list(t, kind.MachineAPIGVK(), mapi) {
+			// By an owner a set would lose the updates of its boot image, by the pause its autoscaler.
+			if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; kind.Name == "MachineSet" && (paused || len(o.GetOwnerReferences()) > 0) {
+				t.Errorf("MachineSet %s is paused as Cluster API's are, or has an owner: %s", o.GetName(), show(o))
+			}
 			if exists, found := w.compared.Load(fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), o.GetName())); !found || exists != true {
 				t.Errorf("%s %s is not reported as compared", kind.Name, o.GetName())
 			}

@@ -22,7 +22,10 @@ func theirNames() (labels, annotations map[string]string) {
 		}, map[string]string{
 			"kubectl.kubernetes.io/last-applied-configuration": "{}", "argocd.argoproj.io/tracking-id": "fleet:set", "argocd.argoproj.io/sync-options": "Prune=false",
 			"velero.io/source-cluster": "c", "autoscaling.openshift.io/machineautoscaler": "n/a", "metal3.io/autoscale-to-hosts": "yes",
-			"poundlock.openshift.io/allow-deletion": "true",
+			"capacity.cluster-autoscaler.kubernetes.io/cpu": "4", "capacity.cluster-autoscaler.kubernetes.io/memory": "16Gi",
+			"capacity.cluster-autoscaler.kubernetes.io/gpu-count": "0", "capacity.cluster-autoscaler.kubernetes.io/gpu-type": "none",
+			"capacity.cluster-autoscaler.kubernetes.io/maxPods": "250",
+			"poundlock.openshift.io/allow-deletion":             "true",
 		}
 }
 
@@ -58,6 +61,22 @@ func (w *world) keepsNames(t *testing.T) {
 				}
 			}
 		}
+	}
+	const selects = "app.kubernetes.io/instance"
+	w.createSet(t, "selecting", func(o *unstructured.Unstructured) {
+		for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+			_ = unstructured.SetNestedField(o.Object, "fleet", append(path, selects)...)
+		}
+		o.SetLabels(map[string]string{selects: "fleet"})
+	})
+	w.eventually(t, "the mirror of a set that selects by such a label", func() string { return w.unsynced(t, machineAPISet, "selecting") })
+	set := w.get(t, clusterAPISet, capi, "selecting")
+	if text(set, "spec", "selector", "matchLabels", selects) != "fleet" || text(set, "spec", "template", "metadata", "labels", selects) != "fleet" ||
+		set.GetLabels()[selects] != "" {
+		t.Errorf("its mirror selects otherwise, or is somebody's: %s", show(set))
+	}
+	if err := w.Delete(t.Context(), w.get(t, machineAPISet, mapi, "selecting")); err != nil {
+		t.Fatal(err)
 	}
 	// By these, sets do not move, and mean something to the stories that follow.
 	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"annotations":{"metal3.io/autoscale-to-hosts":null,"poundlock.openshift.io/allow-deletion":null}}}`)
@@ -102,15 +121,19 @@ func (w *world) newMachine(t *testing.T, name string) string {
 // leavesNames is about those that controllers of the Machine API keep although Cluster API is authoritative: they do not look at that.
 func (w *world) leavesNames(t *testing.T) {
 	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "",
-		`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192"}}}`)
+		`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"8192","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=amd64"}}}`)
 	w.eventually(t, "Cluster API's copy, where nothing is yet", func() string {
 		if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetAnnotations()["machine.openshift.io/vCPU"] != "4" {
 			return show(o)
 		}
 		return ""
 	})
-	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"annotations":{"machine.openshift.io/vCPU":"8"}}}`)
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"annotations":{"machine.openshift.io/vCPU":"8","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}}}`)
 	before := w.get(t, machineAPISet, mapi, "worker-a")
+	machine := w.machines(t, machineAPIMachine, mapi, "worker-a")[0]
+	zone := w.get(t, machineAPIMachine, mapi, machine).GetLabels()["machine.openshift.io/zone"]
+	w.patch(t, w.get(t, machineAPIMachine, mapi, machine), "",
+		`{"metadata":{"labels":{"machine.openshift.io/zone":"found"},"annotations":{"machine.openshift.io/instance-state":"found","machine.openshift.io/instance-power-state":"found"}}}`)
 	labels, annotations := theirNames()
 	for _, all := range []map[string]string{labels, annotations} {
 		for name := range all {
@@ -138,8 +161,15 @@ func (w *world) leavesNames(t *testing.T) {
 		}
 	}
 	got := fmt.Sprint(o.GetAnnotations()["machine.openshift.io/vCPU"], " ", o.GetAnnotations()["machine.openshift.io/memoryMb"], " ",
-		o.GetLabels()["app.kubernetes.io/instance"])
-	if got != "8 8192 fleet" {
+		o.GetAnnotations()["capacity.cluster-autoscaler.kubernetes.io/labels"], " ", o.GetLabels()["app.kubernetes.io/instance"])
+	if got != "8 8192 kubernetes.io/arch=arm64 fleet" {
 		t.Errorf("the Machine API's set has %s", got)
 	}
+	m := w.get(t, machineAPIMachine, mapi, machine)
+	found := fmt.Sprint(m.GetLabels()["machine.openshift.io/zone"], " ", m.GetAnnotations()["machine.openshift.io/instance-state"], " ",
+		m.GetAnnotations()["machine.openshift.io/instance-power-state"])
+	if found != "found found found" {
+		t.Errorf("the Machine API's Machine has %s", found)
+	}
+	w.patch(t, m, "", fmt.Sprintf(`{"metadata":{"labels":{"machine.openshift.io/zone":%q},"annotations":{"machine.openshift.io/instance-power-state":null}}}`, zone))
 }

@@ -27,7 +27,7 @@ func clusterAPI(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 func (w *world) followsEdits(t *testing.T) {
 	before := w.template(t, "worker-a")
 	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "",
-		`{"metadata":{"labels":{"team":"blue"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
+		`{"metadata":{"labels":{"team":"blue"}},"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/os-id":"Windows"}},"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
 	w.eventually(t, "the edit mirrored", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
 	after := w.template(t, "worker-a")
 	if after.GetName() == before.GetName() || text(after, "spec", "template", "spec", "instanceType") != "m6i.2xlarge" {
@@ -40,8 +40,8 @@ func (w *world) followsEdits(t *testing.T) {
 		return ""
 	})
 	core := w.get(t, clusterAPISet, capi, "worker-a")
-	if core.GetLabels()["team"] != "blue" {
-		t.Errorf("labels %v", core.GetLabels())
+	if core.GetLabels()["team"] != "blue" || text(core, "spec", "template", "metadata", "labels", "machine.openshift.io/os-id") != "Windows" {
+		t.Errorf("labels %v, the template's %v", core.GetLabels(), core.Object["spec"])
 	}
 	w.patch(t, core, "", `{"metadata":{"labels":{"mine":"too"}},"spec":{"deletion":{"order":"Newest"},"machineNaming":{"template":"x-{{ .random }}"}}}`)
 	w.eventually(t, "a stranger's edit of the mirror undone", func() string {
@@ -56,7 +56,7 @@ func (w *world) followsEdits(t *testing.T) {
 		t.Error("a user's own label on the mirror is gone")
 	}
 	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "",
-		`{"metadata":{"labels":{"team":null}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.large"}}}}}}`)
+		`{"metadata":{"labels":{"team":null}},"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/os-id":null}},"spec":{"providerSpec":{"value":{"instanceType":"m6i.large"}}}}}}`)
 	w.eventually(t, "the old name of the template again", func() string {
 		if got := w.template(t, "worker-a"); got == nil || got.GetName() != before.GetName() {
 			return fmt.Sprint(got)
@@ -480,6 +480,14 @@ func (w *world) keepsTheFleet(t *testing.T) {
 		!strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
 		t.Errorf("the set does not say that it has outlived the Machine API's: %s", says)
 	}
+	w.eventually(t, "an event on the set that goes on", func() string {
+		for _, e := range w.list(t, schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}, capi) {
+			if text(e, "reason") == "MachineSetDeleted" && text(e, "type") == "Warning" && text(e, "regarding", "uid") == string(set.GetUID()) {
+				return ""
+			}
+		}
+		return "none"
+	})
 	for _, n := range before {
 		m := w.get(t, clusterAPIMachine, capi, n)
 		if m == nil || m.GetDeletionTimestamp() != nil || slices.Contains(m.GetFinalizers(), authority.SyncFinalizer) {

@@ -62,7 +62,10 @@ func writes() []write {
 			do: merged(`{"metadata":{"labels":{"machine.openshift.io/zone":"us-east-1a","machine.openshift.io/instance-type":"m6i.large"},"annotations":{"machine.openshift.io/instance-state":"running"}}}`)},
 		{says: "it sends its own conditions alone", who: neighbours.MachineAPIIdentity, machine: true, do: status(neighbours.StatusWriter{Kind: "Machine"}), kept: []string{"status", "conditions"}},
 		{says: "its controller of sets does", who: neighbours.MachineAPIIdentity, do: status(neighbours.StatusWriter{Kind: "MachineSet"}), kept: []string{"status", "conditions"}},
-		{says: "a provider writes how large a machine is", who: neighbours.MachineAPIIdentity, do: merged(`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"16384"}}}`)},
+		{says: "a provider writes how large a machine is", who: neighbours.MachineAPIIdentity, do: merged(
+			`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"16384","machine.openshift.io/GPU":"0","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=amd64"}}}`)},
+		{says: "somebody else does", who: admin, dry: true, refused: map[string]string{migrating: "authority/metadata-reserved", byClusterAPI: "authority/metadata-reserved"},
+			do: merged(`{"metadata":{"annotations":{"capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}}}`)},
 		{says: "a controller that is older than authoritativeAPI sends a whole set", who: neighbours.MachineAPIIdentity, do: put(func(o *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(o.Object, "spec", "authoritativeAPI")
 			annotateWith(o, "machine.openshift.io/vCPU", "8")
