@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/json"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
@@ -123,7 +124,11 @@ func valueAt(raw []byte, path string) any {
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
-		p.Invalid(jsonPath(wrong.Field), wrong.Value, mistyped(wrong.Value, wrong.Type))
+		path, want := jsonPath(wrong.Field), wrong.Type
+		if typeAt(reflect.ValueOf(into), path) == numberOrText {
+			want = numberOrText // which has read the value as a number
+		}
+		p.Invalid(path, wrong.Value, mistyped(wrong.Value, want))
 		return
 	}
 	path, cause := culprit(raw, reflect.ValueOf(into))
@@ -132,6 +137,35 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	}
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
+
+// typeAt is the type of what stands at a path, without indexes of lists; nil where the value does not show it.
+func typeAt(v reflect.Value, path string) reflect.Type {
+	for _, name := range strings.Split(path, ".") {
+		for v.IsValid() && slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, v.Kind()) {
+			switch {
+			case v.Kind() == reflect.Slice, v.Kind() == reflect.Pointer && v.IsNil():
+				v = reflect.Zero(v.Type().Elem())
+			default:
+				v = v.Elem()
+			}
+		}
+		if !v.IsValid() {
+			return nil
+		}
+		f, ok := fieldByJSON(v.Type(), name)
+		if !ok {
+			return nil
+		}
+		var err error
+		if v, err = v.FieldByIndexErr(f.Index); err != nil { // below an embedded pointer that is nil
+			return nil
+		}
+	}
+	return plain(v.Type())
+}
+
+// numberOrText is a number that may have a fraction, but then stands in quotes.
+var numberOrText = reflect.TypeFor[intstr.IntOrString]()
 
 // mistyped is what a person reads of a value of another type than Go's: found is the word of encoding/json, with the number where there is one.
 func mistyped(found string, want reflect.Type) string {
@@ -145,6 +179,8 @@ func mistyped(found string, want reflect.Type) string {
 	}
 	must := "must be of type " + want.String()
 	switch kind := want.Kind(); {
+	case want == numberOrText:
+		must = "must be a whole number, or any number in quotes"
 	case kind == reflect.String && scalar:
 		must = "must be a string: put it in quotes"
 	case kind == reflect.String:

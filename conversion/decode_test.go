@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/poundlock/poundlock/conversion"
 )
@@ -62,15 +63,19 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		`{"count": "3"}`:            "count: is a string, and must be a whole number",
 		`{"count": 1.5}`:            "count: is a number 1.5, and must be a whole number",
 		`{"count": 3000000000}`:     "count: is a number 3000000000, and must be a whole number of at most 2147483647",
+		`{"share": 0.5}`:            "share: is a number 0.5, and must be a whole number, or any number in quotes",
+		`{"share": true}`:           "share: is a boolean, and must be a whole number, or any number in quotes",
+		`{"share": [1]}`:            "share: is a list, and must be a whole number, or any number in quotes",
 		`{"flag": "true"}`:          "flag: is a string, and must be true or false, without quotes",
 	} {
 		into := struct {
-			Tags  map[string]string `json:"tags"`
-			Name  *string           `json:"name"`
-			Inner inner             `json:"inner"`
-			List  []inner           `json:"list"`
-			Count *int32            `json:"count"`
-			Flag  bool              `json:"flag"`
+			Tags  map[string]string  `json:"tags"`
+			Name  *string            `json:"name"`
+			Inner inner              `json:"inner"`
+			List  []inner            `json:"list"`
+			Count *int32             `json:"count"`
+			Share intstr.IntOrString `json:"share"`
+			Flag  bool               `json:"flag"`
 		}{}
 		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
 		if p.Decode([]byte(raw), &into) || len(p.Errors()) != 1 {

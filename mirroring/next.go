@@ -119,6 +119,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 		s.deletion.StaleTemplate,
 		s.deletion.WithdrawReplacement,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
+		func() *pairs.Write { return fields.Unrecorded(s.State) },
 		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }

@@ -58,37 +58,69 @@ func runes(texts ...string) int {
 // sentence is what a rule says, and the rule's id.
 type sentence struct{ text, rule string }
 
-// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at a word, if possible before a
-// command, and what does not fit is cut at one.
+// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at the end of a sentence or at a comma where
+// all of it fits then, else at a word, and if possible before a command. What does not fit is cut at a word.
 func (s sentence) parts(n int) []string {
+	parts, whole := s.split(n, true)
+	if !whole {
+		parts, _ = s.split(n, false)
+	}
+	return parts
+}
+
+func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 	text, id := oneLine(s.text), ""
 	if s.rule != "" {
 		id = " [" + s.rule + "]"
 	}
 	room := n - runes(id)
-	var out []string
 	for runes(text) > room {
-		first := cut(text, room)
-		out = append(out, first+id)
-		if len(out) == maxParts {
-			return out
+		short := text[:cut(text, room, atStops)]
+		text = strings.TrimLeft(text[len(short):], " ")
+		if !strings.HasSuffix(short, ".") || !atStops {
+			short, text = short+"…", "…"+text
 		}
-		text = "…" + strings.TrimLeft(text[len(strings.TrimSuffix(first, "…")):], " ")
+		if parts = append(parts, short+id); len(parts) == maxParts {
+			return parts, false
+		}
 	}
-	return append(out, text+id)
+	return append(parts, text+id), true
 }
 
-// cut shortens text to at most n runes, the last of them an ellipsis that stands where a word ended. A command that would be cut is left to the rest:
-// people paste it.
-func cut(text string, n int) string {
+// cut returns where a text is parted that is longer than n runes: before its last rune of n, for which an ellipsis may stand. A command that would be parted is
+// left to the rest: people paste it.
+func cut(text string, n int, atStops bool) int {
 	short := string([]rune(text)[:n-1])
-	if i := strings.LastIndex(short, " kubectl "); i > 0 && !commandEnds.MatchString(short[i:]) {
-		return short[:i] + "…"
+	if i := command(short); i > 0 {
+		return i
+	}
+	if atStops {
+		for _, stop := range []string{". ", ", "} {
+			if i := strings.LastIndex(short, stop); i > len(short)/2 {
+				return i + 1
+			}
+		}
 	}
 	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
-		short = short[:i]
+		return i
 	}
-	return short + "…"
+	return len(short)
+}
+
+// command returns where the command begins that a text ends in, with those that it is chained to; 0 for none.
+func command(text string) int {
+	i := strings.LastIndex(text, " kubectl ")
+	if i < 0 || commandEnds.MatchString(text[i:]) {
+		return 0
+	}
+	for strings.HasSuffix(text[:i], " &&") || strings.HasSuffix(text[:i], " |") {
+		former := strings.LastIndex(text[:i], " kubectl ")
+		if former <= 0 {
+			break
+		}
+		i = former
+	}
+	return i
 }
 
 // commandEnds finds where a sentence goes on after a command.

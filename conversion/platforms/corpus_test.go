@@ -243,6 +243,9 @@ func moves(t *testing.T, c corpus, o *unstructured.Unstructured) map[string]any 
 	if diff := gocmp.Diff(o.GetLabels(), back.GetLabels()); diff != "" {
 		t.Errorf("its labels (-were +are):\n%s", diff)
 	}
+	if diff := gocmp.Diff(o.GetAnnotations(), back.GetAnnotations()); diff != "" {
+		t.Errorf("its annotations (-were +are):\n%s", diff)
+	}
 	path := []string{"spec"}
 	if o.GetKind() == "MachineSet" {
 		path = append(path, "template", "spec")

@@ -94,6 +94,24 @@ func Yielded(o *unstructured.Unstructured) *pairs.Write {
 		Reason: "FieldsYielded"}
 }
 
+// Unrecorded removes what was recorded on a Machine API object while it was a mirror: from which generations of Cluster API's objects it was made. Nobody reads
+// that where the Machine API is authoritative, and the person who keeps the object's manifest finds an annotation that is not theirs.
+func Unrecorded(s *pairs.State) *pairs.Write {
+	if pairs.ShapeOf(s.MachineAPI).Current != authority.MachineAPI {
+		return nil
+	}
+	gone := map[string]any{}
+	for _, record := range []string{authority.InfraGenerationAnnotation, authority.CoreGenerationAnnotation} {
+		if _, there := s.MachineAPI.GetAnnotations()[record]; there {
+			gone[record] = nil
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Patch: pairs.MetadataPatch(map[string]any{"annotations": gone}), Reason: "FieldsYielded"}
+}
+
 // copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
 const copyManager = "poundlock-copy"
 

@@ -113,3 +113,26 @@ func TestWhatIsDroppedFromAnItemOfAList(t *testing.T) {
 		t.Errorf("%s although the API server has answered this: it is a default", w.Verb)
 	}
 }
+
+// TestRecordsOfAFormerMirror: after a move back the object has what its manifest has.
+func TestRecordsOfAFormerMirror(t *testing.T) {
+	const records = `annotations: {note: noted, poundlock.openshift.io/synchronized-infra-generation: "1", poundlock.openshift.io/synchronized-core: a/1}`
+	for _, c := range []struct{ sentence, metadata, status, want string }{
+		{"nothing of them is left where the Machine API is authoritative", records, "{authoritativeAPI: MachineAPI}",
+			"map[poundlock.openshift.io/synchronized-core:<nil> poundlock.openshift.io/synchronized-infra-generation:<nil>]"},
+		{"one that was never a mirror has none", `annotations: {note: noted}`, "{authoritativeAPI: MachineAPI}", ""},
+		{"on a mirror they stay", records, "{authoritativeAPI: ClusterAPI}", ""},
+		{"and while authority moves back", records, "{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI}", ""},
+		{"and while it moves the other way, in which nobody expects the object to change", records, "{authoritativeAPI: Migrating, synchronizedAPI: MachineAPI}", ""},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, `+c.metadata+`}, status: `+c.status+`}`)
+		w, got := Unrecorded(s), ""
+		if w != nil {
+			got = fmt.Sprint(w.Patch["metadata"].(map[string]any)["annotations"])
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.sentence, got, c.want)
+		}
+	}
+}

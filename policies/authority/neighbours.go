@@ -103,6 +103,7 @@ type setSpec struct {
 					TagIDs          []string `json:"tagIDs"`
 					ServerGroupName string   `json:"serverGroupName"`
 					ServerGroupID   string   `json:"serverGroupID"`
+					Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
 				} `json:"value"`
 			} `json:"providerSpec"`
 		} `json:"spec"`
@@ -182,6 +183,21 @@ func groupWarning(c policies.Change) []string {
 	return []string{fmt.Sprintf(
 		"Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)",
 		brief(value.ServerGroupName))}
+}
+
+// subnetWarning: without a subnet in the providerSpec, Machine API's controllers on AWS look for one in the zone, and Cluster API's take one that the AWSCluster
+// lists. OpenShift's lists none.
+func subnetWarning(c policies.Change) []string {
+	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "AWSMachineProviderConfig" {
+		return nil
+	}
+	subnet, _ := value.Subnet.(map[string]any)
+	filters, _ := subnet["filters"].([]any)
+	if id, _ := subnet["id"].(string); id != "" || len(filters) > 0 {
+		return nil
+	}
+	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: name it in the providerSpec's subnet before the set grows"}
 }
 
 // guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.

@@ -138,6 +138,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		bootDataWarning(c),
 		roleWarnings(c),
 		groupWarning(c),
+		subnetWarning(c),
 		guestWarnings(c),
 		neighbourWarnings(c),
 		extentWarning(c, s),

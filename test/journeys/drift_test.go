@@ -4,6 +4,7 @@
 package journeys
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,6 +57,9 @@ func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 		if diff := cmp.Diff(was[i], content(t, o)); diff != "" {
 			t.Errorf("%s %s comes back otherwise (-was +is):\n%s", o.resource, o.name, diff)
 		}
+		eventually(t, o.name+" has no record of having been a mirror", func() string {
+			return fmt.Sprint(strings.Contains(field(t, o, ".metadata.annotations"), "poundlock.openshift.io/synchronized-"))
+		}, "false")
 	}
 	if a := git("diff"); !a.ok {
 		t.Errorf("git differs: %s%s", a.out, a.err)
