@@ -100,7 +100,7 @@ func (p *phase) String() string {
 	}
 }
 
-// expect is told how many packages are left to compile.
+// expect receives how many packages are left to compile.
 func (p *phase) expect(left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
