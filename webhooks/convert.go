@@ -65,7 +65,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		return nil, err
 	}
 	// What is created without a twin is what its twin is made from, whichever API is to be authoritative.
-	if c.Operation == admissionv1.Create && capi == nil || authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
+	if c.Operation == admissionv1.Create && capi == nil || authority.Authoritative(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
 	if capi == nil {

@@ -218,7 +218,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.ControlPlane = in
 	}
-	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" && authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
+	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" && authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI {
 		deployments, err := l.Deployments.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind("MachineDeployment"), c.TwinNamespace)
 		if err != nil {
 			doubts = append(doubts, fmt.Sprintf("whether a MachineDeployment adopts the MachineSet could not be checked: %v", err))

@@ -19,7 +19,7 @@ import (
 // that.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
-	to, machine := s.inCharge().Other(), c.Old
+	to, machine := s.authoritative().Other(), c.Old
 	if to == ClusterAPI && c.Facts.Twin != nil {
 		machine = c.Facts.Twin
 	}
@@ -43,7 +43,7 @@ func adopterWarnings(c policies.Change, s standing) []string {
 // deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a
 // controller that its selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
 func deploymentWarnings(c policies.Change, s standing) []string {
-	if c.Kind != "MachineSet" || s.inCharge().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
+	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
 	}
 	var names []string

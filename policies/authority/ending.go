@@ -34,7 +34,7 @@ func Ends(c policies.Change) API {
 func Ending(of API, machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
-		if InCharge(Read(m)) == of {
+		if Authoritative(Read(m)) == of {
 			out = append(out, m.Metadata.Name)
 		}
 	}

@@ -44,7 +44,7 @@ func lockedReason(c policies.Change, s standing) string {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
 	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s",
-		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.inCharge().Other()))
+		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.authoritative().Other()))
 }
 
 // orMove ends a lock's sentence with the other remedy. A move of what is being deleted cannot be asked for (RequestBlocked).
@@ -175,7 +175,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 		return policies.Deny(field.Forbidden(path, lockedReason(c, s)))
 	}
 	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale that one: %s",
-		s.inCharge().Text(), c.Kind, scaleThere(c))))
+		s.authoritative().Text(), c.Kind, scaleThere(c))))
 }
 
 func scaleThere(c policies.Change) string {

@@ -44,7 +44,7 @@ func mirrored(c policies.Change, s standing) bool {
 // authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, the ClusterVersion as owner of the release's
 // check, which never moves: with it, all that the release wants of the check would be refused, and what a hub of ACM has applied.
 func mayOwn(c policies.Change, s standing) bool {
-	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.inCharge(), c.Side) || strange(c) && s.seenTo(c)) ||
+	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
 		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
 }
 

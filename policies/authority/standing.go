@@ -64,7 +64,7 @@ func stored(c policies.Change) *policies.Object {
 	return c.New
 }
 
-func (s standing) inCharge() API { return InCharge(s.Shape) }
+func (s standing) authoritative() API { return Authoritative(s.Shape) }
 
 // mirror reports whether the object under review is the one that is not authoritative. While a move runs both are
 // locked; that is moving's answer, not this one's.

@@ -56,7 +56,7 @@ func TestABirth(t *testing.T) {
 		w.waits(from)
 		w.silent = false
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
@@ -83,7 +83,7 @@ func TestAnotherReleaseBegins(t *testing.T) {
 			w.pass()
 		}
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
@@ -116,7 +116,7 @@ func TestADecision(t *testing.T) {
 		w.waits(authority.Migrating)
 		w.decide()
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
@@ -158,7 +158,7 @@ func TestAFailureStaysBehind(t *testing.T) {
 		}
 	}
 	w.waitSettled(authority.ClusterAPI)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 }
 
 // TestUntouched moves a Machine that Poundlock adopted before anybody could ask for an instance.
@@ -186,7 +186,7 @@ func TestUntouched(t *testing.T) {
 		t.Fatalf("status %s: %s", s.Current, s.Condition(authority.ConditionSettled).Message)
 	}
 	w.waitSettled(authority.ClusterAPI)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 	w.everybody()
 	w.pass()
 	if recorded, is := w.of(w.mapi()).GetAnnotations()[authority.UntouchedAnnotation]; is {
@@ -254,6 +254,6 @@ func TestAnInstanceOfTwo(t *testing.T) {
 		}
 		correct("aws:///us-east-1a/i-two")
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }

@@ -16,7 +16,7 @@ import (
 func TestWhatAMoveLeavesBehind(t *testing.T) {
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	const name = "failed"
-	w.charge(t, name, authority.MachineAPI)
+	w.adopt(t, name, authority.MachineAPI)
 	w.mirrored(t, name, 0)
 	w.patch(t, w.core(t, name), "", `{"metadata":{"labels":{"checked":"yes"}}}`)
 	w.patch(t, w.mapi(t, name), "status",

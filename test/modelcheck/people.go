@@ -70,7 +70,7 @@ func (t *turn) userEdits() {
 	w := &t.was
 	if w.m.has(there) && !w.m.has(leaving) && t.allows(byEditM, w) {
 		t.might("somebody edits the Machine API object", func(n *pair) {
-			if n.m.inCharge() == authority.ClusterAPI && n.c.has(there) {
+			if n.m.authoritative() == authority.ClusterAPI && n.c.has(there) {
 				n.m.clear(fresh)
 			} else {
 				n.c.clear(fresh)
@@ -191,7 +191,7 @@ func (t *turn) userDeletes() {
 // means reports whether a deletion on a side asks for the end of the instance.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
-	switch charge := authority.InCharge(shape); {
+	switch authoritative := authority.Authoritative(shape); {
 	case !w.m.has(there):
 		return deletionExpected
 	case t.can(twice) && t.strange(w.m, w.c, w.i):
@@ -201,7 +201,7 @@ func (t *turn) means(w *pair, on authority.API) will {
 		return maybe
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
 		return maybe // it meets a move, or the creation of the pair: the faster one wins
-	case charge == on:
+	case authoritative == on:
 		return deletionExpected
 	case t.family != (authority.Parent{}) && w.m.has(syncFin):
 		return deletionExpected // "Delete, has mirror, has owner: Sync controller deletes …"
@@ -222,7 +222,7 @@ func (t *turn) userCreates() {
 			}
 		}
 	}
-	if w.m.has(there) && !w.c.has(there) && w.m.inCharge() != authority.ClusterAPI && w.will == 0 {
+	if w.m.has(there) && !w.c.has(there) && w.m.authoritative() != authority.ClusterAPI && w.will == 0 {
 		for _, made := range []object{there, there | told | theirs} {
 			if t.allowsMadeC(made, w) {
 				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | told | theirs: ", paused"}[made], func(n *pair) {

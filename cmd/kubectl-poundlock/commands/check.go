@@ -344,7 +344,7 @@ func (w reader) table() {
 		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
 	}
 	for _, f := range w.Objects {
-		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Readiness), w.why(f)}
+		row := []string{f.Ref(), f.Authoritative.Text(), w.answer(f.Readiness), w.why(f)}
 		if w.wide() {
 			row = append(row, f.Namespace, f.Source)
 		}
