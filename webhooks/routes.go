@@ -160,7 +160,8 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
 		},
-		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was deleted with it.
+		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was
+		// deleted with it.
 		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")"))},
 		{

@@ -96,7 +96,8 @@ func TestWhatPeopleAskForStaysTheirs(t *testing.T) {
 	}
 }
 
-// TestWhatIsDroppedFromAnItemOfAList: an API server knows a list of a providerSpec, or of an infrastructure machine, as a whole, so that managed fields tell nothing of its items.
+// TestWhatIsDroppedFromAnItemOfAList: an API server knows a list of a providerSpec, or of an infrastructure machine, as a whole, so that managed fields tell
+// nothing of its items.
 func TestWhatIsDroppedFromAnItemOfAList(t *testing.T) {
 	live := mirroringtest.Machine(t, `{metadata: {annotations: {`+authority.MirrorAnnotation+`: Machine/m}, managedFields: [`+
 		mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:disks": {}}}`)+`]}, spec: {disks: [{size: 1, key: k}]}}`)

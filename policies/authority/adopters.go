@@ -68,8 +68,8 @@ func selectsAnew(c policies.Change) bool {
 	return reads(c) && (c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String())
 }
 
-// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster API is
-// still to come, and the lock keeps the MachineDeployment from it.
+// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster
+// API is still to come, and the lock keeps the MachineDeployment from it.
 func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}

@@ -60,7 +60,8 @@ func TestABirth(t *testing.T) {
 	})
 }
 
-// TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until it has.
+// TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until
+// it has.
 func TestAnotherReleaseBegins(t *testing.T) {
 	eitherWay(t, func(w *world, from authority.API) {
 		w.machineAPI(from)
@@ -120,8 +121,8 @@ func TestADecision(t *testing.T) {
 	})
 }
 
-// TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check, which
-// deletes a Machine that has failed, finds none at any moment.
+// TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check,
+// which deletes a Machine that has failed, finds none at any moment.
 func TestAFailureStaysBehind(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.born(authority.MachineAPI)

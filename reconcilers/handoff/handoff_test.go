@@ -326,7 +326,8 @@ func TestDeletedOnItsWay(t *testing.T) {
 	}
 }
 
-// The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for before.
+// The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for
+// before.
 func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		for _, underWay := range []bool{false, true} {

@@ -130,7 +130,8 @@ func (r recipe) uncompiled(ctx context.Context) (int, error) {
 	return len(strings.Fields(out)), err
 }
 
-// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with Poundlock's own.
+// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with
+// Poundlock's own.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
 	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.

@@ -477,8 +477,8 @@ func (p *pairs) without(w pair, src authority.API) string {
 	return ""
 }
 
-// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way back, and removed its
-// finalizer before the handoff looked: the provider's machine says that its instance has gone.
+// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way
+// back, and removed its finalizer before the handoff looked: the provider's machine says that its instance has gone.
 func (w *pair) endedWithoutGate() bool {
 	return w.will&endedOnItsWayBack != 0 && w.i.has(there|pid) && !w.cloud.runs()
 }

@@ -104,8 +104,8 @@ func (p play) all(t *testing.T) {
 	p.deletedTooEarly(t, like)
 }
 
-// deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless, once the
-// provider can. On vSphere there is one before the move.
+// deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless,
+// once the provider can. On vSphere there is one before the move.
 func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
 	t.Helper()
 	platform, _ := platforms.For(p.platform)
