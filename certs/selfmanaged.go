@@ -5,6 +5,7 @@ package certs
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -96,6 +97,12 @@ func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 	starting := "the first pass over the certificates has not ended yet"
 	s.condition.Store(&starting)
 	return s, o.validate()
+}
+
+// authorityName marks a CA as the one of this Secret, so that a caBundle can be cleaned of ours and of nobody else's.
+// A hash, because a common name has room for 64 characters only.
+func authorityName(secret types.NamespacedName) string {
+	return fmt.Sprintf("poundlock-ca@%x", sha256.Sum256([]byte(secret.String())))[:13+16]
 }
 
 func (o SelfManagedOptions) validate() error {
