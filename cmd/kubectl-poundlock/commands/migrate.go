@@ -401,6 +401,16 @@ func (m *mover) record(e event) {
 	}
 }
 
+// stream writes one of several documents, on a line of its own.
+func (p *plugin) stream(kind string, value any) error {
+	content, err := contentOf(value)
+	if err != nil {
+		return err
+	}
+	content["apiVersion"], content["kind"] = documentVersion, kind
+	return json.NewEncoder(p.Out).Encode(content)
+}
+
 // report prints what came of a request: the webhook's warnings, and its refusal.
 func (m *mover) report(ref, what string, err error) {
 	e := event{Object: ref, Event: what, Warnings: m.warned}
