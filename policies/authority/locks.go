@@ -126,6 +126,14 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
 }
 
+// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine
+// cannot move. It is paused, so its deletion terminates nothing.
+func keepsOther(c policies.Change) bool {
+	id := providerID(c.Facts.Twin)
+	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
+		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
+}
+
 // denyInfraMetadata leaves to others what has rules of its own: the pause annotation, what Cluster API propagates, and
 // the owner references and finalizers that the collector and the provider's controllers keep.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {

@@ -70,6 +70,12 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
+// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not
+// look at authority.
+func scaledByHosts(c policies.Change) bool {
+	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
+}
+
 // terminationHandler is the one MachineHealthCheck of a release.
 const terminationHandler = "machine-api-termination-handler"
 

@@ -109,10 +109,6 @@ func keptFor(kept *policies.Object, id string) bool {
 	return bios != "" && InstanceKey("vsphere://"+bios) == InstanceKey(id)
 }
 
-// leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
-// the mirror follows.
-func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
-
 // controls reports whether the actor's own objects are on this side.
 func controls(a policies.Actor, side policies.Side) bool {
 	switch a {
