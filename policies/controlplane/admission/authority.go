@@ -141,12 +141,3 @@ func unsynchronized(c policies.Change) []string {
 	}
 	return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", s.Reason, s.Message)}
 }
-
-// detaches adds to the warning of a deletion what becomes of Cluster API's side.
-func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
-	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
-		v.Warnings = append(v.Warnings,
-			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
-	}
-	return v
-}
