@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 )
 
@@ -40,23 +41,6 @@ func clusterAPIProgram() program {
 		// The name of the program is the name under which managedFields tell what it wrote; in its image it is this one.
 		main: clusterAPIModule, binary: "manager",
 		ldflags: func(v string) string { return version(clusterAPIModule+"/version", v) },
-	}
-}
-
-// machineAPIProgram is one of the machine-api-operator's programs.
-func machineAPIProgram(name string) program {
-	return program{
-		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,
-		main: machineAPIModule + "/cmd/" + name, binary: name,
-		ldflags: func(string) string { return "-s -w" },
-	}
-}
-
-func promtoolProgram() program {
-	return program{
-		what: "promtool", product: "Prometheus", folder: "promtool", pinned: prometheusModule,
-		main: prometheusModule + "/cmd/promtool", binary: "promtool",
-		ldflags: func(string) string { return "-s -w" },
 	}
 }
 
@@ -92,6 +76,25 @@ func (p program) get(ctx context.Context, progress io.Writer) (string, error) {
 	return dir, nil
 }
 
+func cacheDir() (string, error) {
+	dir := os.Getenv(CacheEnv)
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("finding a cache folder: %w: set HOME or %s", err, CacheEnv)
+		}
+		dir = filepath.Join(base, "poundlock")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", inWords("making the cache folder", err, dir)
+	}
+	return dir, nil
+}
+
 // recipe is everything that decides what the built binary is.
 type recipe struct {
 	program
@@ -122,6 +125,31 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 	}
 	return recipe{program: p, source: source, version: version,
 		key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
+}
+
+// hashFiles digests the files of dir that match a pattern, names included. Tests do not go into the binary.
+func hashFiles(dir string, patterns ...string) (string, error) {
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return "", err
+		}
+		names = append(names, found...)
+	}
+	sort.Strings(names)
+	var parts []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		sum, err := hashFile(name)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, filepath.Base(name), sum)
+	}
+	return digest(parts...), nil
 }
 
 // uncompiled is how many packages Go's own cache lacks. The go tool answers within two seconds, once it has the modules.
