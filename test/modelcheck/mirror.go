@@ -138,6 +138,14 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
 }
 
+// hooking returns one of two requests: the mirror of a Machine whose instance the provider does not know yet has Poundlock's hook.
+func (p *pairs) hooking(w *pair, without, with op) op {
+	if p.asks(w, aboutWantedHook) != noOp {
+		return with
+	}
+	return without
+}
+
 func (p *pairs) toMachineAPI(w *pair) op {
 	if !p.set && !w.i.has(there) {
 		return when(!w.m.has(failed), fail)
@@ -209,6 +217,11 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))
 	}
 	return noOp
+}
+
+// asksStep returns the next write of a step of a deletion.
+func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
+	return p.answerTo(asking{aboutStep, step, w.m, w.c, w.i, w.k})
 }
 
 // idle reports whether the provider's object is a mirror that has no instance of Cluster API's.

@@ -55,6 +55,13 @@ func (t *turn) user() {
 	}
 }
 
+// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
+// nobody else.
+func (w *pair) unknownToProvider() bool {
+	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
+	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
+}
+
 // userDecides: a person answers the condition that asks for it. Before the source has paused, the answer may be wrong a moment later.
 func (t *turn) userDecides() {
 	w := &t.was
