@@ -198,20 +198,6 @@ func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
 }
 
-// platformType is the platform by the Infrastructure's name for it, such as "AWS".
-func platformType(about *unstructured.Unstructured) string {
-	return text(about, "status", "platformStatus", "type")
-}
-
-// platformOf is the platform that an Infrastructure names, if it is one of these.
-func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
-	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
-	if i < 0 {
-		return conversion.Platform{}, false
-	}
-	return all[i], true
-}
-
 func text(u *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(u.Object, path...)
 	return value

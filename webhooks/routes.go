@@ -262,15 +262,6 @@ func (r Route) Path() string {
 	return "/validate/" + r.Name
 }
 
-// subject is the route's row for a resource.
-func (r Route) subject(group, resource string) (Subject, bool) {
-	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
-	if i < 0 {
-		return Subject{}, false
-	}
-	return r.Subjects[i], true
-}
-
 // asked narrows the catalog to what can apply at the route, so that a review does not walk through the rest.
 func (c Catalog) asked(r Route) (policies.Set, policies.Defaulters) {
 	reaches := func(on []policies.Scope) bool { return slices.ContainsFunc(on, r.overlaps) }
