@@ -120,6 +120,27 @@ func newDraft(all []Document, o Options) *Draft {
 	return &Draft{Options: o, Documents: all, own: ownNamespaces(all), issued: map[string]bool{}}
 }
 
+// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are nobody's.
+func ownNamespaces(all []Document) []string {
+	var created, used []string
+	for _, doc := range all {
+		switch {
+		case doc.is("", "Namespace"):
+			created = append(created, doc.Name())
+		case doc.IsWorkload() && doc.Namespace() != "":
+			used = append(used, doc.Namespace())
+		}
+	}
+	if len(created) == 0 {
+		created = used
+	}
+	created = slices.DeleteFunc(created, func(name string) bool {
+		return name == "default" || name == Namespace || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift")
+	})
+	slices.Sort(created)
+	return slices.Compact(created)
+}
+
 func (d *Draft) apply(t Transformation) {
 	d.running = t
 	t.Apply(d)
@@ -139,19 +160,6 @@ func (d *Draft) bundle(contract string) (Bundle, Summary, error) {
 		Images: d.Keys, Variables: variables,
 	}
 	return b, summarize(b, d.entries), errors.Join(d.problems...)
-}
-
-// remove drops the documents for which a function gives a reason.
-func (d *Draft) remove(reason func(Document) string) {
-	var kept []Document
-	for _, doc := range d.Documents {
-		if why := reason(doc); why != "" {
-			d.record(Removed, doc, why)
-			continue
-		}
-		kept = append(kept, doc)
-	}
-	d.Documents = kept
 }
 
 func (d *Draft) record(action Action, doc Document, what string) {
@@ -259,19 +267,6 @@ func conversion(doc Document) map[string]any {
 		return at(c, "webhook", "clientConfig")
 	}
 	return nil
-}
-
-// called are the names of the Services that webhooks and conversions call.
-func (d *Draft) called() map[string]bool {
-	out := map[string]bool{}
-	for _, doc := range d.Documents {
-		for _, webhook := range webhooks(doc) {
-			out[text(at(webhook, "clientConfig", "service"), "name")] = true
-		}
-		out[text(at(conversion(doc), "service"), "name")] = true
-	}
-	delete(out, "")
-	return out
 }
 
 func splitOnce(s string) (string, string) {

@@ -4,6 +4,7 @@
 package bundle
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,6 +36,23 @@ func ServingCertificates(d *Draft) {
 		}
 	}
 	d.unissued()
+}
+
+// called are the names of the Services that webhooks and conversions call.
+func (d *Draft) called() map[string]bool {
+	out := map[string]bool{}
+	for _, doc := range d.Documents {
+		for _, webhook := range webhooks(doc) {
+			out[text(at(webhook, "clientConfig", "service"), "name")] = true
+		}
+		out[text(at(conversion(doc), "service"), "name")] = true
+	}
+	delete(out, "")
+	return out
+}
+
+func missingService(name string) error {
+	return fmt.Errorf("a webhook or a conversion calls Service/%s, which is not in the manifests: add it", name)
 }
 
 func (d *Draft) issue(service Document, must bool, owner map[string]string) {

@@ -4,17 +4,12 @@
 package bundle
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-func missingService(name string) error {
-	return fmt.Errorf("a webhook or a conversion calls Service/%s, which is not in the manifests: add it", name)
-}
 
 // RefusedKinds refuses what Kinds refuses.
 func RefusedKinds(d *Draft) {
@@ -33,6 +28,19 @@ func DroppedKinds(d *Draft) {
 		}
 		return ""
 	})
+}
+
+// remove drops the documents for which a function gives a reason.
+func (d *Draft) remove(reason func(Document) string) {
+	var kept []Document
+	for _, doc := range d.Documents {
+		if why := reason(doc); why != "" {
+			d.record(Removed, doc, why)
+			continue
+		}
+		kept = append(kept, doc)
+	}
+	d.Documents = kept
 }
 
 // ServerFields removes what the API server writes.
@@ -80,27 +88,6 @@ func (d *Draft) dropTemplated(doc Document, metadata map[string]any, member stri
 	if values != nil && len(values) == 0 {
 		delete(metadata, member)
 	}
-}
-
-// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are nobody's.
-func ownNamespaces(all []Document) []string {
-	var created, used []string
-	for _, doc := range all {
-		switch {
-		case doc.is("", "Namespace"):
-			created = append(created, doc.Name())
-		case doc.IsWorkload() && doc.Namespace() != "":
-			used = append(used, doc.Namespace())
-		}
-	}
-	if len(created) == 0 {
-		created = used
-	}
-	created = slices.DeleteFunc(created, func(name string) bool {
-		return name == "default" || name == Namespace || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift")
-	})
-	slices.Sort(created)
-	return slices.Compact(created)
 }
 
 // Namespaces moves all objects, and what refers to their namespace, to the one of Cluster API. It refuses objects of other namespaces.

@@ -9,7 +9,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -18,8 +17,6 @@ import (
 	"fmt"
 	"net"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Names are what clients call the server by: DNS names for a Service, names or addresses for a server outside the cluster.
@@ -30,41 +27,12 @@ type Names struct {
 
 func (n Names) empty() bool { return len(n.DNS)+len(n.IPs) == 0 }
 
-// missingFrom lists the names that the certificate does not cover.
-func (n Names) missingFrom(leaf *x509.Certificate) []string {
-	var missing []string
-	for _, host := range n.hosts() {
-		if leaf.VerifyHostname(host) != nil {
-			missing = append(missing, host)
-		}
-	}
-	return missing
-}
-
 func (n Names) hosts() []string {
 	hosts := append([]string(nil), n.DNS...)
 	for _, ip := range n.IPs {
 		hosts = append(hosts, ip.String())
 	}
 	return hosts
-}
-
-// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, settle on the union.
-func (n Names) with(leaf *x509.Certificate) Names {
-	if leaf == nil {
-		return n
-	}
-	for _, name := range leaf.DNSNames {
-		if !contains(n.DNS, name, func(a, b string) bool { return a == b }) {
-			n.DNS = append(n.DNS[:len(n.DNS):len(n.DNS)], name)
-		}
-	}
-	for _, ip := range leaf.IPAddresses {
-		if !contains(n.IPs, ip, net.IP.Equal) {
-			n.IPs = append(n.IPs[:len(n.IPs):len(n.IPs)], ip)
-		}
-	}
-	return n
 }
 
 func contains[T any](list []T, item T, equal func(a, b T) bool) bool {
@@ -80,12 +48,6 @@ func contains[T any](list []T, item T, equal func(a, b T) bool) bool {
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-}
-
-// authorityName marks a CA as the one of this Secret, so that a caBundle can be cleaned of ours and of nobody else's.
-// A hash, because a common name has room for 64 characters only.
-func authorityName(secret types.NamespacedName) string {
-	return fmt.Sprintf("poundlock-ca@%x", sha256.Sum256([]byte(secret.String())))[:13+16]
 }
 
 func newAuthority(name string, life time.Duration, now time.Time) (*authority, error) {

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 )
@@ -144,6 +145,24 @@ func decide(m material, trusted []*x509.Certificate, name string, want Names, li
 	return p
 }
 
+// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, settle on the union.
+func (n Names) with(leaf *x509.Certificate) Names {
+	if leaf == nil {
+		return n
+	}
+	for _, name := range leaf.DNSNames {
+		if !contains(n.DNS, name, func(a, b string) bool { return a == b }) {
+			n.DNS = append(n.DNS[:len(n.DNS):len(n.DNS)], name)
+		}
+	}
+	for _, ip := range leaf.IPAddresses {
+		if !contains(n.IPs, ip, net.IP.Equal) {
+			n.IPs = append(n.IPs[:len(n.IPs):len(n.IPs)], ip)
+		}
+	}
+	return n
+}
+
 // skew is how far the clocks of two replicas may be apart without them undoing each other's work: after a CA has
 // retired nobody adds it any more, a skew later it is removed from the caBundles, and two later from the Secret.
 func (l Lifetimes) skew() time.Duration { return l.Serving / 10 }
@@ -191,6 +210,17 @@ func whyServing(m material, newAuthority string, want Names, now time.Time) stri
 		return whyNames + strings.Join(missing, ", ")
 	}
 	return ""
+}
+
+// missingFrom lists the names that the certificate does not cover.
+func (n Names) missingFrom(leaf *x509.Certificate) []string {
+	var missing []string
+	for _, host := range n.hosts() {
+		if leaf.VerifyHostname(host) != nil {
+			missing = append(missing, host)
+		}
+	}
+	return missing
 }
 
 // latest is when no leaf of a replaced CA can be valid any more.

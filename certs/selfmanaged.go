@@ -5,6 +5,7 @@ package certs
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -96,6 +97,12 @@ func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 	starting := "the first pass over the certificates has not ended yet"
 	s.condition.Store(&starting)
 	return s, o.validate()
+}
+
+// authorityName marks a CA as the one of this Secret, so that a caBundle can be cleaned of ours and of nobody else's.
+// A hash, because a common name has room for 64 characters only.
+func authorityName(secret types.NamespacedName) string {
+	return fmt.Sprintf("poundlock-ca@%x", sha256.Sum256([]byte(secret.String())))[:13+16]
 }
 
 func (o SelfManagedOptions) validate() error {
@@ -338,7 +345,8 @@ func isNotStored(err error) bool {
 	return errors.As(err, &n)
 }
 
-// noPlace is the reason for which there can be no Secret: its namespace is being deleted or is gone, or with the namespace the Role that lets Poundlock write it.
+// noPlace is the reason for which there can be no Secret: its namespace is being deleted or is gone, or with the namespace the Role that lets Poundlock write
+// it.
 func (s *SelfManaged) noPlace(doing string, err error) error {
 	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",
 		doing, s.o.Secret, err, s.o.Secret.Namespace)}

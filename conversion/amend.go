@@ -50,10 +50,9 @@ func (p *Pass) Replace(path string, value any, why, patch string) {
 // allowDeletion is the annotation by which Poundlock lets a person delete what mirrors live in.
 const allowDeletion = "poundlock.openshift.io/allow-deletion"
 
-// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It allows the deletion first, which Poundlock refuses
-// while anything mirrored needs the object, and leaves the permission out of the new object. What the provider's own controller holds by a finalizer is paused and
-// released for the moment: otherwise that controller, or
-// the garbage collector, would delete what the cluster runs in.
+// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It allows the deletion first, which Poundlock
+// refuses while anything mirrored needs the object, and leaves the permission out of the new object. What the provider's own controller holds by a finalizer
+// is paused and released for the moment: otherwise that controller, or the garbage collector, would delete what the cluster runs in.
 func (p *Pass) Replacement(patch string) string {
 	object, content := &unstructured.Unstructured{Object: p.Env.InfraCluster}, map[string]any{}
 	if err := json.Unmarshal([]byte(patch), &content); err != nil {
@@ -95,8 +94,8 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Inherits reports a tag or label, by the list that it is in, that each machine gets from the infrastructure cluster object in Cluster API and would not get in Machine API. own is what to
-// do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
+// Inherits reports a tag or label, by the list that it is in, that each machine gets from the infrastructure cluster object in Cluster API and would not get
+// in Machine API. own is what to do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
 func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]any) {
 	content, err := json.Marshal(patch)
 	if err != nil {

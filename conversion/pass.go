@@ -128,52 +128,12 @@ func (p *Pass) usable(broken error) bool {
 	return broken == nil
 }
 
-// carry copies a scalar; both ends are of one family.
-func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
-	v := s.get(from)
-	if !v.IsValid() || v.IsZero() {
-		return
-	}
-	if v.Kind() == reflect.Pointer {
-		switch v = v.Elem(); {
-		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
-		case v.Kind() == reflect.String:
-			return // empty text says nothing
-		default:
-			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
-			return
-		}
-	}
-	target := plain(t.leaf)
-	if family(target) == "int" && reflect.Zero(target).OverflowInt(v.Int()) {
-		p.Unsupported(s.path, v.Interface(), "the number does not fit into the other API's field")
-		return
-	}
-	put(t.make(to), v.Convert(target))
-}
-
 func put(at, v reflect.Value) {
 	if at.Kind() == reflect.Pointer {
 		at.Set(reflect.New(v.Type()))
 		at = at.Elem()
 	}
 	at.Set(v)
-}
-
-func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t steps, to reflect.Value) {
-	v := s.get(from)
-	if v.IsValid() {
-		v = indirect(v)
-	}
-	if !v.IsValid() || v.String() == "" {
-		return
-	}
-	word, ok := words[v.String()]
-	if !ok {
-		p.Unsupported(s.path, v.String(), "supported values: "+list(words))
-		return
-	}
-	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
 }
 
 func list(words map[string]string) string {
@@ -188,23 +148,6 @@ func list(words map[string]string) string {
 func (p *Pass) refuse(s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if set(v) {
-			p.Unsupported(path, v.Interface(), reason)
-		}
-	})
-}
-
-// refuseText is refuse, but that a pointer to empty text says nothing.
-func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
-	s.visit(from, func(path string, v reflect.Value) {
-		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
-			p.Unsupported(path, v.Interface(), reason)
-		}
-	})
-}
-
-func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
-	s.visit(from, func(path string, v reflect.Value) {
-		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
 			p.Unsupported(path, v.Interface(), reason)
 		}
 	})

@@ -48,20 +48,6 @@ func pair[M, C any](machineAPI, clusterAPI string) (m, c steps, err error) {
 	return m, c, nil
 }
 
-func exist[M, C any](machineAPI, clusterAPI []string) error {
-	for _, p := range machineAPI {
-		if _, err := resolve(reflect.TypeFor[M](), p); err != nil {
-			return err
-		}
-	}
-	for _, p := range clusterAPI {
-		if _, err := resolve(reflect.TypeFor[C](), p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s steps) many() bool { return slices.ContainsFunc(s.hops, func(h hop) bool { return h.each }) }
 
 func plain(t reflect.Type) reflect.Type {

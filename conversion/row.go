@@ -68,6 +68,30 @@ func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	return r
 }
 
+// carry copies a scalar; both ends are of one family.
+func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
+	v := s.get(from)
+	if !v.IsValid() || v.IsZero() {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		switch v = v.Elem(); {
+		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
+		case v.Kind() == reflect.String:
+			return // empty text says nothing
+		default:
+			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
+			return
+		}
+	}
+	target := plain(t.leaf)
+	if family(target) == "int" && reflect.Zero(target).OverflowInt(v.Int()) {
+		p.Unsupported(s.path, v.Interface(), "the number does not fit into the other API's field")
+		return
+	}
+	put(t.make(to), v.Convert(target))
+}
+
 // Word is one value of an enumeration, as each side spells it.
 type Word struct{ MachineAPI, ClusterAPI string }
 
@@ -83,6 +107,22 @@ func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[
 	return r
 }
 
+func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t steps, to reflect.Value) {
+	v := s.get(from)
+	if v.IsValid() {
+		v = indirect(v)
+	}
+	if !v.IsValid() || v.String() == "" {
+		return
+	}
+	word, ok := words[v.String()]
+	if !ok {
+		p.Unsupported(s.path, v.String(), "supported values: "+list(words))
+		return
+	}
+	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
+}
+
 // Iso is what no other row can say: the fields of one side that together mean those of the other. to and from must
 // undo each other, or refuse through Pass what they cannot carry.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
@@ -94,10 +134,33 @@ func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pas
 	return r
 }
 
+func exist[M, C any](machineAPI, clusterAPI []string) error {
+	for _, p := range machineAPI {
+		if _, err := resolve(reflect.TypeFor[M](), p); err != nil {
+			return err
+		}
+	}
+	for _, p := range clusterAPI {
+		if _, err := resolve(reflect.TypeFor[C](), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type could tell
 // it from none: a providerSpec is somebody's YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
+}
+
+// refuseText is refuse, but that a pointer to empty text says nothing.
+func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
+	s.visit(from, func(path string, v reflect.Value) {
+		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
+			p.Unsupported(path, v.Interface(), reason)
+		}
+	})
 }
 
 // OnlyMAPIEvenEmpty is OnlyMAPI of a field whose empty text means something.
@@ -142,6 +205,14 @@ func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 	r.toC = func(*Pass, *M, *C) {}
 	r.toM = func(p *Pass, from *C, _ *M) { p.refuseBut(value, s, reflect.ValueOf(from), reason) }
 	return r
+}
+
+func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
+	s.visit(from, func(path string, v reflect.Value) {
+		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
+			p.Unsupported(path, v.Interface(), reason)
+		}
+	})
 }
 
 // With adds the rows of a table that the row hands its elements to: their paths become the row's own, below the given

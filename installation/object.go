@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -190,14 +189,4 @@ func (p Provider) define(out map[schema.GroupKind]bool) {
 			out[schema.GroupKind{Group: text(spec, "group"), Kind: text(at(spec, "names"), "kind")}] = true
 		}
 	}
-}
-
-func splitList(list string) []string {
-	var out []string
-	for _, one := range strings.Split(list, ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			out = append(out, one)
-		}
-	}
-	return out
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -98,6 +99,16 @@ func providerOf(cm *corev1.ConfigMap) (bundle.Provider, error) {
 		p.Platforms = splitList(cm.Annotations[bundle.PlatformAnnotation])
 	}
 	return p.Complete()
+}
+
+func splitList(list string) []string {
+	var out []string
+	for _, one := range strings.Split(list, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 func (s *Selection) problem(label string, err error) {

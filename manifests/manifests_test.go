@@ -364,7 +364,8 @@ func TestTheRolesForPeople(t *testing.T) {
 	}
 }
 
-// The installer has no right to everything: it names groups, of Secrets it lists those of its namespace, and no definition is deleted. Only roles are escalated and bound.
+// The installer has no right to everything: it names groups, of Secrets it lists those of its namespace, and no definition is deleted. Only roles are
+// escalated and bound.
 func TestTheInstallersRole(t *testing.T) {
 	check := func(role string, rules []rbacv1.PolicyRule) {
 		for _, r := range rules {

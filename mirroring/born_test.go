@@ -22,8 +22,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestAMirrorBeforeItsStatus: a Machine that Cluster API's set makes gets a mirror in the Machine API, and the mirror its status by a second write: an API server
-// stores none with a creation. Until then nobody takes it for a Machine of the Machine API's.
+// TestAMirrorBeforeItsStatus: a Machine that Cluster API's set makes gets a mirror in the Machine API, and the mirror its status by a second write: an API
+// server stores none with a creation. Until then nobody takes it for a Machine of the Machine API's.
 func TestAMirrorBeforeItsStatus(t *testing.T) {
 	platform, _ := platforms.For("AWS")
 	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Pair: authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"},

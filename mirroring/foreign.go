@@ -71,8 +71,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while it is paused. ""
-// where nothing is.
+// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while
+// it is paused. "" where nothing is.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if id := pairs.Nested(o, "spec", "providerID"); id != "" && id == pairs.Nested(s.MachineAPI, "spec", "providerID") {
 		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
@@ -105,7 +105,8 @@ func (s steps) endCore(core *unstructured.Unstructured) []string {
 	return append(end(core), unpause(core)...)
 }
 
-// endInfra waits until Cluster API deletes the infrastructure machine with its Machine, which it drains first. The provider's controller may act only after that.
+// endInfra waits until Cluster API deletes the infrastructure machine with its Machine, which it drains first. The provider's controller may act only after
+// that.
 func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	switch {
 	case infra == nil:

@@ -70,8 +70,8 @@ func stranger(t *testing.T, machineAPI, core, infra []change) *pairs.State {
 	return s
 }
 
-// TestTheWayOutBesideAPausedStranger: controllers delete nothing for an object that is paused, so that a deletion alone is no way out. Admission lets each command of
-// the way out pass, in its order, and what was in the way is gone then.
+// TestTheWayOutBesideAPausedStranger: controllers delete nothing for an object that is paused, so that a deletion alone is no way out. Admission lets each
+// command of the way out pass, in its order, and what was in the way is gone then.
 func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 	const (
 		core, infra   = "machine.cluster.x-k8s.io", "awsmachine.infrastructure.cluster.x-k8s.io"
@@ -183,7 +183,8 @@ func typed(t *testing.T, s *pairs.State, command string) {
 	}
 }
 
-// gone reports whether nothing keeps an object any more: a controller that is not paused ends what is being deleted, Cluster API's only after the infrastructure machine.
+// gone reports whether nothing keeps an object any more: a controller that is not paused ends what is being deleted, Cluster API's only after the
+// infrastructure machine.
 func gone(o *unstructured.Unstructured, s *pairs.State) bool {
 	if o == nil || o.GetDeletionTimestamp() == nil {
 		return false

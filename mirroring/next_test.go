@@ -44,7 +44,8 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 	}
 }
 
-// A Machine of Cluster API's that lost its set, and kept its label, before anybody deleted the Cluster: Cluster API has the Cluster own none that names a set, and the Cluster waits for it.
+// A Machine of Cluster API's that lost its set, and kept its label, before anybody deleted the Cluster: Cluster API has the Cluster own none that names a
+// set, and the Cluster waits for it.
 func TestAMachineOfAFormerSetGoesWithItsCluster(t *testing.T) {
 	const going = `, deletionTimestamp: "2026-11-24T12:00:00Z"`
 	for name, c := range map[string]struct {

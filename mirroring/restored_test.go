@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// While the gate was off, the autoscaler chose a Machine and made the set smaller, and the Machine API's set deleted that Machine's object. The object is recreated without the
-// mark: Cluster API's set would end another Machine when it gets fewer replicas.
+// While the gate was off, the autoscaler chose a Machine and made the set smaller, and the Machine API's set deleted that Machine's object. The object is
+// recreated without the mark: Cluster API's set would end another Machine when it gets fewer replicas.
 func TestTheAutoscalersChoiceOutlivesAMirrorThatIsRestored(t *testing.T) {
 	const mark = "machine.openshift.io/delete-machine"
 	entry := func(manager, second, key string) string {

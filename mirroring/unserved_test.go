@@ -88,8 +88,8 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 	}
 }
 
-// That what a provider keeps for instances is not served in the version that Poundlock reads proves that there is none only where its definition does not exist. In
-// another version there may be one for each instance, as after an upgrade of the provider, or the provider is about to make it.
+// That what a provider keeps for instances is not served in the version that Poundlock reads proves that there is none only where its definition does not
+// exist. In another version there may be one for each instance, as after an upgrade of the provider, or the provider is about to make it.
 func TestInstancesThatAreNotServed(t *testing.T) {
 	for defined, want := range map[bool]string{true: "patchStatus Machine ProviderNotInstalled", false: "patch Machine InstanceHookRemoved"} {
 		kind, _ := authority.KindNamed("Machine")

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestWhatWasDeletedWithoutPoundlockDoesNotComeBack: Poundlock was removed (kubectl poundlock cleanup), Cluster API went on and deleted a Machine, or a set, and
-// Poundlock is installed again. The mirror in the Machine API is all that is left.
+// TestWhatWasDeletedWithoutPoundlockDoesNotComeBack: Poundlock was removed (kubectl poundlock cleanup), Cluster API went on and deleted a Machine, or a set,
+// and Poundlock is installed again. The mirror in the Machine API is all that is left.
 func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 	platform, _ := platforms.For("AWS")
 	const value = `providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}`

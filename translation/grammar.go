@@ -5,7 +5,6 @@ package translation
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"math/bits"
 )
 
@@ -255,24 +254,4 @@ func plain(src []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-// unescaped is the text between two quotes without escapes.
-func unescaped(text []byte) []byte {
-	if plain(text, 0) == len(text) {
-		return text
-	}
-	var out string
-	if json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &out) != nil {
-		return text
-	}
-	return []byte(out)
-}
-
-func escaped(text []byte) []byte {
-	out, err := json.Marshal(string(text))
-	if err != nil {
-		return text
-	}
-	return out[1 : len(out)-1]
 }

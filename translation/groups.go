@@ -82,18 +82,6 @@ func (d Direction) own(b base) base {
 	return b
 }
 
-// reference is the exchange of names in a reference that may mean an object of the platform. It is a permutation, so that what a client reads and writes back
-// is stored as it was, whichever of the three names that is.
-func (d Direction) reference(b base) base {
-	switch {
-	case b == noBase:
-		return noBase
-	case d == ToPrivate: // standard → private → foreign → standard
-		return b%foreign + 1
-	}
-	return (b+1)%foreign + 1
-}
-
 // Group translates the name of a group.
 func (d Direction) Group(group string) string { return d.text(Group, group) }
 

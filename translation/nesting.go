@@ -3,6 +3,8 @@
 
 package translation
 
+import "encoding/json"
+
 // frame is an open container: its node, and two bits.
 type frame uint32
 
@@ -129,6 +131,18 @@ func (s *Scanner) ended(i int) (state, error) {
 	return s.after(i + 1)
 }
 
+// unescaped is the text between two quotes without escapes.
+func unescaped(text []byte) []byte {
+	if plain(text, 0) == len(text) {
+		return text
+	}
+	var out string
+	if json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &out) != nil {
+		return text
+	}
+	return []byte(out)
+}
+
 // turn goes on with the rows of the kind that an object has. Those kinds are the API server's own, which it alone sends, and writes by their kind first: an
 // object of a definition that has a kind of the same name begins with its apiVersion.
 func (s *Scanner) turn(kind []byte) {
@@ -159,4 +173,12 @@ func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) 
 	}
 	s.from = i
 	return s.put(becomes)
+}
+
+func escaped(text []byte) []byte {
+	out, err := json.Marshal(string(text))
+	if err != nil {
+		return text
+	}
+	return out[1 : len(out)-1]
 }

@@ -82,6 +82,18 @@ func (d Direction) named(dst, text []byte, from, to int, reference bool) ([]byte
 	return append(dst, text[to:]...), true
 }
 
+// reference is the exchange of names in a reference that may mean an object of the platform. It is a permutation, so that what a client reads and writes back
+// is stored as it was, whichever of the three names that is.
+func (d Direction) reference(b base) base {
+	switch {
+	case b == noBase:
+		return noBase
+	case d == ToPrivate: // standard → private → foreign → standard
+		return b%foreign + 1
+	}
+	return (b+1)%foreign + 1
+}
+
 // groupInPath finds the group in the path of a request or in a key of OpenAPI's index. A group is the segment behind `apis` and nothing else: names of
 // objects may look like one.
 func groupInPath(path []byte) (int, int) {

@@ -190,7 +190,7 @@ func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Objec
 	if kind.Parent == "" {
 		return nil, nil
 	}
-	if authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
+	if authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, kind.Parent), c.TwinNamespace)
 	}
 	return l.Sets.All(ctx, coreKind(policies.SideMachineAPI, kind.Parent), c.Namespace)

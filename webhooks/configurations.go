@@ -121,9 +121,9 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	return out
 }
 
-// versions are those in which requests come. Of a provider's objects it is any: an API server converts a request only to a version that the CRD serves, and a CRD
-// that does not serve the one that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole spec, and each
-// version has providerID in the same place.
+// versions are those in which requests come. Of a provider's objects it is any: an API server converts a request only to a version that the CRD serves, and a
+// CRD that does not serve the one that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole spec,
+// and each version has providerID in the same place.
 func (s Subject) versions() string {
 	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
 		return "*"

@@ -109,8 +109,8 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
-// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane as it would be with the template that is
-// requested; nil where there is none.
+// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane as it would be with the template
+// that is requested; nil where there is none.
 func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	template, ok := l.requested(c)
 	if !ok {

@@ -65,7 +65,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		return nil, err
 	}
 	// What is created without a twin is what its twin is made from, whichever API is to be authoritative.
-	if c.Operation == admissionv1.Create && capi == nil || authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
+	if c.Operation == admissionv1.Create && capi == nil || authority.Authoritative(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
 	if capi == nil {
@@ -196,20 +196,6 @@ func (u unsupported) Error() string { return string(u) }
 // whole is the answer to whether an object converts: not a field of it is in the way, but all of it.
 func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
-}
-
-// platformType is the platform by the Infrastructure's name for it, such as "AWS".
-func platformType(about *unstructured.Unstructured) string {
-	return text(about, "status", "platformStatus", "type")
-}
-
-// platformOf is the platform that an Infrastructure names, if it is one of these.
-func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
-	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
-	if i < 0 {
-		return conversion.Platform{}, false
-	}
-	return all[i], true
 }
 
 func text(u *unstructured.Unstructured, path ...string) string {

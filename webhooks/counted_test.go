@@ -68,7 +68,8 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	}
 }
 
-// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: those are none that a deletion of the set would leave behind.
+// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: those are none that a deletion of the set would
+// leave behind.
 func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	object := func(name, annotations, status string) *policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"c","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))

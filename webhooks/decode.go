@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -155,6 +156,15 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 		Actor: r.identities.Actor(req.UserInfo.Username), Username: req.UserInfo.Username,
 	}
 	return c, readObjects(&c, req)
+}
+
+// subject is the route's row for a resource.
+func (r Route) subject(group, resource string) (Subject, bool) {
+	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
+	if i < 0 {
+		return Subject{}, false
+	}
+	return r.Subjects[i], true
 }
 
 func readObjects(c *policies.Change, req *request) (err error) {

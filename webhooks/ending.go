@@ -84,7 +84,7 @@ func (l Lookups) endingOfSet(ctx context.Context, c policies.Change) ([]string, 
 		if err != nil {
 			return nil, err
 		}
-		if twin == nil || authority.InCharge(authority.Read(twin)) == authority.ClusterAPI {
+		if twin == nil || authority.Authoritative(authority.Read(twin)) == authority.ClusterAPI {
 			out = append(out, m.Metadata.Name)
 		}
 	}

@@ -219,7 +219,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		c.Facts.ControlPlane = in
 	}
 	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" &&
-		(c.Side == policies.SideClusterAPI || authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI) {
+		(c.Side == policies.SideClusterAPI || authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI) {
 		namespace := c.TwinNamespace
 		if c.Side == policies.SideClusterAPI {
 			namespace = c.Namespace
@@ -378,8 +378,8 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. Of sets that do not lock it, it is judged by the first, so
-// one whose machines are made from it comes first. The marks of a person's copy, which has another name than the mirror gives, mean nothing.
+// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. Of sets that do not lock it, it is judged by
+// the first, so one whose machines are made from it comes first. The marks of a person's copy, which has another name than the mirror gives, mean nothing.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {

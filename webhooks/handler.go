@@ -124,6 +124,24 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 	return response
 }
 
+// defaulted answers with what is filled in.
+func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.AdmissionResponse, error) {
+	r := &admissionv1.AdmissionResponse{Allowed: true}
+	if len(patches) == 0 {
+		return r, nil
+	}
+	ops, err := policies.Operations(o, patches)
+	if err != nil {
+		return nil, err
+	}
+	if r.Patch, err = json.Marshal(ops); err != nil {
+		return nil, fmt.Errorf("writing the patch: %w", err)
+	}
+	kind := admissionv1.PatchTypeJSONPatch
+	r.PatchType = &kind
+	return r, nil
+}
+
 // facts gathers within the deadline.
 func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	if needs == 0 && !emptiesNamespace(c) {
@@ -164,6 +182,13 @@ func (h *handler) undecided(open bool, failure string, code int32, reason metav1
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: fit([]sentence{{text: "not checked: " + text}})}
 	}
 	return refused(code, reason, text)
+}
+
+// refused answers that no decision could be made, with a sentence for the person who waits for one.
+func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,
+	}}
 }
 
 func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv1.AdmissionResponse) {

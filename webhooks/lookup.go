@@ -221,6 +221,20 @@ func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform)
 	return nil
 }
 
+// platformOf is the platform that an Infrastructure names, if it is one of these.
+func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
+	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
+	if i < 0 {
+		return conversion.Platform{}, false
+	}
+	return all[i], true
+}
+
+// platformType is the platform by the Infrastructure's name for it, such as "AWS".
+func platformType(about *unstructured.Unstructured) string {
+	return text(about, "status", "platformStatus", "type")
+}
+
 func listed(ctx context.Context, informers cache.Informers, refs []Ref) error {
 	for _, ref := range refs {
 		u := &unstructured.Unstructured{}

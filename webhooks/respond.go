@@ -4,7 +4,6 @@
 package webhooks
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -35,31 +34,6 @@ func judged(c policies.Change, j policies.Judgement, doubts []string) *admission
 		r.Result = invalid(c, j)
 	}
 	return r
-}
-
-// defaulted answers with what is filled in.
-func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.AdmissionResponse, error) {
-	r := &admissionv1.AdmissionResponse{Allowed: true}
-	if len(patches) == 0 {
-		return r, nil
-	}
-	ops, err := policies.Operations(o, patches)
-	if err != nil {
-		return nil, err
-	}
-	if r.Patch, err = json.Marshal(ops); err != nil {
-		return nil, fmt.Errorf("writing the patch: %w", err)
-	}
-	kind := admissionv1.PatchTypeJSONPatch
-	r.PatchType = &kind
-	return r, nil
-}
-
-// refused answers that no decision could be made, with a sentence for the person who waits for one.
-func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
-	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,
-	}}
 }
 
 func warnings(j policies.Judgement, doubts []string) []sentence {

@@ -160,7 +160,8 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
 		},
-		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was deleted with it.
+		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was
+		// deleted with it.
 		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")"))},
 		{
@@ -259,15 +260,6 @@ func (r Route) Path() string {
 		return "/mutate/" + r.Name
 	}
 	return "/validate/" + r.Name
-}
-
-// subject is the route's row for a resource.
-func (r Route) subject(group, resource string) (Subject, bool) {
-	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
-	if i < 0 {
-		return Subject{}, false
-	}
-	return r.Subjects[i], true
 }
 
 // asked narrows the catalog to what can apply at the route, so that a review does not walk through the rest.

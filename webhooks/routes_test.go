@@ -189,8 +189,8 @@ func TestPathsOfServiceAndURLAgree(t *testing.T) {
 	}
 }
 
-// TestEveryVersionOfAProvidersObjectsIsJudged: a CRD may serve only versions that Poundlock does not read. A request in one of them cannot be converted to the one
-// that Poundlock reads, and would come to no door.
+// TestEveryVersionOfAProvidersObjectsIsJudged: a CRD may serve only versions that Poundlock does not read. A request in one of them cannot be converted to
+// the one that Poundlock reads, and would come to no door.
 func TestEveryVersionOfAProvidersObjectsIsJudged(t *testing.T) {
 	validating, mutating := Configurations(ConfigOptions{Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}})
 	judged := map[string]bool{}

@@ -148,8 +148,8 @@ func clusterTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterAlone are the tags that an instance has by the AWSCluster alone, but for marks of ownership. Cluster API gives them to one that runs, too, and Name takes the
-// place of its name.
+// clusterAlone are the tags that an instance has by the AWSCluster alone, but for marks of ownership. Cluster API gives them to one that runs, too, and Name
+// takes the place of its name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := clusterTags(p)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -127,11 +126,4 @@ func Word(r *rand.Rand) string {
 		out[i] = "abcdefgh12345678"[r.IntN(16)]
 	}
 	return string(out)
-}
-
-func under(path string, of []string) bool {
-	return slices.ContainsFunc(of, func(o string) bool {
-		o = strings.TrimSuffix(o, ".*")
-		return path == o || strings.HasPrefix(path, o+".") || strings.HasPrefix(path, o+"[]")
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,13 @@ func (trip Trip[A, B]) fill(r *rand.Rand, tame bool) *A {
 		trip.Repair(r, a)
 	}
 	return a
+}
+
+func under(path string, of []string) bool {
+	return slices.ContainsFunc(of, func(o string) bool {
+		o = strings.TrimSuffix(o, ".*")
+		return path == o || strings.HasPrefix(path, o+".") || strings.HasPrefix(path, o+"[]")
+	})
 }
 
 // unconvertible lists the fields of a that have a value and, by the table, no place on the other side.

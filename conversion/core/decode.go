@@ -22,36 +22,6 @@ type withProvider struct {
 	} `json:"providerSpec"`
 }
 
-func readMachine(p *pass, raw []byte, m *mapiMachine) bool {
-	var o struct {
-		Metadata metadata     `json:"metadata"`
-		Spec     withProvider `json:"spec"`
-	}
-	o.Spec.ProviderSpec.Value = p.Env.Platform.Spec.NewProviderSpec()
-	fits := decode(p, raw, &o, func(p *pass) string { return recognise(p, providerPath, &o.Spec) })
-	*m = mapiMachine{Metadata: o.Metadata, Spec: o.Spec.MachineSpec, provider: o.Spec.ProviderSpec.Value}
-	return fits
-}
-
-func readMachineSet(p *pass, raw []byte, m *mapiSet) bool {
-	var o struct {
-		Metadata metadata `json:"metadata"`
-		Spec     struct {
-			machinev1beta1.MachineSetSpec `json:",inline"`
-			Template                      struct {
-				Metadata machinev1beta1.ObjectMeta `json:"metadata"`
-				Spec     withProvider              `json:"spec"`
-			} `json:"template"`
-		} `json:"spec"`
-	}
-	template := &o.Spec.Template
-	template.Spec.ProviderSpec.Value = p.Env.Platform.Spec.NewProviderSpec()
-	fits := decode(p, raw, &o, func(p *pass) string { return recognise(p, "spec.template."+providerPath, &template.Spec) })
-	*m = mapiSet{Metadata: o.Metadata, Spec: o.Spec.MachineSetSpec, provider: template.Spec.ProviderSpec.Value}
-	m.Spec.Template = machinev1beta1.MachineTemplateSpec{ObjectMeta: template.Metadata, Spec: template.Spec.MachineSpec}
-	return fits
-}
-
 // recognise drops a providerSpec that is not the platform's, and returns the path below which nothing else matters then.
 func recognise(p *pass, path string, spec *withProvider) (void string) {
 	if p.Env.Platform.Spec.Recognise(p.At(path), spec.ProviderSpec.Value) {
@@ -79,41 +49,6 @@ func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool
 		}
 	}
 	return true
-}
-
-// readInfraMachine reads an infrastructure machine; raw is nil where there is none.
-func readInfraMachine(p *pass, raw []byte) infra {
-	var o struct {
-		Metadata metadata `json:"metadata"`
-		Spec     any      `json:"spec"`
-	}
-	o.Spec = p.Env.Platform.Spec.NewInfraSpec()
-	if !readInfra(p, p.Env.Platform.InfraMachine, raw, &o) {
-		return infra{unread: raw != nil}
-	}
-	return infra{spec: o.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachine.Kind + ".spec"}
-}
-
-// readTemplate reads an infrastructure machine template.
-func readTemplate(p *pass, raw []byte) infra {
-	var o struct {
-		Metadata metadata `json:"metadata"`
-		Spec     struct {
-			Template struct {
-				Metadata metadata `json:"metadata"`
-				Spec     any      `json:"spec"`
-			} `json:"template"`
-		} `json:"spec"`
-	}
-	o.Spec.Template.Spec = p.Env.Platform.Spec.NewInfraSpec()
-	if !readInfra(p, p.Env.Platform.InfraMachineTemplate, raw, &o) {
-		return infra{unread: raw != nil}
-	}
-	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
-		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,
-			"Machine API has no labels and annotations of infrastructure machines: make a template without them, and let the MachineSet refer to that")
-	}
-	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
 
 func readInfra(p *pass, kind conversion.Resource, raw []byte, into any) bool {

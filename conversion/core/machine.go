@@ -5,6 +5,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -218,6 +219,17 @@ func machineToClusterAPI(p *pass, raw []byte) twin {
 	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infraName: c.Metadata.Name, infra: c.infra.spec}
 }
 
+func readMachine(p *pass, raw []byte, m *mapiMachine) bool {
+	var o struct {
+		Metadata metadata     `json:"metadata"`
+		Spec     withProvider `json:"spec"`
+	}
+	o.Spec.ProviderSpec.Value = p.Env.Platform.Spec.NewProviderSpec()
+	fits := decode(p, raw, &o, func(p *pass) string { return recognise(p, providerPath, &o.Spec) })
+	*m = mapiMachine{Metadata: o.Metadata, Spec: o.Spec.MachineSpec, provider: o.Spec.ProviderSpec.Value}
+	return fits
+}
+
 func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	var m mapiMachine
 	var c capiMachine
@@ -232,4 +244,30 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	Machines.ToMachineAPI(p, &c, &m)
 	p.Under(p.Env.Platform.InfraMachine.Kind + ".spec").WarnOfReplacement()
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
+}
+
+// ownedByASet: a MachinePool, or a control plane of Cluster API, goes on to replace and end its instances, whichever API is authoritative for a Machine.
+func ownedByASet(p *pass, raw []byte) {
+	for _, owner := range ownersOf(raw) {
+		group, _, _ := strings.Cut(owner.APIVersion, "/")
+		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
+		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
+			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
+				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
+					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
+		}
+	}
+}
+
+// readInfraMachine reads an infrastructure machine; raw is nil where there is none.
+func readInfraMachine(p *pass, raw []byte) infra {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     any      `json:"spec"`
+	}
+	o.Spec = p.Env.Platform.Spec.NewInfraSpec()
+	if !readInfra(p, p.Env.Platform.InfraMachine, raw, &o) {
+		return infra{unread: raw != nil}
+	}
+	return infra{spec: o.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachine.Kind + ".spec"}
 }

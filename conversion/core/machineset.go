@@ -211,6 +211,25 @@ func setToClusterAPI(p *pass, raw []byte) twin {
 	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infra: c.infra.spec}
 }
 
+func readMachineSet(p *pass, raw []byte, m *mapiSet) bool {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
+			machinev1beta1.MachineSetSpec `json:",inline"`
+			Template                      struct {
+				Metadata machinev1beta1.ObjectMeta `json:"metadata"`
+				Spec     withProvider              `json:"spec"`
+			} `json:"template"`
+		} `json:"spec"`
+	}
+	template := &o.Spec.Template
+	template.Spec.ProviderSpec.Value = p.Env.Platform.Spec.NewProviderSpec()
+	fits := decode(p, raw, &o, func(p *pass) string { return recognise(p, "spec.template."+providerPath, &template.Spec) })
+	*m = mapiSet{Metadata: o.Metadata, Spec: o.Spec.MachineSetSpec, provider: template.Spec.ProviderSpec.Value}
+	m.Spec.Template = machinev1beta1.MachineTemplateSpec{ObjectMeta: template.Metadata, Spec: template.Spec.MachineSpec}
+	return fits
+}
+
 func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	var m mapiSet
 	var c capiSet
@@ -225,6 +244,28 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
+// readTemplate reads an infrastructure machine template.
+func readTemplate(p *pass, raw []byte) infra {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
+			Template struct {
+				Metadata metadata `json:"metadata"`
+				Spec     any      `json:"spec"`
+			} `json:"template"`
+		} `json:"spec"`
+	}
+	o.Spec.Template.Spec = p.Env.Platform.Spec.NewInfraSpec()
+	if !readInfra(p, p.Env.Platform.InfraMachineTemplate, raw, &o) {
+		return infra{unread: raw != nil}
+	}
+	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
+		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,
+			"Machine API has no labels and annotations of infrastructure machines: make a template without them, and let the MachineSet refer to that")
+	}
+	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
+}
+
 // ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would
 // be twice the Machines.
 func ownedByNoDeployment(p *pass, raw []byte) {
@@ -233,19 +274,6 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
 				"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
 					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
-		}
-	}
-}
-
-// ownedByASet: a MachinePool, or a control plane of Cluster API, goes on to replace and end its instances, whichever API is authoritative for a Machine.
-func ownedByASet(p *pass, raw []byte) {
-	for _, owner := range ownersOf(raw) {
-		group, _, _ := strings.Cut(owner.APIVersion, "/")
-		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
-		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
-			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
-					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
 		}
 	}
 }

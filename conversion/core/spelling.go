@@ -32,6 +32,42 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
+// keepEmpty adds to want what has has and is empty, or a zero that means none; that of replicas does not. A providerSpec's members are not looked at: some mean
+// something when they are empty. Nor are labels and annotations: one without a value is one.
+func keepEmpty(has, want any) {
+	written, ok := has.(map[string]any)
+	wanted, there := want.(map[string]any)
+	if !ok || !there {
+		return
+	}
+	for name, value := range written {
+		_, there := wanted[name]
+		switch {
+		case name == "providerSpec":
+		case there && !named(name):
+			keepEmpty(value, wanted[name])
+		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
+			wanted[name] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+}
+
+// isEmpty reports whether the value of a core kind's field says as much as none.
+func isEmpty(field string, value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if named(field) || !isEmpty(name, member) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return value == nil || value == ""
+}
+
 // mostTrials bounds the conversions that keep the spelling of one object. What differs in more places than that is spelt anew.
 const mostTrials = 100
 

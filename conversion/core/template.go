@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
-	"github.com/poundlock/poundlock/conversion"
 )
 
 // The API server's limits: a MachineSet's name may be as long as any name, which is more than a label's value may be.
@@ -53,15 +50,4 @@ func shortened(name string, most int) string {
 func hash(of []byte) string {
 	sum := sha256.Sum256(of)
 	return hex.EncodeToString(sum[:digits/2])
-}
-
-// point makes the core object refer to its infrastructure object.
-func point(spec any, to conversion.Resource, name string) {
-	ref := clusterv1.ContractVersionedObjectReference{APIGroup: to.Group, Kind: to.Kind, Name: name}
-	switch s := spec.(type) {
-	case *clusterv1.MachineSpec:
-		s.InfrastructureRef = ref
-	case *clusterv1.MachineSetSpec:
-		s.Template.Spec.InfrastructureRef = ref
-	}
 }

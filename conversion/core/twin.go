@@ -9,7 +9,6 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -188,45 +187,9 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// keepEmpty adds to want what has has and is empty, or a zero that means none; that of replicas does not. A providerSpec's members are not looked at: some mean
-// something when they are empty. Nor are labels and annotations: one without a value is one.
-func keepEmpty(has, want any) {
-	written, ok := has.(map[string]any)
-	wanted, there := want.(map[string]any)
-	if !ok || !there {
-		return
-	}
-	for name, value := range written {
-		_, there := wanted[name]
-		switch {
-		case name == "providerSpec":
-		case there && !named(name):
-			keepEmpty(value, wanted[name])
-		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
-			wanted[name] = runtime.DeepCopyJSONValue(value)
-		}
-	}
-}
-
 // named reports whether the members of a field have names of a person's own.
 func named(field string) bool {
 	return field == "labels" || field == "annotations" || field == "matchLabels"
-}
-
-// isEmpty reports whether the value of a core kind's field says as much as none.
-func isEmpty(field string, value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if named(field) || !isEmpty(name, member) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(v) == 0
-	}
-	return value == nil || value == ""
 }
 
 func (t Twin) raw() (core, infra []byte, err error) {
@@ -294,6 +257,17 @@ func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
 	infra.SetLabels(infraLabels(k, t.core, env))
 	infra.Object["spec"] = nest(spec, k.machineSpec[1:]...)
 	return Twin{Core: core, Infra: infra}, nil
+}
+
+// point makes the core object refer to its infrastructure object.
+func point(spec any, to conversion.Resource, name string) {
+	ref := clusterv1.ContractVersionedObjectReference{APIGroup: to.Group, Kind: to.Kind, Name: name}
+	switch s := spec.(type) {
+	case *clusterv1.MachineSpec:
+		s.InfrastructureRef = ref
+	case *clusterv1.MachineSetSpec:
+		s.Template.Spec.InfrastructureRef = ref
+	}
 }
 
 func nest(content map[string]any, fields ...string) map[string]any {

@@ -50,18 +50,6 @@ func (n *nic) port() *portOpts {
 	return &n.Ports[0]
 }
 
-// byIDOnly is the reason that an entry of ports gives for what an entry of networks could say.
-func (n *nic) byIDOnly(what string) string {
-	if n.bar == "" {
-		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"
-	}
-	if n.bar == pairsField {
-		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
-			"), or none: give it these, or the id"
-	}
-	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
-}
-
 func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.Networks)+len(m.Ports) == 0 {
 		p.Required("networks", "name the network: without one Machine API takes the project's only one, Cluster API the OpenStackCluster's")

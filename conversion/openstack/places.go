@@ -43,6 +43,18 @@ func networkPlaceTo(p *pass, n *networkParam, first int, c *port) {
 	}
 }
 
+func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetParam {
+	if id := identify(p, from.UUID, from.Filter.ID); id != nil {
+		return &openstackv1.SubnetParam{ID: id}
+	}
+	var filter openstackv1.SubnetFilter
+	SubnetFilters.ToClusterAPI(p.At("filter"), &from.Filter, &filter)
+	if filter.IsZero() {
+		p.Required("uuid", "name the subnet, by uuid or filter")
+	}
+	return &openstackv1.SubnetParam{Filter: &filter}
+}
+
 // impliedPlace finds the network that subnets alone imply.
 func impliedPlace(p *pass, n *networkParam, c *port) {
 	cl := clusterOf(p)
@@ -80,6 +92,18 @@ func placeFrom(p *pass, c *port, m *nic) {
 	}
 }
 
+// byIDOnly is the reason that an entry of ports gives for what an entry of networks could say.
+func (n *nic) byIDOnly(what string) string {
+	if n.bar == "" {
+		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"
+	}
+	if n.bar == pairsField {
+		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
+			"), or none: give it these, or the id"
+	}
+	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
+}
+
 func networkPlaceFrom(p *pass, c *port, n *networkParam) {
 	network, ips := c.Network, c.FixedIPs
 	if network == nil {
@@ -99,6 +123,21 @@ func networkPlaceFrom(p *pass, c *port, n *networkParam) {
 	for i := range ips {
 		n.Subnets = append(n.Subnets, subnetFrom(p.At(fmt.Sprintf("fixedIPs[%d].subnet", i)), ips[i].Subnet))
 	}
+}
+
+func networkFrom(p *pass, from *openstackv1.NetworkParam, to *networkParam) {
+	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
+	if from.Filter != nil {
+		NetworkFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
+	}
+}
+
+func subnetFrom(p *pass, from *openstackv1.SubnetParam) (to machinev1alpha1.SubnetParam) {
+	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
+	if from.Filter != nil {
+		SubnetFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
+	}
+	return to
 }
 
 func pairsTo(p *pass, m *nic, c *port) {

@@ -63,33 +63,6 @@ func networkTo(p *pass, uuid string, from *machinev1alpha1.Filter) *openstackv1.
 	return &openstackv1.NetworkParam{Filter: &filter}
 }
 
-func networkFrom(p *pass, from *openstackv1.NetworkParam, to *networkParam) {
-	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
-	if from.Filter != nil {
-		NetworkFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
-	}
-}
-
-func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetParam {
-	if id := identify(p, from.UUID, from.Filter.ID); id != nil {
-		return &openstackv1.SubnetParam{ID: id}
-	}
-	var filter openstackv1.SubnetFilter
-	SubnetFilters.ToClusterAPI(p.At("filter"), &from.Filter, &filter)
-	if filter.IsZero() {
-		p.Required("uuid", "name the subnet, by uuid or filter")
-	}
-	return &openstackv1.SubnetParam{Filter: &filter}
-}
-
-func subnetFrom(p *pass, from *openstackv1.SubnetParam) (to machinev1alpha1.SubnetParam) {
-	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
-	if from.Filter != nil {
-		SubnetFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
-	}
-	return to
-}
-
 func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.SecurityGroupParam) {
 	if c.ID = identify(p, m.UUID, m.Filter.ID); c.ID != nil {
 		return

@@ -198,8 +198,8 @@ func silent(v any) any {
 	return v
 }
 
-// The virtual addresses may change after a machine was made: an administrator adds those of a second address family. Neither API's controllers touch the pairs of a port
-// that exists, so an instance comes back as it went, and new machines get the addresses that there are.
+// The virtual addresses may change after a machine was made: an administrator adds those of a second address family. Neither API's controllers touch the
+// pairs of a port that exists, so an instance comes back as it went, and new machines get the addresses that there are.
 func TestVirtualAddressesOfLaterDays(t *testing.T) {
 	filtered, byID := `"network": {"filter": {"name": "x"}}`, `"network": {"id": "`+one+`"}`
 	pairs := func(ips ...string) string {

@@ -88,8 +88,8 @@ func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 	}
 }
 
-// TestAReplacementIsAllowedAndLeavesNoPermission: Poundlock refuses the deletion of an infrastructure cluster that mirrors need until it is allowed, and the new object
-// is protected again.
+// TestAReplacementIsAllowedAndLeavesNoPermission: Poundlock refuses the deletion of an infrastructure cluster that mirrors need until it is allowed, and the
+// new object is protected again.
 func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 	allow := " --overwrite " + authority.AllowDeletionAnnotation + "=" + authority.AllowsDeletion
 	for says, c := range map[string]struct {
@@ -145,8 +145,8 @@ func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, is in the way until it is named in the
-// machine or taken away from the cluster, as the message says. On the way back the mirror names it.
+// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, is in the way until it is
+// named in the machine or taken away from the cluster, as the message says. On the way back the mirror names it.
 func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 	tag := map[string]any{"parentID": "openshift", "key": "extra", "value": "x"}
 	other := map[string]any{"parentID": "openshift", "key": "other", "value": "y"}

@@ -25,8 +25,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// What the corpus has one by one comes together in a cluster: a manifest, several variants of it, the tags of the Infrastructure, what admission and controllers
-// write, and how people and tools spell it. Whatever of that moves comes back as it was, and is the same in Cluster API when it moves again.
+// What the corpus has one by one comes together in a cluster: a manifest, several variants of it, the tags of the Infrastructure, what admission and
+// controllers write, and how people and tools spell it. Whatever of that moves comes back as it was, and is the same in Cluster API when it moves again.
 // CONVERSION_RUNS is how many objects are made up for each platform.
 func TestMixedManifestsComeBack(t *testing.T) {
 	runs := 150

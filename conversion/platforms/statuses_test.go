@@ -135,8 +135,8 @@ func (s statusSchemas) refuses(t *testing.T, group, kind string, status map[stri
 	return out
 }
 
-// TestNoStatusIsRefused: whatever a status says, its mirror's is one that the API server takes. A status is written whole, so that one text that is too long would
-// hold back everything that others act by.
+// TestNoStatusIsRefused: whatever a status says, its mirror's is one that the API server takes. A status is written whole, so that one text that is too long
+// would hold back everything that others act by.
 func TestNoStatusIsRefused(t *testing.T) {
 	schemas := readStatusSchemas(t)
 	seed := conversiontest.Seed(t)

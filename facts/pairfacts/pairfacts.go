@@ -44,7 +44,8 @@ type Reader struct {
 	Kept func(*unstructured.Unstructured) bool
 }
 
-// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. A kind that is not served is no error; the state has which it is.
+// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. A kind that is not served is no error; the state has
+// which it is.
 func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey) (*pairs.State, error) {
 	pair, ok := r.Pairs.Of(k.Namespace)
 	if !ok {
@@ -311,7 +312,8 @@ func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	return err
 }
 
-// Migration reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of Cluster API's.
+// Migration reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of
+// Cluster API's.
 func (r Reader) Migration(ctx context.Context, s *pairs.State) (err error) {
 	if deletion.Of(s).Gated() {
 		s.Gate, err = r.Gate(ctx)

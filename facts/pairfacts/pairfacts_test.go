@@ -101,8 +101,8 @@ func (l answers) List(_ context.Context, into client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestACheckThatActsNoLonger: a Machine is Cluster API's, its MachineSet is Machine API's, and Cluster API's check has marked the Machine. Where the check was deleted, or moved
-// to the Machine API, nobody takes the mark back, and the set would delete the Machine by it once it is Cluster API's.
+// TestACheckThatActsNoLonger: a Machine is Cluster API's, its MachineSet is Machine API's, and Cluster API's check has marked the Machine. Where the check
+// was deleted, or moved to the Machine API, nobody takes the mark back, and the set would delete the Machine by it once it is Cluster API's.
 func TestACheckThatActsNoLonger(t *testing.T) {
 	const (
 		acts     = `{metadata: {name: c}, spec: {clusterName: lock, selector: {matchLabels: {a: b}}}}`

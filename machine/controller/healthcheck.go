@@ -245,3 +245,10 @@ func (c *check) parse() error {
 	}
 	return errors.Join(validStrategy(c.stored), validTemplate(c.stored.GetNamespace(), c.spec.RemediationTemplate))
 }
+
+func validStrategy(o *unstructured.Unstructured) error {
+	if s, ok := o.GetAnnotations()[strategyAnnotation]; ok && s != strategyBareMetal {
+		return fmt.Errorf("its annotation %s is %q: it can be %s, or absent so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
+	}
+	return nil
+}

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -25,13 +24,6 @@ const (
 	strategyBareMetal  = "external-baremetal"
 	rebootAnnotation   = "host.metal3.io/external-remediation"
 )
-
-func validStrategy(o *unstructured.Unstructured) error {
-	if s, ok := o.GetAnnotations()[strategyAnnotation]; ok && s != strategyBareMetal {
-		return fmt.Errorf("its annotation %s is %q: it can be %s, or absent so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
-	}
-	return nil
-}
 
 // remediate does what is due. The cache shows that there is something. A live read of the check and of all its Machines decides what is done, and
 // then of each Machine's Node.

@@ -506,7 +506,8 @@ func (p *place) remediationTemplate(name string) *unstructured.Unstructured {
 	return template
 }
 
-// TestRemediationRequestDoesNotOutliveItsCheck: a request that nobody withdraws keeps its Node fenced, and beside one of another API's check it is a second remediation.
+// TestRemediationRequestDoesNotOutliveItsCheck: a request that nobody withdraws keeps its Node fenced, and beside one of another API's check it is a second
+// remediation.
 func TestRemediationRequestDoesNotOutliveItsCheck(t *testing.T) {
 	remediationCRDs(t)
 	const templated = `remediationTemplate: {apiVersion: remediation.example.com/v1, kind: RestartTemplate, name: template}, ` + notReady

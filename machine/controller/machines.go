@@ -99,10 +99,6 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 	}, err
 }
 
-func (c *machines) frame() *gated[*machinev1beta1.Machine] {
-	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
-}
-
 // read goes past the cache: all that follows, a creation above all, rests on which API is authoritative now. Every write of the pass carries the
 // resourceVersion of this read or of the pass's own last write, so nothing is decided on what is no longer so.
 func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {

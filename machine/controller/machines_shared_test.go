@@ -151,7 +151,8 @@ func TestTakingBackEndsNothingOfTheNextOfItsName(t *testing.T) {
 	}
 }
 
-// addressThatCameBack has a Machine "old" that has lost its instance, and a Machine "new" whose instance has the address by now. The new one's Node has no provider ID yet.
+// addressThatCameBack has a Machine "old" that has lost its instance, and a Machine "new" whose instance has the address by now. The new one's Node has no
+// provider ID yet.
 func addressThatCameBack(s *scene) (node string) {
 	s.Helper()
 	s.machine("old")

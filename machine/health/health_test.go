@@ -159,7 +159,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestAMachineThatHasJustMovedToClusterAPI without an instance is starting, however old it is and however often it is looked at, until Cluster API reports a phase.
+// TestAMachineThatHasJustMovedToClusterAPI without an instance is starting, however old it is and however often it is looked at, until Cluster API reports a
+// phase.
 func TestAMachineThatHasJustMovedToClusterAPI(t *testing.T) {
 	for _, later := range []time.Duration{0, time.Hour} {
 		moved := target(noNode(1000*time.Hour), inClusterAPI)

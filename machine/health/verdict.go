@@ -98,8 +98,8 @@ func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Ti
 	}
 }
 
-// begun is since when a Machine has been starting: since it was created, or its phase changed last. One that has moved to Cluster API without an instance has no such time
-// until Cluster API's controllers report a phase, and begins now: its instance is about to be created, however old the Machine is.
+// begun is since when a Machine has been starting: since it was created, or its phase changed last. One that has moved to Cluster API without an instance has
+// no such time until Cluster API's controllers report a phase, and begins now: its instance is about to be created, however old the Machine is.
 func begun(m *machinev1beta1.Machine, now time.Time) time.Time {
 	changed := m.Status.LastUpdated
 	switch {

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/poundlock/poundlock/machine"
@@ -67,6 +69,31 @@ func (a *Actuator) Create(ctx context.Context, m *machinev1beta1.Machine) error 
 		return fmt.Errorf("asking for an instance of Machine %s: %w", m.Name, err)
 	}
 	return a.made(m, i)
+}
+
+// orderOf reads what the Machine requests, and returns what of it is impossible.
+func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
+	if p.order != nil {
+		return p.order(m)
+	}
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		return Order{}, machine.InvalidConfiguration("%s is empty: put a %s there", at, p.Spec.Kind)
+	}
+	spec := map[string]any{}
+	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
+		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v: correct it", at, p.Spec.Kind, err)
+	}
+	read := func(path string) string { // "" of no path
+		text, _, _ := unstructured.NestedString(spec, strings.Split(path, ".")...)
+		return text
+	}
+	switch kind := read("kind"); {
+	case kind != "" && kind != p.Spec.Kind:
+		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for %s: put a %s there", at, kind, p.Platform, p.Spec.Kind)
+	case read(p.Needs) == "":
+		return Order{}, machine.InvalidConfiguration("%s.%s is missing: give it", at, p.Needs)
+	}
+	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
 }
 
 // adopt is what to create a Machine comes to that names an instance already: no other one is asked for.
@@ -232,6 +259,14 @@ func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
 			s.rest[p.State] = state
 		}
 	})
+}
+
+// region is set where a zone's name contains it.
+func (p Provider) region(zone string) string {
+	if p.Platform != "AWS" {
+		return ""
+	}
+	return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
 }
 
 // condition reports how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.

@@ -6,6 +6,7 @@ package machinetest
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -308,6 +309,12 @@ func (c *Cloud) name(i *Instance) {
 	i.Number = number
 	i.Provider = c.providerID(fmt.Sprintf("%08x-0000-4000-8000-%012x", hash(i.Token), number))
 	i.ID = InstanceID(i.Provider)
+}
+
+func hash(s string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(s))
+	return h.Sum32()
 }
 
 // find answers as one whom the news reaches late: for a while an instance is not there yet, or has not ended.

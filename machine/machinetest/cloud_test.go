@@ -279,16 +279,16 @@ func TestLatencyIsTheVerbsOwn(t *testing.T) {
 }
 
 func TestACallThatOutlivesItsCallersChargeIsObjectedTo(t *testing.T) {
-	inCharge := true
+	authoritative := true
 	witness := func(context.Context, authority.API, Machine) Testimony {
-		defer func() { inCharge = false }() // while the call takes its time
-		if inCharge {
+		defer func() { authoritative = false }() // while the call takes its time
+		if authoritative {
 			return Testimony{}
 		}
 		return Testimony{Objection: "somebody else was authoritative"}
 	}
 	for name, latency := range map[string]time.Duration{"slow": time.Second, "at once": 0} {
-		inCharge = true
+		authoritative = true
 		w := newWorld(t, Options{Witness: witness, Settings: Settings{Latency: map[Verb]time.Duration{Launch: latency}}}, false)
 		launch(t, w.mapi(), "worker-1", "uid-1")
 		if err := w.Audit(t.Context()); (err != nil) != (latency > 0) {

@@ -57,6 +57,27 @@ func Handler(c *Cloud) http.Handler {
 	return mux
 }
 
+func instancesOf(all []Instance, machine string) instances {
+	out := instances{}
+	for _, i := range all {
+		if machine == "" || machine == i.Machine.Name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func callsOf(all []Call, query url.Values) calls {
+	is := func(key, value string) bool { return query.Get(key) == "" || query.Get(key) == value }
+	out := calls{}
+	for _, c := range all {
+		if is("machine", c.Machine.Name) && is("caller", string(c.Caller)) && is("verb", string(c.Verb)) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // request is the body of a controller's call.
 type request struct {
 	Machine Machine `json:"machine"`

@@ -5,7 +5,6 @@ package machinetest
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,10 +141,4 @@ func (i Instance) second(earlier Instance) string {
 		}
 	}
 	return ""
-}
-
-func hash(s string) uint32 {
-	h := fnv.New32a()
-	h.Write([]byte(s))
-	return h.Sum32()
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -57,16 +56,6 @@ func (o one) data() any    { return o.Instance }
 
 type instances []Instance
 
-func instancesOf(all []Instance, machine string) instances {
-	out := instances{}
-	for _, i := range all {
-		if machine == "" || machine == i.Machine.Name {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 func (l instances) data() any { return l }
 func (l instances) text() string {
 	return table("ID\tSTATE\tMACHINE\tZONE\tTYPE\tCREATED BY\tLAUNCHED\tENDED", len(l), func(n int) string {
@@ -76,17 +65,6 @@ func (l instances) text() string {
 }
 
 type calls []Call
-
-func callsOf(all []Call, query url.Values) calls {
-	is := func(key, value string) bool { return query.Get(key) == "" || query.Get(key) == value }
-	out := calls{}
-	for _, c := range all {
-		if is("machine", c.Machine.Name) && is("caller", string(c.Caller)) && is("verb", string(c.Verb)) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
 
 func (l calls) data() any { return l }
 func (l calls) text() string {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/machine"
@@ -51,41 +50,8 @@ func kind(name string) schema.GroupVersionKind {
 	return machinev1beta1.GroupVersion.WithKind(name)
 }
 
-// region is set where a zone's name contains it.
-func (p Provider) region(zone string) string {
-	if p.Platform != "AWS" {
-		return ""
-	}
-	return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
-}
-
 // at is where a Machine has its providerSpec.
 const at = "spec.providerSpec.value"
-
-// orderOf reads what the Machine requests, and returns what of it is impossible.
-func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
-	if p.order != nil {
-		return p.order(m)
-	}
-	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		return Order{}, machine.InvalidConfiguration("%s is empty: put a %s there", at, p.Spec.Kind)
-	}
-	spec := map[string]any{}
-	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
-		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v: correct it", at, p.Spec.Kind, err)
-	}
-	read := func(path string) string { // "" of no path
-		text, _, _ := unstructured.NestedString(spec, strings.Split(path, ".")...)
-		return text
-	}
-	switch kind := read("kind"); {
-	case kind != "" && kind != p.Spec.Kind:
-		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for %s: put a %s there", at, kind, p.Platform, p.Spec.Kind)
-	case read(p.Needs) == "":
-		return Order{}, machine.InvalidConfiguration("%s.%s is missing: give it", at, p.Needs)
-	}
-	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
-}
 
 // awsOrder reads what the Machine requests, and returns what of it is impossible.
 func awsOrder(m *machinev1beta1.Machine) (Order, error) {

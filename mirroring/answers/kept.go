@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Kept remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more, which changes
-// nothing where these are the API server's defaults.
+// Kept remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more,
+// which changes nothing where these are the API server's defaults.
 type Kept struct{ sent *lru.Cache }
 
 // NewKept remembers nothing yet, and at most twenty thousand objects: what it forgets is sent once more.

@@ -26,7 +26,7 @@ func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
 func (s Deletion) asked() authority.Deletion {
 	mirror, side := s.Mirror()
 	d := authority.Deletion{
-		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
+		Authority: s.Authoritative(), InTransit: s.Shape().Current == authority.Migrating,
 		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
 		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
 		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
@@ -48,7 +48,7 @@ func (s Deletion) asked() authority.Deletion {
 // held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose
 // finalizer somebody has removed, for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
 func (s Deletion) held() bool {
-	side := s.InCharge()
+	side := s.Authoritative()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
 }
@@ -88,7 +88,7 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	case authority.ReleaseMirror:
 		return s.explained(s.releaseMirror(side), mirror)
 	case authority.ReleaseAuthority:
-		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
+		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.Authoritative()), authority.SyncFinalizer) })
 	case authority.Forget:
 		return s.Forget()
 	}

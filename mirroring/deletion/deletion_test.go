@@ -105,7 +105,8 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 	}
 }
 
-// What a provider keeps for an instance goes with its machine while Machine API is authoritative, and never ends the instance: paused, and before what leads to it.
+// What a provider keeps for an instance goes with its machine while Machine API is authoritative, and never ends the instance: paused, and before what leads
+// to it.
 func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 	const (
 		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
@@ -156,7 +157,8 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 	}
 }
 
-// What is kept for the instance of somebody else's machine is theirs, also where it has the mirror's name, is paused, and goes: their controller is to terminate that.
+// What is kept for the instance of somebody else's machine is theirs, also where it has the mirror's name, is paused, and goes: their controller is to
+// terminate that.
 func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
 	const (
 		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
@@ -194,8 +196,8 @@ func TestAStrangersInstanceIsNotLetGo(t *testing.T) {
 	}
 }
 
-// The handoff releases the provider's machine before what that keeps for the instance. A mirror that goes in between would leave the latter paused for ever, and so the
-// instance: without a Machine API object nobody releases anything.
+// The handoff releases the provider's machine before what that keeps for the instance. A mirror that goes in between would leave the latter paused for ever,
+// and so the instance: without a Machine API object nobody releases anything.
 func TestAMirrorIsNotLetGoBeforeAllOfClusterAPIIsReleased(t *testing.T) {
 	const paused = `annotations: {cluster.x-k8s.io/paused: "true"}, `
 	for _, c := range []struct {
@@ -225,8 +227,8 @@ func TestAMirrorIsNotLetGoBeforeAllOfClusterAPIIsReleased(t *testing.T) {
 	}
 }
 
-// A Machine that Machine API has terminated the instance of stays until the handoff has paused what the provider keeps for that instance: nothing leads there afterwards, and
-// its controller either stands still then, or finds no owner and does nothing.
+// A Machine that Machine API has terminated the instance of stays until the handoff has paused what the provider keeps for that instance: nothing leads there
+// afterwards, and its controller either stands still then, or finds no owner and does nothing.
 func TestAMachineIsHeldByWhatActsForItsInstance(t *testing.T) {
 	const mirror, paused = `poundlock.openshift.io/mirror-of: Machine/m, `, `cluster.x-k8s.io/paused: "true"`
 	for _, c := range []struct {
@@ -352,8 +354,8 @@ func server(w *pairs.Write) *unstructured.Unstructured {
 	return o
 }
 
-// A backup is restored while Poundlock runs, Cluster API's objects first: the mirror is paused, and its Machine API object is yet to come. By its mark admission lets that be created
-// beside it (authority/create-machineapi), and nothing else would tell a set or a check from one that somebody paused.
+// A backup is restored while Poundlock runs, Cluster API's objects first: the mirror is paused, and its Machine API object is yet to come. By its mark
+// admission lets that be created beside it (authority/create-machineapi), and nothing else would tell a set or a check from one that somebody paused.
 func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 	const paused = `, cluster.x-k8s.io/paused: "true"`
 	for _, c := range []struct {
@@ -392,8 +394,8 @@ func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 	}
 }
 
-// A set of the Machine API that is not authoritative is deleted while one of its Machines moves to the Machine API: the collector, which may be late, must not find that Machine among what the
-// set owned, or it would end an instance that the Machine API runs by then.
+// A set of the Machine API that is not authoritative is deleted while one of its Machines moves to the Machine API: the collector, which may be late, must
+// not find that Machine among what the set owned, or it would end an instance that the Machine API runs by then.
 func TestAMachineThatMovesIsTakenOutOfTheCollectorsReach(t *testing.T) {
 	for _, c := range []struct {
 		status         string
@@ -423,8 +425,8 @@ func TestAMachineThatMovesIsTakenOutOfTheCollectorsReach(t *testing.T) {
 	}
 }
 
-// The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with --cascade=orphan. When Machine API
-// is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
+// The mark of a detached Machine is about the deletion of its Machine API object, as long as that is the mirror. It stays where the set was deleted with
+// --cascade=orphan. When Machine API is authoritative again, Cluster API's set would delete the mirror for ever, which would be recreated each time.
 func TestAnOldMarkDoesNotKeepADeletionFromGoingOver(t *testing.T) {
 	const owned = `ownerReferences: [{kind: MachineSet, name: s, uid: s, controller: true}]`
 	for _, c := range []struct {

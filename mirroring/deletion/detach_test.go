@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestAMachineDetachedFromASetThatGoesWithItsCluster: Cluster API has the Cluster own no Machine that names a set by its label, and the Cluster waits for it for ever. An owner
-// reference to the Cluster would not do: the collector deletes what belongs to a Cluster that is gone.
+// TestAMachineDetachedFromASetThatGoesWithItsCluster: Cluster API has the Cluster own no Machine that names a set by its label, and the Cluster waits for it
+// for ever. An owner reference to the Cluster would not do: the collector deletes what belongs to a Cluster that is gone.
 func TestAMachineDetachedFromASetThatGoesWithItsCluster(t *testing.T) {
 	const label = "cluster.x-k8s.io/set-name"
 	for name, c := range map[string]struct {

@@ -48,10 +48,10 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 	}
 	want := `{metadata: {labels: {role: worker}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`
 	for _, c := range []struct {
-		sentence   string
-		live, want string
-		inCharge   authority.API
-		after      string
+		sentence      string
+		live, want    string
+		authoritative authority.API
+		after         string
 	}{
 		{"what the set has another value for is the set's, and the rest is not", live(mirroringtest.Manager("capi-machineset", "Apply", all)), want, authority.ClusterAPI, `{metadata: {labels: {}, annotations: {}}, spec: {clusterName: ours, bootstrap: {}}}`},
 		{"so it is on an infrastructure machine, which another manager writes", live(mirroringtest.Manager("capi-machineset-metadata", "Apply", `{"f:metadata": {"f:labels": {"f:role": {}}}}`)), want, authority.ClusterAPI,
@@ -65,13 +65,13 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Core: mirroringtest.Machine(t, c.live), Parents: map[authority.API]*unstructured.Unstructured{
 			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
 			authority.MachineAPI: mirroringtest.Machine(t,
-				fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
+				fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.authoritative)),
 		}}
 		got, keep := concede(s, mirroringtest.Machine(t, c.want), s.Core)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
-		if conceding := len(keep) > 0; conceding != (c.inCharge == authority.ClusterAPI) {
+		if conceding := len(keep) > 0; conceding != (c.authoritative == authority.ClusterAPI) {
 			t.Errorf("%s: keeps %v", c.sentence, keep)
 		}
 	}
@@ -96,7 +96,8 @@ func TestWhatPeopleAskForStaysTheirs(t *testing.T) {
 	}
 }
 
-// TestWhatIsDroppedFromAnItemOfAList: an API server knows a list of a providerSpec, or of an infrastructure machine, as a whole, so that managed fields tell nothing of its items.
+// TestWhatIsDroppedFromAnItemOfAList: an API server knows a list of a providerSpec, or of an infrastructure machine, as a whole, so that managed fields tell
+// nothing of its items.
 func TestWhatIsDroppedFromAnItemOfAList(t *testing.T) {
 	live := mirroringtest.Machine(t, `{metadata: {annotations: {`+authority.MirrorAnnotation+`: Machine/m}, managedFields: [`+
 		mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:disks": {}}}`)+`]}, spec: {disks: [{size: 1, key: k}]}}`)

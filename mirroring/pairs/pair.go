@@ -206,7 +206,7 @@ func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 // Runs reports whether the Machine API is authoritative for a Machine API object, or may be in a moment: the collector must not get it, marked or not.
 func Runs(o *unstructured.Unstructured) bool {
 	shape := ShapeOf(o)
-	return shape.Current == authority.Migrating || authority.InCharge(shape) != authority.ClusterAPI
+	return shape.Current == authority.Migrating || authority.Authoritative(shape) != authority.ClusterAPI
 }
 
 // Shape returns the Machine API object's fields of authority.
@@ -220,9 +220,9 @@ func (s *State) Shape() authority.Shape {
 // Source is the API from which the pair is mirrored.
 func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 
-// InCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
+// Authoritative is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
 // API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
-func (s *State) InCharge() authority.API {
+func (s *State) Authoritative() authority.API {
 	if api := s.Source(); api != authority.Unset || s.Shape().Requested != authority.ClusterAPI {
 		return api
 	}
@@ -231,7 +231,7 @@ func (s *State) InCharge() authority.API {
 
 // Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
 func (s *State) Mirror() (*unstructured.Unstructured, authority.API) {
-	side := s.InCharge().Other()
+	side := s.Authoritative().Other()
 	return s.On(side), side
 }
 
@@ -304,7 +304,7 @@ func (s *State) Complete() bool {
 // Propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
 func (s *State) Propagated() bool {
 	twin := s.Parents[authority.MachineAPI]
-	return s.BelongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
+	return s.BelongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.Authoritative(ShapeOf(twin)) == authority.ClusterAPI)
 }
 
 // InstanceKnown reports whether the Machines of both APIs have the ID of the instance.

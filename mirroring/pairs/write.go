@@ -114,7 +114,7 @@ func Describe(o *unstructured.Unstructured) string {
 
 // DescribeSource names the object from which the pair is mirrored, for people.
 func (s *State) DescribeSource() string {
-	if s.InCharge() == authority.ClusterAPI && s.Core != nil || s.MachineAPI == nil {
+	if s.Authoritative() == authority.ClusterAPI && s.Core != nil || s.MachineAPI == nil {
 		return Describe(s.Core)
 	}
 	return Describe(s.MachineAPI)

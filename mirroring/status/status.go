@@ -186,8 +186,8 @@ func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	)
 }
 
-// ToClusterAPI returns what Cluster API's objects are to report, core and infrastructure. While authority moves it lacks what ends with the move: its controllers find none of that when
-// they begin, nor does it come back to the Machine API's mirror. Where the move is cancelled, it is reported again.
+// ToClusterAPI returns what Cluster API's objects are to report, core and infrastructure. While authority moves it lacks what ends with the move: its
+// controllers find none of that when they begin, nor does it come back to the Machine API's mirror. Where the move is cancelled, it is reported again.
 func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
 	o := s.MachineAPI
 	if s.Shape().Current == authority.Migrating {

@@ -20,7 +20,7 @@ import (
 // that.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
-	to, machine := s.inCharge().Other(), c.Old
+	to, machine := s.authoritative().Other(), c.Old
 	if to == ClusterAPI && c.Facts.Twin != nil {
 		machine = c.Facts.Twin
 	}
@@ -44,7 +44,7 @@ func adopterWarnings(c policies.Change, s standing) []string {
 // deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a
 // controller that its selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
 func deploymentWarnings(c policies.Change, s standing) []string {
-	if c.Kind != "MachineSet" || s.inCharge().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
+	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
 	}
 	var names []string
@@ -94,15 +94,15 @@ func labelledFor(c policies.Change) policies.Verdict {
 	}
 	slices.Sort(names)
 	when := ""
-	if InCharge(Read(c.New)) == MachineAPI && c.Side == policies.SideMachineAPI {
+	if Authoritative(Read(c.New)) == MachineAPI && c.Side == policies.SideMachineAPI {
 		when = "after its move to Cluster API "
 	}
 	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: %sit adopts the set, and replaces its Machines and their instances by those of its own template. "+
 		"To prevent that, use other labels", nameSome(names), when))
 }
 
-// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster API is
-// still to come, and the lock keeps the MachineDeployment from it.
+// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster
+// API is still to come, and the lock keeps the MachineDeployment from it.
 func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}

@@ -24,8 +24,8 @@ func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 	if c.Side == policies.SideMachineAPI {
 		on = MachineAPI
 	}
-	return DeletionRequest{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: propagation(c)},
-		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.inCharge() != Unset
+	return DeletionRequest{Kind: c.Kind, On: on, Authority: s.authoritative(), Owned: owned(c.Old), Propagation: propagation(c)},
+		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.authoritative() != Unset
 }
 
 // DeleteDetached: "the deletion event will not be synchronised to the Cluster API equivalent … To ensure users are aware

@@ -34,7 +34,7 @@ func Ends(c policies.Change) API {
 func Ending(of API, machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
-		if InCharge(Read(m)) == of {
+		if Authoritative(Read(m)) == of {
 			out = append(out, m.Metadata.Name)
 		}
 	}
@@ -45,15 +45,15 @@ func Ending(of API, machines []*policies.Object) []string {
 // asksForControlPlane reports whether somebody deletes surroundings. What the cleaners delete follows from a deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
-// heldByEtcd reports whether etcd's hook still holds Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while the Cluster
-// is being deleted, also with its namespace, and the provider's machines have none.
+// heldByEtcd reports whether etcd's hook still holds Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while the
+// Cluster is being deleted, also with its namespace, and the provider's machines have none.
 func heldByEtcd(c policies.Change) bool {
 	kind, _ := KindNamed("Machine")
 	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
 }
 
-// ControlPlaneEnds: that somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant, all of whose Machines are deleted
-// at the same time.
+// ControlPlaneEnds: that somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant, all of whose Machines are
+// deleted at the same time.
 func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
 	if !asksForControlPlane(c) || len(ending) == 0 {

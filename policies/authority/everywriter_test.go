@@ -125,8 +125,8 @@ func TestEveryRowHasAWriter(t *testing.T) {
 	}
 }
 
-// TestNoIdentityIsLikeAnother: an identity is its exact name, in its own namespace. A ServiceAccount of the same name elsewhere, the name in capitals, or with more
-// behind it, is anybody; and so is the default account of Cluster API's namespace, which whatever names none has.
+// TestNoIdentityIsLikeAnother: an identity is its exact name, in its own namespace. A ServiceAccount of the same name elsewhere, the name in capitals, or
+// with more behind it, is anybody; and so is the default account of Cluster API's namespace, which whatever names none has.
 func TestNoIdentityIsLikeAnother(t *testing.T) {
 	identities := authority.OpenShiftIdentities()
 	for actor, names := range identities {

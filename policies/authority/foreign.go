@@ -30,7 +30,8 @@ const (
 	ForeignActs Foreign = "NotPaused"
 	// ForeignStopping: it is paused, and its controllers say that they still act, or hold it and have said nothing: they may not have seen the pause.
 	ForeignStopping Foreign = "StillActing"
-	// ForeignBegun: it is paused, but not by Poundlock, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they have not stored.
+	// ForeignBegun: it is paused, but not by Poundlock, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they
+	// have not stored.
 	ForeignBegun Foreign = "Begun"
 )
 
@@ -59,8 +60,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// formerMirror reports whether Poundlock wrote the pause that an object has: then it was the mirror, as before `kubectl poundlock cleanup` took the mark off, and
-// nobody has acted on it since. Poundlock writes to no stranger, and the API server takes the name of who wrote an annotation away with the annotation.
+// formerMirror reports whether Poundlock wrote the pause that an object has: then it was the mirror, as before `kubectl poundlock cleanup` took the mark off,
+// and nobody has acted on it since. Poundlock writes to no stranger, and the API server takes the name of who wrote an annotation away with the annotation.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {

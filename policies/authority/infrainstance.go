@@ -165,11 +165,3 @@ func biosUUID(kept *policies.Object) string {
 	}
 	return spec.BiosUUID
 }
-
-// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine
-// cannot move. It is paused, so its deletion terminates nothing.
-func keepsOther(c policies.Change) bool {
-	id := providerID(c.Facts.Twin)
-	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
-		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
-}

@@ -67,8 +67,8 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 }
 
-// A deletion of a mirror in the foreground, say, takes what is kept for the instance with it, and Synchronized stays True until the mirror has made it again: a Machine that
-// moved meanwhile would leave its instance behind if it were deleted then.
+// A deletion of a mirror in the foreground, say, takes what is kept for the instance with it, and Synchronized stays True until the mirror has made it again:
+// a Machine that moved meanwhile would leave its instance behind if it were deleted then.
 func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 	const (
 		hooked   = `, "` + InstanceHookAnnotation + `": "poundlock"`
@@ -127,8 +127,8 @@ func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 	}
 }
 
-// A move to Machine API may begin where somebody has deleted the provider's machine. What it kept for the instance may be left, and acts on: it is paused first, also
-// where it is being deleted, as the collector does.
+// A move to Machine API may begin where somebody has deleted the provider's machine. What it kept for the instance may be left, and acts on: it is paused
+// first, also where it is being deleted, as the collector does.
 func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 	read := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))
@@ -166,8 +166,8 @@ func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 	}
 }
 
-// vSphere's provider acts on the virtual machine that a VSphereVM names. One that a person made, or that was restored from a backup of an earlier Machine of the name,
-// may name another than the Machine's.
+// vSphere's provider acts on the virtual machine that a VSphereVM names. One that a person made, or that was restored from a backup of an earlier Machine of
+// the name, may name another than the Machine's.
 func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
 	machine, _ := KindNamed("Machine")
 	object := func(spec, status string) *policies.Object {

@@ -125,7 +125,7 @@ func (o Objects) withoutInfra(s State) bool {
 // instanceWarnings name what a move waits for because of the instance.
 func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
-	from, infra := s.inCharge(), c.Facts.Infra
+	from, infra := s.authoritative(), c.Facts.Infra
 	var out []string
 	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, InfraInstance: c.Facts.InfraInstance, Holders: c.Facts.Holders}
 	switch o.instance(from, s.Shape) {
@@ -161,7 +161,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 // OtherInstance names the object that keeps a Machine from moving since it is of another instance, and the command; "" where none does. While Machine API is
 // authoritative the object is paused, and nothing ends with it.
 func OtherInstance(c policies.Change) string {
-	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), InCharge(Read(c.Old))
+	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), Authoritative(Read(c.Old))
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
 		return ""
 	}
@@ -184,14 +184,14 @@ func decisionWarning(c policies.Change, s standing) []string {
 	if before, had := c.Old.Metadata.Annotations[NoInstanceAnnotation]; c.Kind != "Machine" || !set || had && before == decision {
 		return nil
 	}
-	at, from := fmt.Sprintf("metadata.annotations[%s]: ", NoInstanceAnnotation), s.inCharge().Text()
+	at, from := fmt.Sprintf("metadata.annotations[%s]: ", NoInstanceAnnotation), s.authoritative().Text()
 	switch asked := (Objects{MachineAPI: c.New}).decided(s.Shape); {
 	case !asked:
 		return []string{at + "no move waits for this value, so it has no effect: the message of the condition AuthoritySettled has the command"}
 	case s.Current == Migrating:
 		return []string{at +
 			fmt.Sprintf("you decide that no instance exists, and %s will create one. If one exists, it keeps running and nobody will delete it. Remove the annotation if you are not sure",
-				s.inCharge().Other().Text())}
+				s.authoritative().Other().Text())}
 	}
 	return []string{at +
 		fmt.Sprintf("you decide that no instance exists, so Poundlock will pause %s and then ask once more. Remove the annotation if an instance may exist", from)}

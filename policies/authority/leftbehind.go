@@ -10,10 +10,10 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LeftBehind lists the members of a Machine API Machine's status that end with its move to an API, in order: that the Machine has failed, and since when it waits for its
-// instance. They are what one API's controllers found, and the other's find it anew. A Machine API check deletes a Machine by them, also one whose instance the next API has
-// just created. A Machine that moves without an instance leaves all of it behind. The Machine API's controllers keep a Machine that has failed as it is, so a failure
-// that is about an instance goes with the Machine to them. A Machine that is being deleted stays as it is.
+// LeftBehind lists the members of a Machine API Machine's status that end with its move to an API, in order: that the Machine has failed, and since when it
+// waits for its instance. They are what one API's controllers found, and the other's find it anew. A Machine API check deletes a Machine by them, also one
+// whose instance the next API has just created. A Machine that moves without an instance leaves all of it behind. The Machine API's controllers keep a
+// Machine that has failed as it is, so a failure that is about an instance goes with the Machine to them. A Machine that is being deleted stays as it is.
 func LeftBehind(machine *policies.Object, to API) []string {
 	if machine == nil || machine.Kind != "Machine" || machine.Deleting() {
 		return nil

@@ -44,7 +44,7 @@ func lockedReason(c policies.Change, s standing) string {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
 	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s",
-		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.inCharge().Other()))
+		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.authoritative().Other()))
 }
 
 // orMove ends a lock's sentence with the other remedy. A move of what is being deleted cannot be asked for (RequestBlocked).
@@ -126,6 +126,14 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
 }
 
+// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine
+// cannot move. It is paused, so its deletion terminates nothing.
+func keepsOther(c policies.Change) bool {
+	id := providerID(c.Facts.Twin)
+	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
+		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
+}
+
 // denyInfraMetadata leaves to others what has rules of its own: the pause annotation, what Cluster API propagates, and
 // the owner references and finalizers that the collector and the provider's controllers keep.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
@@ -175,7 +183,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 		return policies.Deny(field.Forbidden(path, lockedReason(c, s)))
 	}
 	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale that one: %s",
-		s.inCharge().Text(), c.Kind, scaleThere(c))))
+		s.authoritative().Text(), c.Kind, scaleThere(c))))
 }
 
 func scaleThere(c policies.Change) string {

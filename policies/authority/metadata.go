@@ -275,6 +275,10 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
+// leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
+// the mirror follows.
+func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
+
 // brief is a value as a message has it: an annotation may hold 256 KiB.
 func brief(value string) string {
 	const most = 64

@@ -16,12 +16,6 @@ import (
 // hostsAnnotation has Machine API's controller of bare metal sets decide a set's replicas.
 const hostsAnnotation = "metal3.io/autoscale-to-hosts"
 
-// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not
-// look at authority.
-func scaledByHosts(c policies.Change) bool {
-	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
-}
-
 // Neighbour is somebody else who writes to an object of the Machine API.
 type Neighbour struct {
 	// Who is its name, as documents and Deployments have it.

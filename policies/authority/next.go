@@ -462,7 +462,8 @@ func (s State) handedOver() bool {
 	return (source.lost() || s.infraLost() || s.endedByTarget()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 
-// endedByTarget reports that the Machine API's controller ends the instance before authority is its API's: its feature gate is off. Cluster API stands still, and may act no more.
+// endedByTarget reports that the Machine API's controller ends the instance before authority is its API's: its feature gate is off. Cluster API stands still,
+// and may act no more.
 func (s State) endedByTarget() bool {
 	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent && s.Ended
 }
@@ -509,8 +510,8 @@ func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
-// endable is the Machine API object that authority does not go to, if it is being deleted with its machine finalizer: a controller that obeys no authority would end the instance, while
-// Cluster API is released. The sync finalizer keeps the object until then.
+// endable is the Machine API object that authority does not go to, if it is being deleted with its machine finalizer: a controller that obeys no authority
+// would end the instance, while Cluster API is released. The sync finalizer keeps the object until then.
 func (s State) endable() Who {
 	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
 		return WhoMachineAPI

@@ -11,7 +11,7 @@ type DeletionRequest struct {
 	// Kind is the object's kind, On the API that it is deleted in.
 	Kind string
 	On   API
-	// Authority is the authoritative API of it: InCharge of the Machine API object. A move that is under way ends first.
+	// Authority is the authoritative API of it: Authoritative of the Machine API object. A move that is under way ends first.
 	Authority API
 	// Owned: a controller of Machines owns it (a MachineSet; not merely the Cluster).
 	Owned bool

@@ -13,7 +13,7 @@ import (
 )
 
 // To be held beside the rows "Delete" of converting › Summary of the rules: "Machine Type", "Authoritative API", "Has owner" and "Outcome" are
-// on, charge, owned and the last three columns. "-" of the document's authority is both values; where the object is the authority itself
+// on, authoritative, owned and the last three columns. "-" of the document's authority is both values; where the object is the authority itself
 // DESIGN §3.3 decides.
 func TestOutcomes(t *testing.T) {
 	const (
@@ -26,12 +26,12 @@ func TestOutcomes(t *testing.T) {
 		orphan              = metav1.DeletePropagationOrphan
 	)
 	for _, c := range []struct {
-		kind         string
-		on, charge   authority.API
-		owned        bool
-		propagation  metav1.DeletionPropagation
-		object, twin authority.Fate
-		instances    authority.Instances
+		kind              string
+		on, authoritative authority.API
+		owned             bool
+		propagation       metav1.DeletionPropagation
+		object, twin      authority.Fate
+		instances         authority.Instances
 	}{
 		{machine, mapi, capi, true, "", goes, goes, end},            // "Sync controller deletes Cluster API equivalent Machine"
 		{machine, mapi, capi, false, "", goes, stays, run},          // "Cluster API equivalent Machine remains in cluster"
@@ -62,7 +62,7 @@ func TestOutcomes(t *testing.T) {
 		{check, mapi, mapi, false, "", goes, goes, none},
 		{check, capi, capi, false, "", goes, goes, none},
 	} {
-		d := authority.DeletionRequest{Kind: c.kind, On: c.on, Authority: c.charge, Owned: c.owned, Propagation: c.propagation}
+		d := authority.DeletionRequest{Kind: c.kind, On: c.on, Authority: c.authoritative, Owned: c.owned, Propagation: c.propagation}
 		want := authority.Outcome{Object: c.object, Twin: c.twin, Instances: c.instances}
 		if diff := cmp.Diff(want, d.Outcome()); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", d, diff)
@@ -74,10 +74,10 @@ func TestOutcomes(t *testing.T) {
 func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 	for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
 		for _, on := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-			for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+			for _, authoritative := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 				for _, owned := range []bool{false, true} {
-					asked := authority.DeletionRequest{Kind: kind, On: on, Authority: charge, Owned: owned}
-					d := authority.Deletion{Authority: charge, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true,
+					asked := authority.DeletionRequest{Kind: kind, On: on, Authority: authoritative, Owned: owned}
+					d := authority.Deletion{Authority: authoritative, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true,
 						Owned: owned && kind == "Machine"}
 					set(&d, on, authority.Deleting)
 					twinDeleted := false

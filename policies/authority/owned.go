@@ -44,7 +44,7 @@ func mirrored(c policies.Change, s standing) bool {
 // authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, the ClusterVersion as owner of the release's
 // check, which never moves: with it, all that the release wants of the check would be refused, and what a hub of ACM has applied.
 func mayOwn(c policies.Change, s standing) bool {
-	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.inCharge(), c.Side) || strange(c) && s.seenTo(c)) ||
+	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
 		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
 }
 
@@ -122,8 +122,8 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// ends reports whether the Machine API's controllers take back their acknowledgement of a pause that goes on. They end it once they have read that Machine API is
-// authoritative again, so this is a list of conditions from before the pause, of a stale cache or a former leader. Sent again it has what is stored.
+// ends reports whether the Machine API's controllers take back their acknowledgement of a pause that goes on. They end it once they have read that Machine
+// API is authoritative again, so this is a list of conditions from before the pause, of a stale cache or a former leader. Sent again it has what is stored.
 func ends(c policies.Change, before, after map[string]json.RawMessage) bool {
 	paused := func(status map[string]json.RawMessage, is bool) bool {
 		return slices.ContainsFunc(ofType(status, ConditionPaused), func(c map[string]any) bool { return (c["status"] == "True") == is })
@@ -142,9 +142,9 @@ func unmirrored(o *policies.Object) bool {
 const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until status.authoritativeAPI is MachineAPI: " +
 	"read the object again, and patch only the other parts of status"
 
-// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and what
-// AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they have read them, maybe
-// some time ago. To leave one out is harmless: a handoff then waits.
+// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and
+// what AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they have read
+// them, maybe some time ago. To leave one out is harmless: a handoff then waits.
 func reportedConditions(c policies.Change) []string {
 	switch {
 	case controls(c.Actor, c.Side):

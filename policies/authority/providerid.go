@@ -95,7 +95,7 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	id := providerID(c.Facts.Twin)
-	if id == "" || c.Facts.Twin.Deleting() || c.New.HasAnnotation(PausedAnnotation) && stand(c).inCharge() != ClusterAPI {
+	if id == "" || c.Facts.Twin.Deleting() || c.New.HasAnnotation(PausedAnnotation) && stand(c).authoritative() != ClusterAPI {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(specPath.Child("providerID"), fmt.Sprintf(

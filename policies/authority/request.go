@@ -32,7 +32,7 @@ func askedFor(o *policies.Object) API {
 
 // moves reports whether an update asks for a move, or to go on with one; taking a request back is neither.
 func moves(c policies.Change) bool {
-	return requests(c) && askedFor(c.New) != stand(c).inCharge()
+	return requests(c) && askedFor(c.New) != stand(c).authoritative()
 }
 
 // Uninitialised freezes spec.authoritativeAPI for the moment until Poundlock has stored it in status: before that,
@@ -70,6 +70,12 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
+// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not
+// look at authority.
+func scaledByHosts(c policies.Change) bool {
+	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
+}
+
 // terminationHandler is the one MachineHealthCheck of a release.
 const terminationHandler = "machine-api-termination-handler"
 
@@ -99,7 +105,7 @@ func twinGoing(c policies.Change) string {
 
 func infraGoing(c policies.Change) string {
 	infra := fmt.Sprintf("%s %s/%s is being deleted", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name)
-	if stand(c).inCharge() == MachineAPI {
+	if stand(c).authoritative() == MachineAPI {
 		return infra + ", so authority cannot move. Try again when Poundlock has recreated it"
 	}
 	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when it is gone: %s",
@@ -124,12 +130,12 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
 	}
 	if hopeless(c) {
-		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "")...) // what else it would wait for does not matter
+		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "")...) // what else it would wait for does not matter
 	}
 	return policies.Warn(concat(
 		rivalWarnings(c),
 		leavingWarning(c),
-		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
+		unconvertibleWarnings(c, s.authoritative().Other(), "the move will not start"),
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
@@ -242,7 +248,7 @@ func repeats(message string, errs field.ErrorList) bool {
 
 // taintsInTheWay is silent where the condition names the gate, in Cluster API's own words.
 func taintsInTheWay(c policies.Change, s standing) []string {
-	if s.inCharge() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
+	if s.authoritative() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
 		return nil
 	}
 	return taintWarning(c, "the move will not start")
@@ -310,7 +316,7 @@ func extentWarning(c policies.Change, s standing) []string {
 // whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side. A Machine without an instance leaves that
 // behind (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
-	if s.inCharge() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
+	if s.authoritative() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
 	}
 	return []string{fmt.Sprintf(
@@ -346,10 +352,10 @@ func pausedWarning(c policies.Change, to API) []string {
 func openRequestsWarning(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	check, namespace := c.New, c.Namespace
-	if s.inCharge() == ClusterAPI {
+	if s.authoritative() == ClusterAPI {
 		check, namespace = c.Facts.Twin, c.TwinNamespace
 	}
-	if !(Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin}).requestsOpen(s.inCharge()) {
+	if !(Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin}).requestsOpen(s.authoritative()) {
 		return nil
 	}
 	return []string{fmt.Sprintf(
@@ -365,20 +371,20 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	}
 	s := stand(c)
 	switch {
-	case s.inCharge() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
+	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
 			fmt.Sprintf("nothing is made of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
-	case s.inCharge() == ClusterAPI && c.Side == policies.SideMachineAPI:
+	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI:
 		return refusals(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
 	}
 	if c.Operation == admissionv1.Update && !changesSpec(c) {
 		c.Facts.Unconvertible = ofNames(c)
-		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)
+		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "a later move will not start")...)
 	}
-	if s.inCharge() == ClusterAPI && (c.Kind == "MachineSet" || c.Kind == InfraMachineTemplate) {
+	if s.authoritative() == ClusterAPI && (c.Kind == "MachineSet" || c.Kind == InfraMachineTemplate) {
 		return refusals(c, MachineAPI, "the set's new Machines get no Machine API object, and a later move will not start")
 	}
-	return refusals(c, s.inCharge().Other(), "a later move will not start")
+	return refusals(c, s.authoritative().Other(), "a later move will not start")
 }
 
 func refusals(c policies.Change, to API, so string) policies.Verdict {
@@ -397,9 +403,9 @@ func changesAuthority(c policies.Change) bool {
 			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
 		}
 		// Without a twin it is what the first Cluster API object is made from, whichever API is authoritative.
-		return s.inCharge() == MachineAPI || c.Facts.Twin == nil
+		return s.authoritative() == MachineAPI || c.Facts.Twin == nil
 	}
-	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
+	if c.Facts.Twin == nil || s.moving() || !sideOf(s.authoritative(), c.Side) || requestsHere(c) {
 		return false
 	}
 	return changesContent(c)

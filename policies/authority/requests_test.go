@@ -10,7 +10,8 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestRequestsThatWouldOutliveAMove: who makes a request to remediate deletes it, too. A check that is paused does neither, and one passes over a Machine that is paused.
+// TestRequestsThatWouldOutliveAMove: who makes a request to remediate deletes it, too. A check that is paused does neither, and one passes over a Machine
+// that is paused.
 func TestRequestsThatWouldOutliveAMove(t *testing.T) {
 	const (
 		mapi    = `{"spec":{"authoritativeAPI":"ClusterAPI","remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI","expectedMachines":3,"currentHealthy":2}}`

@@ -434,7 +434,7 @@ func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
 		return c.Side == policies.SideMachineAPI || reads(c)
 	}
-	if c.Side == policies.SideMachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
+	if c.Side == policies.SideMachineAPI && stand(c).authoritative() != MachineAPI || requestsHere(c) {
 		return false
 	}
 	return changesContent(c)

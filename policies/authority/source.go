@@ -16,9 +16,9 @@ func Source(s Shape) API {
 	return Unset
 }
 
-// InCharge is the API whose controllers act now. A move has not changed that before its switch is stored, and an object
+// Authoritative is the API whose controllers act now. A move has not changed that before its switch is stored, and an object
 // that no one has looked at yet follows its spec, where nothing means Machine API. Unset: a move without an origin.
-func InCharge(s Shape) API {
+func Authoritative(s Shape) API {
 	switch {
 	case s.Current != Unset:
 		return Source(s)

@@ -64,7 +64,7 @@ func stored(c policies.Change) *policies.Object {
 	return c.New
 }
 
-func (s standing) inCharge() API { return InCharge(s.Shape) }
+func (s standing) authoritative() API { return Authoritative(s.Shape) }
 
 // mirror reports whether the object under review is the one that is not authoritative. While a move runs both are
 // locked; that is moving's answer, not this one's.
@@ -108,10 +108,6 @@ func keptFor(kept *policies.Object, id string) bool {
 	bios := biosUUID(kept)
 	return bios != "" && InstanceKey("vsphere://"+bios) == InstanceKey(id)
 }
-
-// leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
-// the mirror follows.
-func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
 
 // controls reports whether the actor's own objects are on this side.
 func controls(a policies.Actor, side policies.Side) bool {

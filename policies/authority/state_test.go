@@ -12,8 +12,8 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestCaughtUpWithWhatWasRecreated: an object of Cluster API's that was restored begins with the generation 1, and status.synchronizedGeneration may not decrease. A move back that
-// begins before the mirror has seen an edit of it would lose the edit, replicas say: the Machine API's set would delete Machines.
+// TestCaughtUpWithWhatWasRecreated: an object of Cluster API's that was restored begins with the generation 1, and status.synchronizedGeneration may not
+// decrease. A move back that begins before the mirror has seen an edit of it would lose the edit, replicas say: the Machine API's set would delete Machines.
 func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		record, synchronized, generation string

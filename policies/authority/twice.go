@@ -39,7 +39,7 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 	s := stand(c)
 	why := ""
 	switch {
-	case c.Side == policies.SideClusterAPI && InCharge(s.Shape) == ClusterAPI && !s.moving():
+	case c.Side == policies.SideClusterAPI && Authoritative(s.Shape) == ClusterAPI && !s.moving():
 	case c.Side == policies.SideClusterAPI:
 		why = neither(there(c))
 	case fenceOpen(s): // FinalizerFence refuses the rest

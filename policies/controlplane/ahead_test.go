@@ -104,7 +104,8 @@ func happens(t *testing.T, v *controlplane.View) []string {
 	return nil
 }
 
-// comesToPass lets one thing happen that is not the set's: a Machine's move ends, or it becomes ready, or goes, first those whose index has another that is ready.
+// comesToPass lets one thing happen that is not the set's: a Machine's move ends, or it becomes ready, or goes, first those whose index has another that is
+// ready.
 func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
 	at := func(name string) int {
 		return slices.IndexFunc(v.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
@@ -290,7 +291,8 @@ func TestMachinesWithoutANumberKeepTheirIndexes(t *testing.T) {
 	}
 }
 
-// TestAMachineThatNobodyReplaces: somebody gives a Machine of his own the labels of the control plane. No Machine was made in its place, and the set does not delete it.
+// TestAMachineThatNobodyReplaces: somebody gives a Machine of his own the labels of the control plane. No Machine was made in its place, and the set does not
+// delete it.
 func TestAMachineThatNobodyReplaces(t *testing.T) {
 	v := world()
 	own := running("own", "a", -1)
@@ -302,7 +304,8 @@ func TestAMachineThatNobodyReplaces(t *testing.T) {
 	}
 }
 
-// TestAReboot: a Node that is not ready for less than the grace, as at a reboot, is not lost. Its Machine is neither given up nor taken away from etcd beside one that is.
+// TestAReboot: a Node that is not ready for less than the grace, as at a reboot, is not lost. Its Machine is neither given up nor taken away from etcd beside
+// one that is.
 func TestAReboot(t *testing.T) {
 	reboots := func(i int) func(*controlplane.View) {
 		return func(v *controlplane.View) {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -200,6 +202,31 @@ func (p *Plan) place(v View) {
 		oldest(at[n])
 		p.Indexes = append(p.Indexes, Index{Number: n, Machines: at[n]})
 	}
+}
+
+// numberOf is the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false where none does.
+func numberOf(name string) (int, bool) {
+	_, last, found := cutLast(name, "-")
+	if !found || len(last) > 4 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(last)
+	return n, err == nil && n >= 0
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// oldest sorts Machines by age, then by name.
+func oldest(all []MachineState) {
+	slices.SortStableFunc(all, func(a, b MachineState) int {
+		return cmp.Or(a.born.Compare(b.born), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // unnumbered are the numbers for Machines whose names have none, the oldest first. They keep their order: a Machine that is replaced had its number before the

@@ -82,7 +82,8 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 	}
 }
 
-// TestMachinesThatClusterAPICannotMake: a Machine of Cluster API's that does not convert never gets an instance, and under Recreate another one would have been given up for it.
+// TestMachinesThatClusterAPICannotMake: a Machine of Cluster API's that does not convert never gets an instance, and under Recreate another one would have
+// been given up for it.
 func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 	theirs := func(v *controlplane.View) { v.Authority = authority.ClusterAPI }
 	byTemplate := func(v *controlplane.View) { template(v).Spec.AuthoritativeAPI = "ClusterAPI" }
@@ -299,7 +300,8 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	}
 }
 
-// TestANodeThatServesWithoutItsMachine: somebody took a label off a Machine, or its finalizers, and its instance runs on. Another one in its place would be one too many.
+// TestANodeThatServesWithoutItsMachine: somebody took a label off a Machine, or its finalizers, and its instance runs on. Another one in its place would be
+// one too many.
 func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 	v := world()
 	v.Nodes[0].UID = "left"

@@ -178,8 +178,8 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Leftover lists what items of lists in spec have beyond what is wanted. API servers know lists of providers as a whole, so that nobody owns a part of an item: it may be a default, or be
-// left from what was wanted before. An apply shows which.
+// Leftover lists what items of lists in spec have beyond what is wanted. API servers know lists of providers as a whole, so that nobody owns a part of an
+// item: it may be a default, or be left from what was wanted before. An apply shows which.
 func Leftover(wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	beyond("spec", false, wanted.Object["spec"], live.Object["spec"], &out)
@@ -187,8 +187,8 @@ func Leftover(wanted, live *unstructured.Unstructured) []string {
 	return slices.Compact(out)
 }
 
-// Added lists what others than a manager have added to a spec, beyond what is wanted: fields of theirs, and what items have more in lists of theirs. A default of the
-// API server belongs to the manager whose request it completes.
+// Added lists what others than a manager have added to a spec, beyond what is wanted: fields of theirs, and what items have more in lists of theirs. A
+// default of the API server belongs to the manager whose request it completes.
 func Added(manager string, wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, e := range live.GetManagedFields() {

@@ -94,7 +94,8 @@ func (s *state) reflectTemplate() *write {
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// hasFields reports whether a template has the wanted fields, and no others that somebody has added: an API server may have added defaults, also in items of lists. An empty object means something there.
+// hasFields reports whether a template has the wanted fields, and no others that somebody has added: an API server may have added defaults, also in items of
+// lists. An empty object means something there.
 func hasFields(live, want *unstructured.Unstructured) bool {
 	return (jsontree.Comparison{Empty: true}).Has(want.Object["spec"], live.Object["spec"]) && len(ownership.Added(fieldManager, want, live)) == 0
 }

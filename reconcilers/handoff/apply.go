@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -151,6 +152,14 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 	r.meters.count(p, step)
 	r.event(p, step, c)
 	return nil
+}
+
+// unsynchronized takes back what the mirror said about the other direction.
+func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
+	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
+		"The mirror has not run from "+step.To.Text()+" yet.")
+	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
+	return c
 }
 
 // each gives the same order to several objects, the provider's first.

@@ -56,11 +56,12 @@ func TestABirth(t *testing.T) {
 		w.waits(from)
 		w.silent = false
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
-// TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until it has.
+// TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until
+// it has.
 func TestAnotherReleaseBegins(t *testing.T) {
 	eitherWay(t, func(w *world, from authority.API) {
 		w.machineAPI(from)
@@ -83,7 +84,7 @@ func TestAnotherReleaseBegins(t *testing.T) {
 			w.pass()
 		}
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
@@ -116,12 +117,12 @@ func TestADecision(t *testing.T) {
 		w.waits(authority.Migrating)
 		w.decide()
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }
 
-// TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check, which
-// deletes a Machine that has failed, finds none at any moment.
+// TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check,
+// which deletes a Machine that has failed, finds none at any moment.
 func TestAFailureStaysBehind(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.born(authority.MachineAPI)
@@ -158,7 +159,7 @@ func TestAFailureStaysBehind(t *testing.T) {
 		}
 	}
 	w.waitSettled(authority.ClusterAPI)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 }
 
 // TestUntouched moves a Machine that Poundlock adopted before anybody could ask for an instance.
@@ -186,7 +187,7 @@ func TestUntouched(t *testing.T) {
 		t.Fatalf("status %s: %s", s.Current, s.Condition(authority.ConditionSettled).Message)
 	}
 	w.waitSettled(authority.ClusterAPI)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 	w.everybody()
 	w.pass()
 	if recorded, is := w.of(w.mapi()).GetAnnotations()[authority.UntouchedAnnotation]; is {
@@ -254,6 +255,6 @@ func TestAnInstanceOfTwo(t *testing.T) {
 		}
 		correct("aws:///us-east-1a/i-two")
 		w.waitSettled(from.Other())
-		w.inCharge(from.Other())
+		w.authoritative(from.Other())
 	})
 }

@@ -38,7 +38,7 @@ func (w *world) thereAndBack() (writes int64) {
 	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
 		w.request(to)
 		w.waitSettled(to)
-		w.inCharge(to)
+		w.authoritative(to)
 		if n := w.pass(); n != 0 {
 			w.Errorf("an idle pass wrote %d times", n)
 		}

@@ -37,7 +37,7 @@ func TestThereAndBack(t *testing.T) {
 			for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
 				w.request(to)
 				w.waitSettled(to)
-				w.inCharge(to)
+				w.authoritative(to)
 				if n := w.pass(); n != 0 {
 					w.Errorf("an idle pass wrote %d times", n)
 				}
@@ -113,7 +113,7 @@ func TestMadeForClusterAPI(t *testing.T) {
 			w.Fatalf("adopted as %q", got)
 		}
 		w.waitSettled(authority.ClusterAPI)
-		w.inCharge(authority.ClusterAPI)
+		w.authoritative(authority.ClusterAPI)
 	})
 }
 
@@ -147,7 +147,7 @@ func cancelAfterEach(t *testing.T, from authority.API, answered bool) {
 		}
 		w.request(from)
 		w.waitSettled(from)
-		w.inCharge(from)
+		w.authoritative(from)
 		if n := w.pass(); n != 0 {
 			t.Errorf("cancelled after %d passes: an idle pass wrote %d times", passes, n)
 		}
@@ -326,7 +326,8 @@ func TestDeletedOnItsWay(t *testing.T) {
 	}
 }
 
-// The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for before.
+// The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for
+// before.
 func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		for _, underWay := range []bool{false, true} {

@@ -63,8 +63,8 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration
 }
 
 // pausedAt is when the pause annotation was last written, by the word of the API server, and whether there is such a word. Who writes it again with something
-// else begins anew: that is late, and never early. Of a pause of the handoff's its own entry shows that: a pause that was taken off, by whomever, and put on again by
-// somebody else is not in it any more, and the mirror's apply, which repeats the pause with all else, begins nothing anew.
+// else begins anew: that is late, and never early. Of a pause of the handoff's its own entry shows that: a pause that was taken off, by whomever, and put on
+// again by somebody else is not in it any more, and the mirror's apply, which repeats the pause with all else, begins nothing anew.
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	handoffs := false
 	for _, f := range o.GetManagedFields() {

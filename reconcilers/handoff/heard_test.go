@@ -52,7 +52,7 @@ func TestACheckOfABlindController(t *testing.T) {
 		t.Errorf("it says %q", message)
 	}
 	w.acknowledgeLater(authority.ClusterAPI, clock)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 
 	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}})
 	w.look()
@@ -63,7 +63,7 @@ func TestACheckOfABlindController(t *testing.T) {
 
 	w.request(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
-	w.inCharge(authority.MachineAPI)
+	w.authoritative(authority.MachineAPI)
 	if n := w.pass(); n != 0 {
 		t.Errorf("an idle pass wrote %d times", n)
 	}
@@ -94,7 +94,7 @@ func TestACheckThatAPersonHasPaused(t *testing.T) {
 		w.pass()
 	}
 	w.acknowledgeLater(authority.ClusterAPI, clock)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 }
 
 // A request is taken back after each pass: nobody waits for an answer that does not come, and the check acts again.
@@ -110,7 +110,7 @@ func TestCancelOfABlindCheck(t *testing.T) {
 			}
 			w.request(from)
 			w.acknowledgeLater(from, clock)
-			w.inCharge(from)
+			w.authoritative(from)
 		}
 	}
 }

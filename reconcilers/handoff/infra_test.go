@@ -45,7 +45,7 @@ func TestAProvidersVersionThatIsNoLongerServed(t *testing.T) {
 	w.until(later, false)
 	w.request(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
-	w.inCharge(authority.MachineAPI)
+	w.authoritative(authority.MachineAPI)
 }
 
 // No version is served any more in which the provider's machine could be read: the move waits, and reports why.

@@ -68,7 +68,7 @@ func TestAnInstanceIsPausedWithItsMachine(t *testing.T) {
 		for _, to := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 			w.request(to)
 			w.waitSettled(to)
-			w.inCharge(to)
+			w.authoritative(to)
 			if paused := w.pausedSince(w.instance()); paused != (to == authority.MachineAPI) {
 				t.Errorf("%s is authoritative, the VSphereVM paused: %t", to, paused)
 			}
@@ -97,7 +97,7 @@ func TestAnInstanceThatIsMadeWhileItsMachineIsPaused(t *testing.T) {
 		t.Errorf("status %s, reason %s: the VSphereVM has not acknowledged its pause", s.Current, w.reason())
 	}
 	w.waitSettled(authority.ClusterAPI)
-	w.inCharge(authority.ClusterAPI)
+	w.authoritative(authority.ClusterAPI)
 }
 
 // Poundlock ends between the two writes of a pause, or of a release: the next pass does the other.
@@ -109,7 +109,7 @@ func TestAPauseAndAReleaseThatEndHalfWay(t *testing.T) {
 		one := map[string]ref{"machine": w.provider(), "instance": w.instance()}[half]
 		w.pauseOf(one, true)
 		w.waitSettled(authority.ClusterAPI)
-		w.inCharge(authority.ClusterAPI)
+		w.authoritative(authority.ClusterAPI)
 		if w.pausedSince(w.instance()) {
 			t.Errorf("%s: the VSphereVM stays paused", half)
 		}
@@ -118,7 +118,7 @@ func TestAPauseAndAReleaseThatEndHalfWay(t *testing.T) {
 		w.pauseOf(one, false)
 		w.look()
 		w.waitSettled(authority.MachineAPI)
-		w.inCharge(authority.MachineAPI)
+		w.authoritative(authority.MachineAPI)
 		if !w.pausedSince(w.instance()) {
 			t.Errorf("%s: the VSphereVM stays unpaused", half)
 		}

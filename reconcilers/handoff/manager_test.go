@@ -39,7 +39,7 @@ func TestManager(t *testing.T) {
 				return s.Current == to && s.Condition(authority.ConditionSettled).Status == "True"
 			})
 			w.judge()
-			w.inCharge(to)
+			w.authoritative(to)
 		}
 		w.idle(writes)
 	})

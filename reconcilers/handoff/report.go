@@ -89,14 +89,6 @@ func severityOf(step authority.Step) string {
 	return "Info"
 }
 
-// unsynchronized takes back what the mirror said about the other direction.
-func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
-	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
-		"The mirror has not run from "+step.To.Text()+" yet.")
-	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
-	return c
-}
-
 func condition(kind string, status metav1.ConditionStatus, severity, reason, message string) map[string]any {
 	c := conditionlist.New(kind, status, reason, message)
 	if severity != "" {

@@ -395,8 +395,8 @@ func (w *world) waitSettled(on authority.API) {
 	w.Fatalf("not settled on %s: %+v", on, w.shape())
 }
 
-// inCharge is what a settled pair looks like.
-func (w *world) inCharge(a authority.API) {
+// authoritative is what a settled pair looks like.
+func (w *world) authoritative(a authority.API) {
 	w.Helper()
 	s := w.shape()
 	if s.Current != a || s.SynchronizedAPI != a {

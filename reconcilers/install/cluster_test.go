@@ -191,8 +191,9 @@ func (c *cluster) restart() {
 	}
 }
 
-// readers are other clients, who list the objects of a small provider's definition once it is established. The API server fills its cache of them when they are first read, and
-// answers until then that the client may come again in a second: the installer would wait for that second in each story. Of real providers most definitions are never read.
+// readers are other clients, who list the objects of a small provider's definition once it is established. The API server fills its cache of them when they
+// are first read, and answers until then that the client may come again in a second: the installer would wait for that second in each story. Of real
+// providers most definitions are never read.
 func (c *cluster) readers(ctx context.Context) {
 	known := scheme()
 	if err := apiextensionsv1.AddToScheme(known); err != nil {

@@ -5,7 +5,6 @@ package install
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,23 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/internal/served"
 )
-
-func scheme() *runtime.Scheme {
-	sc := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(sc), configv1.Install(sc)); err != nil {
-		panic(err) // two types under one name: nothing that a user can bring about
-	}
-	return sc
-}
 
 // Rivals are the Deployments of OpenShift's own installer, in its releases so far.
 var Rivals = []client.ObjectKey{

@@ -13,7 +13,9 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -95,6 +97,14 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 		r.Page = page
 	}
 	return r, nil
+}
+
+func scheme() *runtime.Scheme {
+	sc := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(sc), configv1.Install(sc)); err != nil {
+		panic(err) // two types under one name: nothing that a user can bring about
+	}
+	return sc
 }
 
 // lister is what is asked of discovery.

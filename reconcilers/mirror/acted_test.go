@@ -38,7 +38,7 @@ func (w *twins) fails(t *testing.T, name string) {
 }
 
 func (w *twins) staysTrue(t *testing.T) {
-	w.charge(t, "converts-not", authority.MachineAPI)
+	w.adopt(t, "converts-not", authority.MachineAPI)
 	w.mirrored(t, "converts-not", 0)
 	w.over(t, "converts-not")
 	w.fails(t, "converts-not")
@@ -61,7 +61,7 @@ func (w *twins) staysTrue(t *testing.T) {
 }
 
 func (w *twins) staysScaled(t *testing.T) {
-	w.charge(t, "scaled", authority.MachineAPI)
+	w.adopt(t, "scaled", authority.MachineAPI)
 	w.mirrored(t, "scaled", 0)
 	w.over(t, "scaled")
 	w.fails(t, "scaled")
@@ -84,7 +84,7 @@ func (w *twins) replicas(t *testing.T, name string, want int64) {
 
 // marksInFewWrites counts: one carries the mark over, one takes over the mirror's, and taking it back is one; and the finalizers and marks of nobody change.
 func (w *twins) marksInFewWrites(t *testing.T) {
-	w.charge(t, "marked", authority.MachineAPI)
+	w.adopt(t, "marked", authority.MachineAPI)
 	w.mirrored(t, "marked", 0)
 	w.over(t, "marked")
 	w.quietFor(t, 10)
@@ -127,7 +127,7 @@ func (w *twins) marksInFewWrites(t *testing.T) {
 func (w *twins) isEmptied(t *testing.T) {
 	const least = "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
 	for name, want := range map[string]int64{"empties": 0, "keeps": 2} {
-		w.charge(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
+		w.adopt(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{least: fmt.Sprint(want / 2)})
 			_ = unstructured.SetNestedField(o.Object, int64(2), "spec", "replicas")
 		})

@@ -38,7 +38,7 @@ func TestEtcdHook(t *testing.T) {
 // runs makes a Machine that Cluster API runs, with these hooks from before.
 func (w *twins) runs(t *testing.T, name string, hooks ...string) {
 	t.Helper()
-	w.charge(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
+	w.adopt(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
 		if len(hooks) > 0 {
 			var list []any
 			if err := json.Unmarshal([]byte("["+strings.Join(hooks, ",")+"]"), &list); err != nil {

@@ -126,8 +126,8 @@ func (w *world) check(t *testing.T, name string) *unstructured.Unstructured {
 	return w.get(t, clusterAPICheck, capi, name)
 }
 
-// inCharge is what the handoff stores, without its steps between.
-func (w *world) inCharge(t *testing.T, name string, api authority.API) {
+// authoritative is what the handoff stores, without its steps between.
+func (w *world) authoritative(t *testing.T, name string, api authority.API) {
 	t.Helper()
 	if text(w.get(t, machineAPICheck, mapi, name), "status", "authoritativeAPI") != "" {
 		w.patch(t, w.get(t, machineAPICheck, mapi, name), "status", `{"status":{"authoritativeAPI":"Migrating"}}`)
@@ -163,7 +163,7 @@ func (w *world) platformTold(t *testing.T) {
 }
 
 func (w *world) checkAppears(t *testing.T) {
-	w.inCharge(t, "workers", authority.MachineAPI)
+	w.authoritative(t, "workers", authority.MachineAPI)
 	o := w.check(t, "workers")
 	if o.GetAnnotations()[authority.PausedAnnotation] == "" || o.GetAnnotations()[authority.MirrorAnnotation] != "MachineHealthCheck/workers" ||
 		!slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
@@ -237,7 +237,7 @@ func (w *world) checkRemade(t *testing.T) {
 }
 
 func (w *world) checkMovesOver(t *testing.T) {
-	w.inCharge(t, "workers", authority.ClusterAPI)
+	w.authoritative(t, "workers", authority.ClusterAPI)
 	w.patch(t, w.check(t, "workers"), "",
 		`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null},"labels":{"from":"capi"}},"spec":{"remediation":{"triggerIf":{"unhealthyLessThanOrEqualTo":1}}}}`)
 	w.patch(t, w.check(t, "workers"), "status",
@@ -258,7 +258,7 @@ func (w *world) checkMovesOver(t *testing.T) {
 
 func (w *world) checkMovesBack(t *testing.T) {
 	w.patch(t, w.check(t, "workers"), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"true"}}}`)
-	w.inCharge(t, "workers", authority.MachineAPI)
+	w.authoritative(t, "workers", authority.MachineAPI)
 	w.patch(t, w.get(t, machineAPICheck, mapi, "workers"), "", `{"metadata":{"labels":{"from":null}},"spec":{"maxUnhealthy":"100%"}}`)
 	w.eventually(t, "an edit of Machine API's mirrored", func() string {
 		o := w.check(t, "workers")
@@ -303,7 +303,7 @@ func (w *world) checkDetached(t *testing.T) {
 	if err := w.Create(t.Context(), twin); err != nil {
 		t.Fatal(err)
 	}
-	w.inCharge(t, "own", authority.ClusterAPI)
+	w.authoritative(t, "own", authority.ClusterAPI)
 	if err := w.Delete(t.Context(), w.get(t, machineAPICheck, mapi, "own")); err != nil {
 		t.Fatal(err)
 	}

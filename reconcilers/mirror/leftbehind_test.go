@@ -11,12 +11,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestWhatAMoveLeavesBehind moves a Machine that has failed in the Machine API. A Machine API check deletes a mirror that it selects and that has failed, and with it the
-// instance. Here it selects by a label that only Cluster API's Machine has, which comes to the mirror with the first pass after the move.
+// TestWhatAMoveLeavesBehind moves a Machine that has failed in the Machine API. A Machine API check deletes a mirror that it selects and that has failed, and
+// with it the instance. Here it selects by a label that only Cluster API's Machine has, which comes to the mirror with the first pass after the move.
 func TestWhatAMoveLeavesBehind(t *testing.T) {
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	const name = "failed"
-	w.charge(t, name, authority.MachineAPI)
+	w.adopt(t, name, authority.MachineAPI)
 	w.mirrored(t, name, 0)
 	w.patch(t, w.core(t, name), "", `{"metadata":{"labels":{"checked":"yes"}}}`)
 	w.patch(t, w.mapi(t, name), "status",

@@ -25,7 +25,7 @@ func (w *world) family(t *testing.T, set string, api authority.API) *family {
 	t.Helper()
 	kinds := authority.Kinds()
 	f := &family{machines: &twins{w, kinds[0]}, sets: &twins{w, kinds[1]}, set: set}
-	f.sets.charge(t, set, authority.MachineAPI)
+	f.sets.adopt(t, set, authority.MachineAPI)
 	f.sets.mirrored(t, set, 0)
 	if api == authority.ClusterAPI {
 		f.sets.over(t, set)
@@ -37,7 +37,7 @@ func (w *world) family(t *testing.T, set string, api authority.API) *family {
 func (f *family) machine(t *testing.T, name string, api authority.API) {
 	t.Helper()
 	set := f.sets.mapi(t, f.set)
-	f.machines.charge(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
+	f.machines.adopt(t, name, authority.MachineAPI, func(o *unstructured.Unstructured) {
 		o.SetLabels(f.labels(t))
 		o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, set.GroupVersionKind())})
 	})
@@ -167,7 +167,7 @@ func (w *world) machineAPISetRecreated(t *testing.T) {
 	if owner := metav1.GetControllerOf(f.machines.mapi(t, "back-here")); owner != nil {
 		t.Fatalf("still owned by %v: a collector would delete it", owner)
 	}
-	f.sets.charge(t, f.set, authority.ClusterAPI)
+	f.sets.adopt(t, f.set, authority.ClusterAPI)
 	f.owned(t, "back-here")
 	w.quietFor(t, 5)
 	if owner := metav1.GetControllerOf(f.machines.core(t, "back-here")); owner == nil || owner.UID != kept {

@@ -64,7 +64,7 @@ func TestTwins(t *testing.T) {
 			t.Run("nothing is said of a stranger while the authoritative one ends", w.endsBesideStranger)
 			t.Run("a mirror that goes and comes again", w.mirrorGoes)
 			t.Run("the Machine API's mirror goes, and Cluster API's object says what it likes", w.machineAPIGoes)
-			t.Run("the authoritative one ends, and its mirror says so to the last", w.inChargeGoes)
+			t.Run("the authoritative one ends, and its mirror says so to the last", w.authoritativeGoes)
 		})
 	}
 	machines := &twins{w, authority.Kinds()[0]}
@@ -80,7 +80,7 @@ func TestTwins(t *testing.T) {
 // isFrugal: each object and each status costs one write, and one event has all of it.
 func (w *twins) isFrugal(t *testing.T) {
 	from := w.writes.number()
-	w.charge(t, "frugal", authority.MachineAPI)
+	w.adopt(t, "frugal", authority.MachineAPI)
 	w.eventually(t, "it is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "frugal") })
 	w.settle(t)
 	const (
@@ -144,8 +144,8 @@ func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// charge creates the Machine API object and stores which API is authoritative for it.
-func (w *twins) charge(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
+// adopt creates the Machine API object and stores which API is authoritative for it.
+func (w *twins) adopt(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
 	text := testcluster.MachineSet(name, 0)
@@ -280,7 +280,7 @@ func (w *twins) mirrored(t *testing.T, name string, n int) *unstructured.Unstruc
 
 func (w *twins) strangerGoes(t *testing.T) {
 	theirs := w.stranger(t, "goes", held(hold))
-	w.charge(t, "goes", authority.MachineAPI)
+	w.adopt(t, "goes", authority.MachineAPI)
 	w.say(t, w.mapi(t, "goes"), 2)
 	w.strange(t, "goes", "is not paused")
 	w.shown(t, "goes", "ForeignTwin")
@@ -336,7 +336,7 @@ func (w *twins) strangerPauses(t *testing.T) {
 		return w.core(t, "pauses")
 	}
 	theirs := answer("False")
-	w.charge(t, "pauses", authority.MachineAPI)
+	w.adopt(t, "pauses", authority.MachineAPI)
 	w.say(t, w.mapi(t, "pauses"), 2)
 	w.strange(t, "pauses", "is not paused")
 	w.untouched(t, theirs)
@@ -351,7 +351,7 @@ func (w *twins) strangerPauses(t *testing.T) {
 
 func (w *twins) offered(t *testing.T) {
 	theirs := w.stranger(t, "offered", pausedAlready)
-	w.charge(t, "offered", authority.MachineAPI)
+	w.adopt(t, "offered", authority.MachineAPI)
 	w.say(t, w.mapi(t, "offered"), 2)
 	if now := w.mirrored(t, "offered", 2); now.GetUID() != theirs.GetUID() || strings.Contains(fmt.Sprint(now.Object["spec"]), "theirs") {
 		t.Errorf("it did not become the mirror: %s", show(now))
@@ -361,7 +361,7 @@ func (w *twins) offered(t *testing.T) {
 // endsBesideStranger: the Machine API object had a mirror once, and has a stranger beside it when it ends.
 func (w *twins) endsBesideStranger(t *testing.T) {
 	theirs := w.stranger(t, "ends")
-	w.charge(t, "ends", authority.MachineAPI, held(hold, authority.SyncFinalizer, authority.MachineAPIMachineFinalizer))
+	w.adopt(t, "ends", authority.MachineAPI, held(hold, authority.SyncFinalizer, authority.MachineAPIMachineFinalizer))
 	w.strange(t, "ends", "is not paused")
 	if err := w.Delete(t.Context(), w.mapi(t, "ends")); err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func (w *twins) endsBesideStranger(t *testing.T) {
 }
 
 func (w *twins) mirrorGoes(t *testing.T) {
-	w.charge(t, "comes", authority.MachineAPI)
+	w.adopt(t, "comes", authority.MachineAPI)
 	w.say(t, w.mapi(t, "comes"), 2)
 	before := w.mirrored(t, "comes", 2)
 	w.patch(t, before.DeepCopy(), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q,%q]}}`, hold, authority.SyncFinalizer))
@@ -424,7 +424,7 @@ func (w *twins) over(t *testing.T, name string) {
 }
 
 func (w *twins) machineAPIGoes(t *testing.T) {
-	w.charge(t, "stays", authority.MachineAPI)
+	w.adopt(t, "stays", authority.MachineAPI)
 	w.mirrored(t, "stays", 0)
 	w.over(t, "stays")
 	w.say(t, w.core(t, "stays"), 4)
@@ -463,8 +463,8 @@ func (w *twins) machineAPIGoes(t *testing.T) {
 	}
 }
 
-// inChargeGoes: while a controller holds what is authoritative and going, the mirror, going too, says what it says.
-func (w *twins) inChargeGoes(t *testing.T) {
+// authoritativeGoes: while a controller holds what is authoritative and going, the mirror, going too, says what it says.
+func (w *twins) authoritativeGoes(t *testing.T) {
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		finalizer := map[authority.API]string{authority.MachineAPI: w.kind.MachineAPIFinalizer, authority.ClusterAPI: w.kind.ClusterAPIFinalizer}[api]
 		if finalizer == "" {
@@ -472,7 +472,7 @@ func (w *twins) inChargeGoes(t *testing.T) {
 		}
 		t.Run(api.Text(), func(t *testing.T) {
 			name := "last-" + strings.ToLower(string(api))
-			w.charge(t, name, authority.MachineAPI)
+			w.adopt(t, name, authority.MachineAPI)
 			w.mirrored(t, name, 0)
 			from, to := w.mapi, w.core
 			if api == authority.ClusterAPI {
@@ -515,7 +515,7 @@ func (w *twins) keepsInstance(t *testing.T) {
 		_ = unstructured.SetNestedField(o.Object, "aws:///us-east-1a/i-0123456789abcdef0", "spec", "providerID")
 	}
 	theirs := w.stranger(t, "runs", pausedAlready, runs)
-	w.charge(t, "runs", authority.MachineAPI)
+	w.adopt(t, "runs", authority.MachineAPI)
 	w.strange(t, "runs", "i-0123456789abcdef0")
 	w.untouched(t, theirs)
 	if err := w.Delete(t.Context(), theirs); err != nil {
@@ -525,7 +525,7 @@ func (w *twins) keepsInstance(t *testing.T) {
 
 	// The provider's object alone has the name.
 	infra := w.make(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: alone, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large, providerID: "aws:///us-east-1a/i-0123456789abcdef1"}}`)
-	w.charge(t, "alone", authority.MachineAPI)
+	w.adopt(t, "alone", authority.MachineAPI)
 	w.strange(t, "alone", "i-0123456789abcdef1")
 	w.untouched(t, infra)
 	if core := w.core(t, "alone"); core != nil {
@@ -543,14 +543,14 @@ func pausedInfra() string { return `{"metadata":{"annotations":{"cluster.x-k8s.i
 
 func (w *twins) metByInfra(t *testing.T) {
 	infra := w.make(t, fmt.Sprintf(bareInfra, "bare"))
-	w.charge(t, "bare", authority.MachineAPI)
+	w.adopt(t, "bare", authority.MachineAPI)
 	w.strange(t, "bare", "belongs to no Machine: delete it")
 	w.untouched(t, infra)
 	w.patch(t, infra, "", pausedInfra())
 	w.mirrored(t, "bare", 0)
 
 	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
-	w.charge(t, "bare-there", authority.ClusterAPI)
+	w.adopt(t, "bare-there", authority.ClusterAPI)
 	w.strange(t, "bare-there", "has the name of the one that the mirror needs: delete it")
 	w.untouched(t, infra)
 	if err := w.Delete(t.Context(), infra); err != nil {
@@ -561,7 +561,7 @@ func (w *twins) metByInfra(t *testing.T) {
 
 // overtaken: Cluster API's Machine is made first, and the manager may stop before what it refers to.
 func (w *twins) overtaken(t *testing.T) {
-	w.charge(t, "pattern", authority.MachineAPI)
+	w.adopt(t, "pattern", authority.MachineAPI)
 	first := w.mirrored(t, "pattern", 0)
 	for _, remedy := range []string{"delete", "pause"} {
 		name := "overtaken-" + remedy
@@ -577,7 +577,7 @@ func (w *twins) overtaken(t *testing.T) {
 		if err := w.Create(t.Context(), mirror); err != nil {
 			t.Fatal(err)
 		}
-		w.charge(t, name, authority.MachineAPI)
+		w.adopt(t, name, authority.MachineAPI)
 		w.strange(t, name, "AWSMachine")
 		w.untouched(t, infra)
 		if remedy == "delete" {
@@ -599,7 +599,7 @@ func (w *twins) keepsMirrorsInstance(t *testing.T) {
 	infra := w.make(t, strings.NewReplacer("name: %s",
 		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
 		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
-	w.charge(t, "restored", authority.MachineAPI)
+	w.adopt(t, "restored", authority.MachineAPI)
 	w.strange(t, "restored", "set spec.providerID: "+id)
 	w.untouched(t, infra)
 	w.patch(t, w.mapi(t, "restored"), "", `{"spec":{"providerID":"`+id+`"}}`)
@@ -622,7 +622,7 @@ func (w *twins) keepsBegun(t *testing.T) {
 	if err := w.Update(t.Context(), infra); err != nil {
 		t.Fatal(err)
 	}
-	w.charge(t, "begun", authority.MachineAPI)
+	w.adopt(t, "begun", authority.MachineAPI)
 	w.strange(t, "begun", "whose ID its controllers have not stored")
 	w.untouched(t, infra)
 	w.untouched(t, core)
@@ -639,10 +639,10 @@ func (w *twins) keepsFromStranger(t *testing.T) {
 	set, _ := authority.KindNamed("MachineSet")
 	sets := &twins{w.world, set}
 	theirs := sets.stranger(t, "parent")
-	sets.charge(t, "parent", authority.MachineAPI)
+	sets.adopt(t, "parent", authority.MachineAPI)
 	sets.strange(t, "parent", "is not paused")
 	parent := sets.mapi(t, "parent")
-	w.charge(t, "parent-child", authority.MachineAPI, func(o *unstructured.Unstructured) {
+	w.adopt(t, "parent-child", authority.MachineAPI, func(o *unstructured.Unstructured) {
 		yes := true
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: parent.GetAPIVersion(), Kind: "MachineSet", Name: "parent",
 			UID: parent.GetUID(), Controller: &yes}})

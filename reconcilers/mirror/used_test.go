@@ -16,7 +16,7 @@ import (
 func TestATemplateThatTheControlPlaneRefersToStays(t *testing.T) {
 	w := twinsWorld(t)
 	sets := &twins{w, authority.Kinds()[1]}
-	sets.charge(t, "shared", authority.MachineAPI)
+	sets.adopt(t, "shared", authority.MachineAPI)
 	sets.mirrored(t, "shared", 0)
 	edit := func(instanceType string) (before *unstructured.Unstructured) {
 		before = w.template(t, "shared")

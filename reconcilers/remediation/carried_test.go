@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestCarriedFromWhatWasRecreated: a check that was restored begins with generation 1, and its mirror has the rules of the former one until the mirror was recreated. By those no
-// Machine is deleted.
+// TestCarriedFromWhatWasRecreated: a check that was restored begins with generation 1, and its mirror has the rules of the former one until the mirror was
+// recreated. By those no Machine is deleted.
 func TestCarriedFromWhatWasRecreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		record       string

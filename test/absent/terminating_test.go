@@ -23,8 +23,9 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// TestNamespaceTakesPoundlockAlong deletes a namespace, in which Poundlock's rights are, and kills Poundlock. Started again, it reports which rights are missing,
-// and answers reviews as far as it has them. Then the commands of docs/runbooks.md let the deletion end, and the other API's Machines keep their instances.
+// TestNamespaceTakesPoundlockAlong deletes a namespace, in which Poundlock's rights are, and kills Poundlock. Started again, it reports which rights are
+// missing, and answers reviews as far as it has them. Then the commands of docs/runbooks.md let the deletion end, and the other API's Machines keep their
+// instances.
 func TestNamespaceTakesPoundlockAlong(t *testing.T) {
 	stories.Long(t)
 	if testing.Short() {

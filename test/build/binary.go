@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 )
 
@@ -43,23 +44,6 @@ func clusterAPIProgram() program {
 	}
 }
 
-// machineAPIProgram is one of the machine-api-operator's programs.
-func machineAPIProgram(name string) program {
-	return program{
-		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,
-		main: machineAPIModule + "/cmd/" + name, binary: name,
-		ldflags: func(string) string { return "-s -w" },
-	}
-}
-
-func promtoolProgram() program {
-	return program{
-		what: "promtool", product: "Prometheus", folder: "promtool", pinned: prometheusModule,
-		main: prometheusModule + "/cmd/promtool", binary: "promtool",
-		ldflags: func(string) string { return "-s -w" },
-	}
-}
-
 const prometheusModule = "github.com/prometheus/prometheus"
 
 const machineAPIModule = "github.com/openshift/machine-api-operator"
@@ -88,6 +72,25 @@ func (p program) get(ctx context.Context, progress io.Writer) (string, error) {
 	dir, err = entry{what: p.what, dir: dir, lock: dir + ".lock", make: r.compile}.get(ctx, progress)
 	if err != nil {
 		return "", inWords("building "+p.what, err, cache)
+	}
+	return dir, nil
+}
+
+func cacheDir() (string, error) {
+	dir := os.Getenv(CacheEnv)
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("finding a cache folder: %w: set HOME or %s", err, CacheEnv)
+		}
+		dir = filepath.Join(base, "poundlock")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", inWords("making the cache folder", err, dir)
 	}
 	return dir, nil
 }
@@ -124,13 +127,39 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 		key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
 }
 
+// hashFiles digests the files of dir that match a pattern, names included. Tests do not go into the binary.
+func hashFiles(dir string, patterns ...string) (string, error) {
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return "", err
+		}
+		names = append(names, found...)
+	}
+	sort.Strings(names)
+	var parts []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		sum, err := hashFile(name)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, filepath.Base(name), sum)
+	}
+	return digest(parts...), nil
+}
+
 // uncompiled is how many packages Go's own cache lacks. The go tool answers within two seconds, once it has the modules.
 func (r recipe) uncompiled(ctx context.Context) (int, error) {
 	out, err := goOutput(ctx, r.source, "list", "-deps", "-buildvcs=false", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", r.main)
 	return len(strings.Fields(out)), err
 }
 
-// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with Poundlock's own.
+// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with
+// Poundlock's own.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
 	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.

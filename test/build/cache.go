@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/poundlock/poundlock/test/build/filelock"
@@ -23,25 +22,6 @@ import (
 
 // CacheEnv names the environment variable that moves the cache folder.
 const CacheEnv = "POUNDLOCK_CACHE"
-
-func cacheDir() (string, error) {
-	dir := os.Getenv(CacheEnv)
-	if dir == "" {
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("finding a cache folder: %w: set HOME or %s", err, CacheEnv)
-		}
-		dir = filepath.Join(base, "poundlock")
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", inWords("making the cache folder", err, dir)
-	}
-	return dir, nil
-}
 
 // entry is one folder of the cache, whole or absent.
 type entry struct {
@@ -185,31 +165,6 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// hashFiles digests the files of dir that match a pattern, names included. Tests do not go into the binary.
-func hashFiles(dir string, patterns ...string) (string, error) {
-	var names []string
-	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return "", err
-		}
-		names = append(names, found...)
-	}
-	sort.Strings(names)
-	var parts []string
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		sum, err := hashFile(name)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, filepath.Base(name), sum)
-	}
-	return digest(parts...), nil
 }
 
 func digest(parts ...string) string {

@@ -19,3 +19,12 @@ func MachineAPI(ctx context.Context, name string, progress io.Writer) (path stri
 	}
 	return filepath.Join(dir, p.binary), nil
 }
+
+// machineAPIProgram is one of the machine-api-operator's programs.
+func machineAPIProgram(name string) program {
+	return program{
+		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,
+		main: machineAPIModule + "/cmd/" + name, binary: name,
+		ldflags: func(string) string { return "-s -w" },
+	}
+}

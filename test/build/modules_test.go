@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// ofAPIServer are modules that the control plane has in Kubernetes' own version, whatever the others have: they decide how an API server behaves. With newer ones it refuses
-// rules of OpenShift's CRDs that every cluster takes (cel-go estimates their cost), and leaves an empty object where an apply gives up the last field in it (structured-merge-diff).
+// ofAPIServer are modules that the control plane has in Kubernetes' own version, whatever the others have: they decide how an API server behaves. With newer
+// ones it refuses rules of OpenShift's CRDs that every cluster takes (cel-go estimates their cost), and leaves an empty object where an apply gives up the
+// last field in it (structured-merge-diff).
 var ofAPIServer = sets.New("github.com/google/cel-go", "sigs.k8s.io/structured-merge-diff/v6", "k8s.io/kube-openapi")
 
-// TestModulesAgree compares the modules that `make run` compiles. A package that two of them need is compiled once if it, and all that it imports, is at one version; a machine that
-// has never compiled Kubernetes does it three times otherwise.
+// TestModulesAgree compares the modules that `make run` compiles. A package that two of them need is compiled once if it, and all that it imports, is at one
+// version; a machine that has never compiled Kubernetes does it three times otherwise.
 func TestModulesAgree(t *testing.T) {
 	root, err := Root()
 	if err != nil {

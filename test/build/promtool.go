@@ -18,3 +18,11 @@ func Promtool(ctx context.Context, progress io.Writer) (path string, err error) 
 	}
 	return filepath.Join(dir, p.binary), nil
 }
+
+func promtoolProgram() program {
+	return program{
+		what: "promtool", product: "Prometheus", folder: "promtool", pinned: prometheusModule,
+		main: prometheusModule + "/cmd/promtool", binary: "promtool",
+		ldflags: func(string) string { return "-s -w" },
+	}
+}

@@ -195,7 +195,8 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 	}, func() error { return fmt.Errorf("%w: %w", context.Cause(ctx), why) })
 }
 
-// errAccepted is what an API server leaves that was killed between its two writes to the status of a new CRD. The next one establishes no CRD that it finds so, until somebody changes it.
+// errAccepted is what an API server leaves that was killed between its two writes to the status of a new CRD. The next one establishes no CRD that it finds
+// so, until somebody changes it.
 var errAccepted = errors.New("its names are accepted, and it is not established")
 
 // patience is longer than an API server takes from one of these writes to the other.

@@ -95,7 +95,8 @@ func TestATemporaryFolderGoesWithTheControlPlane(t *testing.T) {
 	}
 }
 
-// An API server that dies between its two writes to a new CRD's status leaves a CRD that the next one does not establish: an interrupted `make run` could not begin again.
+// An API server that dies between its two writes to a new CRD's status leaves a CRD that the next one does not establish: an interrupted `make run` could not
+// begin again.
 func TestACRDThatIsHalfEstablished(t *testing.T) {
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {

@@ -54,7 +54,7 @@ subjects:
 `
 
 // converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whichever API is authoritative.
-func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
+func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 	stories.Long(t)
 	together(t)
 	story(t)

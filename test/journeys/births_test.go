@@ -155,8 +155,8 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
 }
 
-// An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as the
-// condition advises, and the Machine API neither fails it nor ends the instance.
+// An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as
+// the condition advises, and the Machine API neither fails it nor ends the instance.
 func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T) {
 	stories.Long(t)
 	story(t) // alone: what heals the cloud takes all faults back
@@ -314,8 +314,8 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	}
 }
 
-// While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the collector, after a deletion with --cascade=orphan, or by hand. Its
-// controller does nothing for an AWSMachine without an owner, the acknowledgement of a pause among it, so Cluster API's Machine must not wait for that.
+// While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the collector, after a deletion with --cascade=orphan, or by hand.
+// Its controller does nothing for an AWSMachine without an owner, the acknowledgement of a pause among it, so Cluster API's Machine must not wait for that.
 func TestAnInfrastructureMachineLosesItsOwnerAtBirth(t *testing.T) {
 	stories.Long(t)
 	story(t)

@@ -17,21 +17,21 @@ import (
 // "Deleting both sides at once, or while Migrating, ends cleanly": nothing is left, on either side or in the cloud.
 func TestDeletingBothSidesAtOnce(t *testing.T) {
 	stories.Long(t)
-	for _, charge := range []string{"MachineAPI", "ClusterAPI"} {
+	for _, authoritative := range []string{"MachineAPI", "ClusterAPI"} {
 		for _, moving := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s authoritative, on the move: %t", charge, moving), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s authoritative, on the move: %t", authoritative, moving), func(t *testing.T) {
 				if !moving { // else the stage is frozen
 					together(t)
 				}
 				story(t)
-				name := strings.ToLower(charge) + map[bool]string{true: "-moving", false: ""}[moving]
+				name := strings.ToLower(authoritative) + map[bool]string{true: "-moving", false: ""}[moving]
 				set := newSet(t, "both-"+name, 1)
 				lone(t, "alone-"+name)
 				machines := append(machinesOf(t, set.name), "alone-"+name)
 				pairs := []object{set, mapiMachine(machines[0]), mapiMachine(machines[1])}
-				if charge == "ClusterAPI" {
+				if authoritative == "ClusterAPI" {
 					for _, o := range pairs {
-						move(t, o, charge)
+						move(t, o, authoritative)
 					}
 				}
 				thaw := func() {}
@@ -40,8 +40,8 @@ func TestDeletingBothSidesAtOnce(t *testing.T) {
 					thaw = sync.OnceFunc(stage.Thaw)
 					t.Cleanup(thaw)
 					for _, o := range pairs {
-						request(t, o, string(authority.API(charge).Other()))
-						if o != set || charge == "MachineAPI" { // of a set, Cluster API acknowledges at once: no provider's controller is asked
+						request(t, o, string(authority.API(authoritative).Other()))
+						if o != set || authoritative == "MachineAPI" { // of a set, Cluster API acknowledges at once: no provider's controller is asked
 							authorityIs(t, o, "Migrating")
 						}
 					}

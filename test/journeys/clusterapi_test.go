@@ -156,7 +156,7 @@ func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 	refused(t, a, "authority/spec-locked")
 }
 
-// Cluster API completes a set in its charge: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to
+// Cluster API completes an authoritative set: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to
 // each Machine. Neither may keep the set from being mirrored, nor its Machines from being its own after a move back.
 func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
 	stories.Long(t)

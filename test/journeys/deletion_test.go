@@ -156,7 +156,7 @@ func instances(name string) []string {
 
 // A person tidies up on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own"
 // (converting › Deletion of Machines), whichever way the garbage collector goes about it.
-func TestDeletingTheMachineAPISetThatIsNotInChargeLeavesEverythingRunning(t *testing.T) {
+func TestDeletingTheMachineAPISetThatIsNotAuthoritativeLeavesEverythingRunning(t *testing.T) {
 	stories.Long(t)
 	together(t)
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
@@ -196,7 +196,7 @@ func instancesOf(machines []string) []string {
 	return ids
 }
 
-func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
+func TestDeletingTheClusterAPISetThatIsNotAuthoritativeMakesItAgain(t *testing.T) {
 	stories.Long(t)
 	together(t)
 	story(t)

@@ -26,8 +26,8 @@ var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Stories wait more than they work: four at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a place
-	// while it does.
+	// Stories wait more than they work: four at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a
+	// place while it does.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

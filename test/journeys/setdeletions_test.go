@@ -54,14 +54,14 @@ const (
 func matrix() (all []setDeletion) {
 	apis := []authority.API{authority.MachineAPI, authority.ClusterAPI}
 	for _, on := range apis {
-		for _, charge := range apis {
+		for _, authoritative := range apis {
 			for _, c := range []cascade{
 				{propagation: metav1.DeletePropagationBackground}, {propagation: metav1.DeletePropagationForeground}, {propagation: metav1.DeletePropagationOrphan},
 				{finalizer: metav1.FinalizerDeleteDependents}, {finalizer: metav1.FinalizerOrphanDependents},
 			} {
 				for _, when := range []moment{atItsRest, inMidMove, afterItself} {
 					for _, mixed := range []bool{false, true} {
-						all = append(all, setDeletion{on, charge, c, when, mixed})
+						all = append(all, setDeletion{on, authoritative, c, when, mixed})
 					}
 				}
 			}

@@ -35,7 +35,7 @@ mkdir -p "$scratch/fakekustomize/krusty"
 printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
 printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf machine/controller bundle/leaf installation/leaf translation/leaf webhooks/leaf webhooks/shim/leaf proxy/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf machine/controller bundle/leaf installation/leaf translation/leaf webhooks/leaf webhooks/shim/leaf proxy/leaf certs/leaf facts/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -47,6 +47,7 @@ refused=(
 	"machine/conversion.go $module/conversion/leaf"
 	"controlplanetemplate/webhooks.go $module/webhooks/leaf"
 	"mirroring/shell.go $module/reconcilers/leaf"
+	"mirroring/answers/facts.go $module/facts/leaf"
 	"bundle/policies.go $module/policies/leaf"
 	"bundle/installer.go $module/reconcilers/leaf"
 	"bundle/installation.go $module/installation/leaf"
@@ -54,11 +55,12 @@ refused=(
 	"installation/shell.go $module/reconcilers/leaf"
 	"translation/policies.go $module/policies/leaf"
 	# … and has no client, clock, logger or environment
-	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"policies/ownership/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"policies/authority/environment.go os"
 	"conversion/core/http.go net/http"
 	"controlplanetemplate/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"mirroring/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"mirroring/answers/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"conversion/aws/logger.go log/slog"
 	"bundle/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"bundle/environment.go os"
@@ -84,12 +86,15 @@ refused=(
 	"machine/controller/mirror.go $module/reconcilers/leaf"
 	"reconcilers/mirror/controller.go $module/machine/controller"
 	"cmd/poundlock/controller.go $module/machine/controller"
+	# what reads for shells knows none
+	"facts/webhooks.go $module/webhooks/leaf"
+	"facts/pairfacts/reconciler.go $module/reconcilers/leaf"
 	# nothing outside test/ imports test/
 	"cmd/poundlock/test.go $module/test/leaf"
 	"reconcilers/mirror/test.go $module/test/leaf"
 	"policies/authority/test.go $module/test/leaf"
 	# plumbing has no domain word
-	"internal/text/policies.go $module/policies/leaf"
+	"internal/terms/policies.go $module/policies/leaf"
 )
 allowed=(
 	"policies/authority/kernel.go $module/policies/leaf"
@@ -112,6 +117,10 @@ allowed=(
 	"reconcilers/install/installation.go $module/installation/leaf"
 	"cmd/poundlock/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	"webhooks/noun.go $module/policies/leaf"
+	"webhooks/facts.go $module/facts/leaf"
+	"reconcilers/mirror/facts.go $module/facts/leaf"
+	"facts/pairfacts/noun.go $module/policies/leaf"
+	"facts/pairfacts/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"certs/files.go os"
 	"machine/controller/client.go sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,6 +132,26 @@ allowed=(
 	"cmd/poundlock/wire.go $module/webhooks/leaf"
 	"test/testcluster/product.go $module/reconcilers/leaf"
 )
+
+# Every folder of Go code at the top is named by a fence, and every folder that a fence or a plant names exists.
+status=0
+fences() { sed -n 's/^ *files: \[\(.*\)\].*/\1/p' "$1" | grep -o '{config-path}/[a-z/-]*' | sed 's|{config-path}/||; s|/*$||' | sort -u; }
+folders() { git -C "$root" ls-files -- '*.go' | sed -n 's|/.*||p' | sort -u; }
+unfenced() { comm -23 <(folders) <(fences "$1" | sed 's|/.*||' | sort -u); }
+# docs and manifests are generated pages, tools are programs of their own: they are read by nobody, and only nothing-imports-test is about them.
+beyond="docs manifests tools"
+for folder in $(unfenced "$root/.golangci.yml"); do
+	[[ " $beyond " == *" $folder "* ]] || { echo "no fence names $folder (.golangci.yml)" >&2; status=1; }
+done
+for folder in $(fences "$root/.golangci.yml") $(printf '%s\n' "${refused[@]}" "${allowed[@]}" | sed 's| .*||; s|/[^/]*$||' | sort -u); do
+	[ -d "$root/$folder" ] || { echo "a fence or a plant names $folder, which does not exist" >&2; status=1; }
+done
+# … which finds a folder whose fence is taken away.
+grep -v '{config-path}/facts/' "$root/.golangci.yml" >"$scratch/without.yml"
+[[ " $(unfenced "$scratch/without.yml" | tr '\n' ' ') " == *" facts "* ]] || { echo "planted and not found: a folder without a fence" >&2; status=1; }
+rm "$scratch/without.yml"
+[ $status -eq 0 ] || exit 1
+
 for planted in "${refused[@]}" "${allowed[@]}"; do
 	# shellcheck disable=SC2086 # two words
 	plant $planted

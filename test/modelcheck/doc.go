@@ -19,10 +19,11 @@
 //	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	kept.go              a provider that keeps an object for each instance, with a second controller (OpenStackServer, VSphereVM)
 //	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
-//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
-//	                     orphans; the collector; scaling; the Machine API's set while the feature gate is off
+//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
+//	                     foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
 //	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
-//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks of Cluster API's check
+//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
+//	                     of Cluster API's check
 //
 // # How the world is made small
 //
@@ -75,11 +76,13 @@
 //   - An object for the instance that an older Poundlock left acting, once its Machine has lost the mirror that leads
 //     there, or is deleted with its namespace: nobody can pause it in time.
 //   - An object for the instance that names another instance, or belongs to a machine of another name.
-//   - With the feature gate off, a controller of the Machine API's Machines that stores the phase Deleting although its object has changed since it was read, and then calls the cloud.
+//   - With the feature gate off, a controller of the Machine API's Machines that stores the phase Deleting although its object has changed since it was read,
+//     and then calls the cloud.
 //   - Conditions other than the three that are decided from.
-//   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself is walked.
-//   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the Machine API's that
-//     deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
+//   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself
+//     is walked.
+//   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the
+//     Machine API's that deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
 //   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,8 @@ func explore[W comparable](m model[W], most int) (*walk[W], *flaw) {
 	w.first = append(w.first, uint32(len(w.edges)))
 	return w, w.livelock()
 }
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // expand visits what can follow a state. Where nothing is promised to follow, everything rests.
 func (w *walk[W]) expand(s uint32, state W) *flaw {

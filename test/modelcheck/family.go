@@ -80,7 +80,7 @@ type ownedMachine struct {
 	freed bool
 }
 
-func (k ownedMachine) charge() authority.API {
+func (k ownedMachine) authoritative() authority.API {
 	if k.clusters || !k.m.has(here) {
 		return authority.ClusterAPI // what has no twin any more acts on its own
 	}
@@ -141,10 +141,10 @@ type families struct {
 func (f *families) starts() map[string]family { return f.begin }
 
 // newFamily is a family in step: two MachineSets, and so many Machines with instances.
-func newFamily(of int, charge authority.API) family {
+func newFamily(of int, authoritative authority.API) family {
 	w := family{sm: here | synch, sc: here | synch | holds, replicas: uint8(of)}
 	for i := range of {
-		w.machines[i] = ownedMachine{m: here | synch | holds | mine, c: here | synch | holds | mine, runs: true, clusters: charge == authority.ClusterAPI}
+		w.machines[i] = ownedMachine{m: here | synch | holds | mine, c: here | synch | holds | mine, runs: true, clusters: authoritative == authority.ClusterAPI}
 	}
 	return w
 }
@@ -260,14 +260,14 @@ func (t *familyTurn) can(d deeds) bool { return t.families.may&d == d }
 // decide asks authority.Deletion what follows for the sets (of is 0) or a Machine, as reconcilers/mirror gathers it.
 func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
-	charge, m, c := t.set, w.sm, w.sc
+	authoritative, m, c := t.set, w.sm, w.sc
 	if of > 0 {
-		charge, m, c = w.machines[of-1].charge(), w.machines[of-1].m, w.machines[of-1].c
+		authoritative, m, c = w.machines[of-1].authoritative(), w.machines[of-1].m, w.machines[of-1].c
 	}
 	if !m.has(here) {
-		charge = authority.Unset
+		authoritative = authority.Unset
 	}
-	d := authority.Deletion{Authority: charge, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
+	d := authority.Deletion{Authority: authoritative, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
 	switch {
 	case w.gate != gateOn:
 		d.Gate = authority.GateOff
@@ -277,26 +277,26 @@ func (t *familyTurn) decide(of uint8) deed {
 	if w.namespaceDeleted {
 		d.Surroundings = authority.Go
 	}
-	mirror := t.mirrorOf(charge, m, c)
+	mirror := t.mirrorOf(authoritative, m, c)
 	if of > 0 {
 		d.Detached = m.has(off)
 		d.Owned = mirror.has(here) && mirror&(mine|once) != 0
 		if d.Owned && mirror.has(going) {
-			d.Parent = t.parentOf(mirror, charge.Other())
+			d.Parent = t.parentOf(mirror, authoritative.Other())
 		}
-	} else if mirror.has(going) && charge != authority.Unset {
-		d.Children = t.undetached(charge.Other()) != 0
+	} else if mirror.has(going) && authoritative != authority.Unset {
+		d.Children = t.undetached(authoritative.Other()) != 0
 	}
-	if charge == authority.MachineAPI {
+	if authoritative == authority.MachineAPI {
 		d.Held = m.has(holds)
 	} else {
 		d.Held = c.has(holds)
 	}
-	return t.deed(of, t.rules.deletion(d), charge, m, c)
+	return t.deed(of, t.rules.deletion(d), authoritative, m, c)
 }
 
-func (t *familyTurn) mirrorOf(charge authority.API, m, c member) member {
-	switch charge {
+func (t *familyTurn) mirrorOf(authoritative authority.API, m, c member) member {
+	switch authoritative {
 	case authority.MachineAPI:
 		return c
 	case authority.ClusterAPI:
@@ -334,7 +334,7 @@ func (t *familyTurn) undetached(side authority.API) uint8 {
 }
 
 // deed is the next request of a step.
-func (t *familyTurn) deed(of uint8, step authority.DeletionStep, charge authority.API, m, c member) deed {
+func (t *familyTurn) deed(of uint8, step authority.DeletionStep, authoritative authority.API, m, c member) deed {
 	on := func(a authority.API, ifM, ifC deed) deed {
 		if a == authority.MachineAPI {
 			return ifM
@@ -343,22 +343,22 @@ func (t *familyTurn) deed(of uint8, step authority.DeletionStep, charge authorit
 	}
 	switch step {
 	case authority.DeleteMirror:
-		return on(charge.Other(), removeM, removeC)
+		return on(authoritative.Other(), removeM, removeC)
 	case authority.DeleteAuthority:
-		return on(charge, removeM, removeC)
+		return on(authoritative, removeM, removeC)
 	case authority.DetachChildren:
-		return on(charge.Other(), detachM, detachC)
+		return on(authoritative.Other(), detachM, detachC)
 	case authority.ReleaseMirror:
-		return on(charge.Other(), held(m, freeM), held(c, freeC))
+		return on(authoritative.Other(), held(m, freeM), held(c, freeC))
 	case authority.ReleaseAuthority:
-		return on(charge, held(m&^holds, endM), held(c&^holds, endC))
+		return on(authoritative, held(m&^holds, endM), held(c&^holds, endC))
 	case authority.Forget:
 		if m.has(here) {
 			return forgetM
 		}
 		return held(c&^holds, forgetC)
 	case authority.KeepMirroring:
-		return t.keep(of, charge, m, c)
+		return t.keep(of, authoritative, m, c)
 	}
 	return nothing
 }
@@ -371,7 +371,7 @@ func held(m member, d deed) deed {
 }
 
 // keep makes the mirror of what has none, and joins a Machine's mirror to the mirror of its set.
-func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
+func (t *familyTurn) keep(of uint8, authoritative authority.API, m, c member) deed {
 	w := &t.was
 	switch {
 	case w.namespaceDeleted && (!m.has(here) || !c.has(here)):
@@ -386,14 +386,14 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 		return makeMachineC
 	case !m.has(synch) || !c.has(synch):
 		return enrolBoth
-	case of > 0 && charge == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
+	case of > 0 && authoritative == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
 		return joinC
-	case of > 0 && !t.forgetsOwner && t.restores(charge, m, c):
-		return map[authority.API]deed{authority.MachineAPI: joinM, authority.ClusterAPI: joinC}[charge]
-	case of > 0 && charge == authority.MachineAPI && c.has(mine) &&
+	case of > 0 && !t.forgetsOwner && t.restores(authoritative, m, c):
+		return map[authority.API]deed{authority.MachineAPI: joinM, authority.ClusterAPI: joinC}[authoritative]
+	case of > 0 && authoritative == authority.MachineAPI && c.has(mine) &&
 		(t.losesOwner && !(m.has(mine) && w.sc.presence() == authority.Present) || !m.has(mine) && w.sm.has(here) && t.set == authority.MachineAPI):
 		return disownC // a set of Cluster API's that acts keeps what it owns
-	case of > 0 && charge == authority.ClusterAPI && c.has(mine) && w.sm.presence() == authority.Present && (!m.has(mine) || m.has(off)):
+	case of > 0 && authoritative == authority.ClusterAPI && c.has(mine) && w.sm.presence() == authority.Present && (!m.has(mine) || m.has(off)):
 		return joinM
 	}
 	return nothing
@@ -401,12 +401,12 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 
 // restores reports whether an authoritative Machine is to belong to its set again, which does not act and was recreated: the other set owns
 // its mirror. The write and the end of the set exclude each other.
-func (t *familyTurn) restores(charge authority.API, m, c member) bool {
+func (t *familyTurn) restores(authoritative authority.API, m, c member) bool {
 	machine, mirror := m, c
-	if charge == authority.ClusterAPI {
+	if authoritative == authority.ClusterAPI {
 		machine, mirror = c, m
 	}
-	return !t.was.namespaceDeleted && t.set == charge.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
+	return !t.was.namespaceDeleted && t.set == authoritative.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
 		t.was.sm.presence() == authority.Present && t.was.sc.presence() == authority.Present
 }
 
@@ -549,7 +549,7 @@ func (t *familyTurn) endSet() {
 
 func (t *familyTurn) machineController(i int) {
 	k := t.was.machines[i]
-	acts := k.charge()
+	acts := k.authoritative()
 	o := *k.on(acts)
 	switch {
 	case o.presence() == authority.Present && !o.has(holds):
@@ -630,7 +630,7 @@ func (t *familyTurn) namespace() {
 			w.namespaceDeleted = true
 			for i := range w.machines {
 				switch k := &w.machines[i]; {
-				case k.charge() == authority.ClusterAPI:
+				case k.authoritative() == authority.ClusterAPI:
 					k.ends = ends
 				case k.ends == ends:
 					k.ends = either // its deletion may not have been carried over yet
@@ -716,15 +716,15 @@ func (t *familyTurn) people() {
 // meantMachine reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
 func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	k := &w.machines[i]
-	charge := k.charge()
+	authoritative := k.authoritative()
 	switch o := *k.on(on); {
-	case k.ends == ends || charge == on:
+	case k.ends == ends || authoritative == on:
 		return ends
 	case w.gate != gateOn && t.set == authority.ClusterAPI && on == authority.MachineAPI:
 		return k.ends // it looks as if Machine API's set had deleted it
 	case w.namespaceDeleted:
 		return either // nothing is carried over
-	case o&(mine|once) == 0 || o.has(off) || !k.on(charge).has(here):
+	case o&(mine|once) == 0 || o.has(off) || !k.on(authoritative).has(here):
 		return k.ends
 	case o.has(once) || w.sm.presence() != authority.Present || w.sc.presence() != authority.Present:
 		return either
@@ -743,7 +743,7 @@ func (t *familyTurn) deleteSet(a authority.API) {
 		t.may(familyUser, "somebody deletes "+a.Text()+"'s MachineSet"+policy.name, func(w *family) {
 			*w.sets(a) |= going | policy.bit
 			for i := range w.machines {
-				if w.machines[i].ends = t.meant(w, i, a, policy.bit); w.namespaceDeleted && w.machines[i].ends == ends && w.machines[i].charge() == authority.MachineAPI {
+				if w.machines[i].ends = t.meant(w, i, a, policy.bit); w.namespaceDeleted && w.machines[i].ends == ends && w.machines[i].authoritative() == authority.MachineAPI {
 					w.machines[i].ends = either
 				}
 			}
@@ -757,7 +757,7 @@ func (t *familyTurn) deleteSet(a authority.API) {
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.machines[i]
 	switch {
-	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
+	case k.ends == ends && k.on(k.authoritative()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
 		return either // for a mirror of a Machine that was deleted, it is no longer known whether that was the collector
 	case k.ends == ends || !k.on(on).has(here|mine):
 		return k.ends
@@ -769,7 +769,7 @@ func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) en
 		return either // Cluster API's own controller may be faster than the collector that makes orphans
 	case policy != orphans && t.setEnds(on):
 		return ends
-	case policy == foreground && k.charge() == on:
+	case policy == foreground && k.authoritative() == on:
 		return either
 	}
 	return k.ends

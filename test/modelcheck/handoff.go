@@ -180,6 +180,18 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 	return nil
 }
 
+// both adds what is written to the object for the instance to the requests of a step: after the provider's machine, and before Cluster API's.
+func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
+	if kept == noOp || p.pausesAlone || !step.On.Has(authority.WhoInfra) {
+		return ops
+	}
+	at := 0
+	if len(ops) > 0 && requests[ops[0]].on == ofI {
+		at = 1
+	}
+	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
+}
+
 // handoffs are the turns of the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
 func (t *turn) handoffs() {
 	w := &t.was
@@ -231,6 +243,27 @@ func (t *turn) beginHandoff() {
 func (t *turn) goOn(by actor, name string, left plan, at func(*pair) *pass) {
 	what := name + " " + requests[t.plans.lists[left][0]].words
 	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
+}
+
+// carryOn makes the next request that a pass has left.
+func (p *pairs) carryOn(w *pair, a actor, at *pass) {
+	ops := p.plans.lists[at.left]
+	r := &requests[ops[0]]
+	was := *w.at(r.on)
+	if !p.accepts(w, at, r) {
+		*at = pass{} // it looks again
+		return
+	}
+	if p.decidesOnce && r.on == ofM {
+		w.m.set(was & decided)
+	}
+	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
+	if at.left = p.plans.of(ops[1:]); at.left == 0 {
+		*at = pass{}
+	}
+	if r.lock != inMemory {
+		w.changed(r.on, was, a, r.grows)
+	}
 }
 
 // stop lets the manager die in the middle of a pass, or lose its lease without noticing.

@@ -69,19 +69,6 @@ type asking struct {
 // asks returns the request that the mirror's own functions decide on; noOp: none.
 func (p *pairs) asks(w *pair, q about) op { return p.answerTo(asking{q, "", w.m, w.c, w.i, w.k}) }
 
-// asksStep returns the next write of a step of a deletion.
-func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
-	return p.answerTo(asking{aboutStep, step, w.m, w.c, w.i, w.k})
-}
-
-// hooking returns one of two requests: the mirror of a Machine whose instance the provider does not know yet has Poundlock's hook.
-func (p *pairs) hooking(w *pair, without, with op) op {
-	if p.asks(w, aboutWantedHook) != noOp {
-		return with
-	}
-	return without
-}
-
 func (p *pairs) answerTo(q asking) op {
 	if p.keeps == keepsNothing {
 		return noOp
@@ -322,18 +309,6 @@ func (p *pairs) partyOf(of [4]object) providersParty {
 	return providersParty{s.Infra, s.InfraActs, s.CaughtUp || p.movesEarly}
 }
 
-// both adds what is written to the object for the instance to the requests of a step: after the provider's machine, and before Cluster API's.
-func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
-	if kept == noOp || p.pausesAlone || !step.On.Has(authority.WhoInfra) {
-		return ops
-	}
-	at := 0
-	if len(ops) > 0 && requests[ops[0]].on == ofI {
-		at = 1
-	}
-	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
-}
-
 var instanceController = clusterAPI{instance, instanceCache, "the provider's controller of instances", ofK,
 	func(w *pair) *view { return &w.instance }, (*pair).showK}
 
@@ -411,13 +386,6 @@ func (p *pairs) holdsInstance(w pair) bool {
 		return true // the provider puts its finalizer on before it says that it is paused, and Cluster API is not released before that
 	}
 	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|told))
-}
-
-// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
-// nobody else.
-func (w *pair) unknownToProvider() bool {
-	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
-	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
 // makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an

@@ -36,14 +36,14 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 // deletion is what mirroring asks about a pair.
 func (p *pairs) deletion(w *pair) authority.Deletion {
 	d := authority.Deletion{
-		Authority: w.m.inCharge(), InTransit: w.m.status() == authority.Migrating,
-		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.inCharge() == authority.ClusterAPI,
+		Authority: w.m.authoritative(), InTransit: w.m.status() == authority.Migrating,
+		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.authoritative() == authority.ClusterAPI,
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told) || p.asks(w, aboutUnreleased) != noOp)
-	charge, away := w.on(d.Authority), w.on(d.Authority.Other())
+	authoritative, away := w.on(d.Authority), w.on(d.Authority.Other())
 	named := !p.set && w.i.has(there|pid) && !p.leavesInstance
-	d.Held = charge.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
+	d.Held = authoritative.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
 	if p.keeps != keepsNothing {
 		d.Held = p.asks(w, aboutHeld) != noOp
 	}
@@ -138,6 +138,14 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
 }
 
+// hooking returns one of two requests: the mirror of a Machine whose instance the provider does not know yet has Poundlock's hook.
+func (p *pairs) hooking(w *pair, without, with op) op {
+	if p.asks(w, aboutWantedHook) != noOp {
+		return with
+	}
+	return without
+}
+
 func (p *pairs) toMachineAPI(w *pair) op {
 	if !p.set && !w.i.has(there) {
 		return when(!w.m.has(failed), fail)
@@ -178,9 +186,9 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	if p.keeps != keepsNothing && (step == authority.ReleaseMirror || step == authority.ReleaseAuthority) {
 		return p.asksStep(w, step)
 	}
-	charge := w.m.inCharge()
+	authoritative := w.m.authoritative()
 	mine := func(ifM, ifC op) op {
-		if charge == authority.MachineAPI {
+		if authoritative == authority.MachineAPI {
 			return ifM
 		}
 		return ifC
@@ -191,7 +199,7 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	case authority.DeleteAuthority:
 		return mine(deleteM, deleteC)
 	case authority.ReleaseMirror:
-		if charge == authority.ClusterAPI {
+		if authoritative == authority.ClusterAPI {
 			return first(p.leftover(w), when(w.m&(syncFin|ctlFin) != 0, letGoM))
 		}
 		keeps := !p.set && w.i.has(there) && w.c.has(there) && w.i&owned != 0 && w.m.presence() == authority.Present
@@ -209,6 +217,11 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))
 	}
 	return noOp
+}
+
+// asksStep returns the next write of a step of a deletion.
+func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
+	return p.answerTo(asking{aboutStep, step, w.m, w.c, w.i, w.k})
 }
 
 // idle reports whether the provider's object is a mirror that has no instance of Cluster API's.

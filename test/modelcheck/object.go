@@ -103,8 +103,8 @@ func (o object) source() authority.API {
 	return authority.Source(authority.Shape{Current: o.status(), SynchronizedAPI: o.origin()})
 }
 
-// inCharge is whose object a deletion is about, as the mirror reads it.
-func (o object) inCharge() authority.API {
+// authoritative is whose object a deletion is about, as the mirror reads it.
+func (o object) authoritative() authority.API {
 	if s := o.source(); s != authority.Unset || !o.has(wants) {
 		return s
 	}

@@ -322,6 +322,29 @@ func (t *turn) tell(m move, change func(*pair)) {
 	t.happens(m, w)
 }
 
+// trim forgets what makes no difference any more, so that states which only differ by it are one. A pass whose next request will be refused whatever
+// happens has nothing left to do.
+func (p *pairs) trim(w *pair) {
+	for _, at := range []*pass{&w.handoff, &w.mirror, &w.former} {
+		if at.phase != writing {
+			continue
+		}
+		next := &requests[p.plans.lists[at.left][0]]
+		if next.lock == byVersion && at.dirty&next.on != 0 && !p.unlocked {
+			*at = pass{}
+			continue
+		}
+		c := p.plans.cares[at.left]
+		at.dirty, at.gone, at.grown, at.edited = at.dirty&c.dirty, at.gone&c.gone, at.grown&c.grown, at.edited&c.edited
+	}
+	switch {
+	case w.work == toLook:
+		w.behind = false
+	case w.behind && (w.work == toHold || w.work == toTell || w.work == toStore || w.work == toRelease):
+		w.work, w.behind = noWork, false
+	}
+}
+
 // lag lets the caches keep a version that came between what they show and what is stored, where walks go so far.
 func (w *pair) lag(was *pair, skips bool) {
 	if !skips {
@@ -477,8 +500,8 @@ func (p *pairs) without(w pair, src authority.API) string {
 	return ""
 }
 
-// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way back, and removed its
-// finalizer before the handoff looked: the provider's machine says that its instance has gone.
+// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way
+// back, and removed its finalizer before the handoff looked: the provider's machine says that its instance has gone.
 func (w *pair) endedWithoutGate() bool {
 	return w.will&endedOnItsWayBack != 0 && w.i.has(there|pid) && !w.cloud.runs()
 }

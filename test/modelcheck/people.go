@@ -55,6 +55,13 @@ func (t *turn) user() {
 	}
 }
 
+// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
+// nobody else.
+func (w *pair) unknownToProvider() bool {
+	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
+	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
+}
+
 // userDecides: a person answers the condition that asks for it. Before the source has paused, the answer may be wrong a moment later.
 func (t *turn) userDecides() {
 	w := &t.was
@@ -70,7 +77,7 @@ func (t *turn) userEdits() {
 	w := &t.was
 	if w.m.has(there) && !w.m.has(leaving) && t.allows(byEditM, w) {
 		t.might("somebody edits the Machine API object", func(n *pair) {
-			if n.m.inCharge() == authority.ClusterAPI && n.c.has(there) {
+			if n.m.authoritative() == authority.ClusterAPI && n.c.has(there) {
 				n.m.clear(fresh)
 			} else {
 				n.c.clear(fresh)
@@ -191,7 +198,7 @@ func (t *turn) userDeletes() {
 // means reports whether a deletion on a side asks for the end of the instance.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
-	switch charge := authority.InCharge(shape); {
+	switch authoritative := authority.Authoritative(shape); {
 	case !w.m.has(there):
 		return deletionExpected
 	case t.can(twice) && t.strange(w.m, w.c, w.i):
@@ -201,7 +208,7 @@ func (t *turn) means(w *pair, on authority.API) will {
 		return maybe
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
 		return maybe // it meets a move, or the creation of the pair: the faster one wins
-	case charge == on:
+	case authoritative == on:
 		return deletionExpected
 	case t.family != (authority.Parent{}) && w.m.has(syncFin):
 		return deletionExpected // "Delete, has mirror, has owner: Sync controller deletes …"
@@ -222,7 +229,7 @@ func (t *turn) userCreates() {
 			}
 		}
 	}
-	if w.m.has(there) && !w.c.has(there) && w.m.inCharge() != authority.ClusterAPI && w.will == 0 {
+	if w.m.has(there) && !w.c.has(there) && w.m.authoritative() != authority.ClusterAPI && w.will == 0 {
 		for _, made := range []object{there, there | told | theirs} {
 			if t.allowsMadeC(made, w) {
 				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | told | theirs: ", paused"}[made], func(n *pair) {

@@ -338,27 +338,6 @@ func (p *plans) of(ops []op) plan {
 	return id
 }
 
-// carryOn makes the next request that a pass has left.
-func (p *pairs) carryOn(w *pair, a actor, at *pass) {
-	ops := p.plans.lists[at.left]
-	r := &requests[ops[0]]
-	was := *w.at(r.on)
-	if !p.accepts(w, at, r) {
-		*at = pass{} // it looks again
-		return
-	}
-	if p.decidesOnce && r.on == ofM {
-		w.m.set(was & decided)
-	}
-	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
-	if at.left = p.plans.of(ops[1:]); at.left == 0 {
-		*at = pass{}
-	}
-	if r.lock != inMemory {
-		w.changed(r.on, was, a, r.grows)
-	}
-}
-
 // accepts makes the request, unless the API server refuses it.
 func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	switch {
@@ -378,27 +357,4 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 		return true
 	}
 	return r.does(w, at)
-}
-
-// trim forgets what makes no difference any more, so that states which only differ by it are one. A pass whose next request will be refused whatever
-// happens has nothing left to do.
-func (p *pairs) trim(w *pair) {
-	for _, at := range []*pass{&w.handoff, &w.mirror, &w.former} {
-		if at.phase != writing {
-			continue
-		}
-		next := &requests[p.plans.lists[at.left][0]]
-		if next.lock == byVersion && at.dirty&next.on != 0 && !p.unlocked {
-			*at = pass{}
-			continue
-		}
-		c := p.plans.cares[at.left]
-		at.dirty, at.gone, at.grown, at.edited = at.dirty&c.dirty, at.gone&c.gone, at.grown&c.grown, at.edited&c.edited
-	}
-	switch {
-	case w.work == toLook:
-		w.behind = false
-	case w.behind && (w.work == toHold || w.work == toTell || w.work == toStore || w.work == toRelease):
-		w.work, w.behind = noWork, false
-	}
 }

@@ -418,14 +418,14 @@ func bounds() []bound {
 			}
 		}
 	}
-	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+	for _, authoritative := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		for _, fresh := range []bool{false, true} {
-			if fresh && charge == authority.ClusterAPI {
+			if fresh && authoritative == authority.ClusterAPI {
 				continue
 			}
 			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals, flips | remediates, flips | edits | remediates} {
-				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may),
-					charge == authority.ClusterAPI && may == flips|edits || charge == authority.MachineAPI && may == flips|remediates && !fresh})
+				out = append(out, bound{nameOfSets(authoritative, fresh) + ": " + may.String(), movingSets(authoritative, fresh, may),
+					authoritative == authority.ClusterAPI && may == flips|edits || authoritative == authority.MachineAPI && may == flips|remediates && !fresh})
 			}
 		}
 	}

@@ -96,12 +96,12 @@ type setPairs struct {
 func (f *setPairs) starts() map[string]setPair { return f.begin }
 
 // newSetPair is a set in step with two Machines; fresh is one that was just made, without its mirror.
-func newSetPair(charge authority.API, fresh bool) setPair {
-	w := setPair{current: charge, origin: charge, requested: charge, known: !fresh, behind: fresh}
+func newSetPair(authoritative authority.API, fresh bool) setPair {
+	w := setPair{current: authoritative, origin: authoritative, requested: authoritative, known: !fresh, behind: fresh}
 	w.m = setSide{here: true, replicas: 1, says: authority.AcknowledgedPaused}
 	w.c = setSide{here: !fresh, replicas: 1, says: authority.AcknowledgedPaused}
-	w.held, w.told = !fresh, charge == authority.MachineAPI && !fresh
-	if charge == authority.MachineAPI {
+	w.held, w.told = !fresh, authoritative == authority.MachineAPI && !fresh
+	if authoritative == authority.MachineAPI {
 		w.m.says = authority.AcknowledgedUnpaused
 	} else {
 		w.c.says = authority.AcknowledgedUnpaused
@@ -621,15 +621,15 @@ func (f *setPairs) describe(w setPair) string {
 }
 
 // movingSets walks a pair of sets that moves.
-func movingSets(charge authority.API, fresh bool, may deeds) walking {
+func movingSets(authoritative authority.API, fresh bool, may deeds) walking {
 	return func(r rules, most int) result {
-		return resultOf(&setPairs{rules: r, may: may, begin: map[string]setPair{nameOfSets(charge, fresh): newSetPair(charge, fresh)}}, most)
+		return resultOf(&setPairs{rules: r, may: may, begin: map[string]setPair{nameOfSets(authoritative, fresh): newSetPair(authoritative, fresh)}}, most)
 	}
 }
 
-func nameOfSets(charge authority.API, fresh bool) string {
+func nameOfSets(authoritative authority.API, fresh bool) string {
 	if fresh {
-		return "a MachineSet that was just created, " + charge.Text() + "'s, and its Machines"
+		return "a MachineSet that was just created, " + authoritative.Text() + "'s, and its Machines"
 	}
-	return "a MachineSet that is " + charge.Text() + "'s, and its Machines"
+	return "a MachineSet that is " + authoritative.Text() + "'s, and its Machines"
 }

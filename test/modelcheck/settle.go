@@ -139,5 +139,3 @@ func (w *walk[W]) parts() []int32 {
 	}
 	return part
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

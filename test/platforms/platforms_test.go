@@ -104,8 +104,8 @@ func (p play) all(t *testing.T) {
 	p.deletedTooEarly(t, like)
 }
 
-// deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless, once the
-// provider can. On vSphere there is one before the move.
+// deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless,
+// once the provider can. On vSphere there is one before the move.
 func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
 	t.Helper()
 	platform, _ := platforms.For(p.platform)
@@ -267,8 +267,8 @@ func (p play) move(t *testing.T, o *unstructured.Unstructured, to string) {
 	p.request(t, o, to)
 	p.eventually(t, fmt.Sprintf("%s %s is %s's, and settled", o.GetKind(), o.GetName(), to), func() string {
 		now := p.get(t, o)
-		inCharge, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
-		return inCharge + " " + condition(now, "AuthoritySettled", "status") + " " + condition(now, "Synchronized", "status")
+		authoritative, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
+		return authoritative + " " + condition(now, "AuthoritySettled", "status") + " " + condition(now, "Synchronized", "status")
 	}, to+" True True")
 }
 

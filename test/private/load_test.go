@@ -229,7 +229,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A client that asks for a long list or a watch and reads nothing costs the proxy a bounded piece of it. Others are answered meanwhile, and nothing is left of it when it goes.
+// A client that asks for a long list or a watch and reads nothing costs the proxy a bounded piece of it. Others are answered meanwhile, and nothing is left
+// of it when it goes.
 func TestClientsThatDoNotRead(t *testing.T) {
 	over := make(chan struct{})
 	defer close(over)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,10 +15,6 @@ import (
 
 	"github.com/poundlock/poundlock/translation"
 )
-
-func namespace() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
-}
 
 // provide does what the infrastructure's controllers do, on the private kinds: everything is there at once.
 func (s *Stage) provide(ctx context.Context) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -261,6 +262,10 @@ func (s *Stage) allow(ctx context.Context) error {
 		return err
 	}
 	return s.Plane.Kubeconfig(s.Proxied(), s.ProxiedKubeconfig())
+}
+
+func namespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
 }
 
 // Proxied is the configuration of a client behind the proxy.

@@ -295,7 +295,8 @@ func (s *story) theProxyCrashes() {
 	s.wait("a fourth Machine after the proxy's crash", func() bool { return s.provisioned() == 4 })
 }
 
-// theShimIsAway reads the older version without a shim, which is an error under standard names. The collector goes on, and so do conversions once the shim is back.
+// theShimIsAway reads the older version without a shim, which is an error under standard names. The collector goes on, and so do conversions once the shim is
+// back.
 func (s *story) theShimIsAway() {
 	s.t.Helper()
 	if err := s.stage.Plane.StopPart(Shim); err != nil {

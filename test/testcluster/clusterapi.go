@@ -4,6 +4,7 @@
 package testcluster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/test/capimanager"
 )
 
@@ -85,6 +87,21 @@ func (s *Stage) applyCluster(ctx context.Context) error {
 		return err
 	}
 	return apply(ctx, s.Admin, all...)
+}
+
+// clusterAPIObjects are what Cluster API has on the kit's platform. The infrastructure cluster is managed by somebody else: the installer.
+func clusterAPIObjects(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
+	infra := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{
+			"name": cluster, "namespace": clusterAPI,
+			"labels":      map[string]any{"cluster.x-k8s.io/cluster-name": cluster},
+			"annotations": map[string]any{"cluster.x-k8s.io/managed-by": "cluster-infrastructure-operator"},
+		},
+		"spec": kit.InfraCluster, "status": map[string]any{"ready": true},
+	}}
+	infra.SetGroupVersionKind(kit.Platform.InfraCluster.GroupVersionKind)
+	all, err := objects(bytes.ReplaceAll(clusterAPIYAML, []byte("INFRACLUSTER"), []byte(kit.Platform.InfraCluster.Kind)))
+	return append([]*unstructured.Unstructured{infra}, all...), err
 }
 
 // without returns which of the conditions is not True, "" if all are.

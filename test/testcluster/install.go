@@ -18,8 +18,11 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/manifests"
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/simulation"
 )
 
 var dryRun = client.DryRunAll
@@ -38,6 +41,26 @@ func (s *Stage) furnish(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
+// before is what a cluster on the kit's platform has before Poundlock comes.
+func before(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
+	account, err := simulation.Account(kit.Platform.Name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := objects(bytes.ReplaceAll(clusterYAML, []byte("PROVIDER"), []byte(account)))
+	if err != nil {
+		return nil, err
+	}
+	infrastructure := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": map[string]any{"name": "cluster"},
+		"spec": kit.Infrastructure["spec"], "status": kit.Infrastructure["status"],
+	}}
+	credentials := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": kit.Platform.CredentialsSecret, "namespace": machineAPI},
+	}}
+	return append(all, infrastructure, credentials), nil
+}
+
 // install does what `kubectl apply` of the manifests does in a cluster, but that the webhooks are at an address of this
 // machine, which is another at each start.
 func (s *Stage) install(ctx context.Context) error {
@@ -52,6 +75,15 @@ func (s *Stage) install(ctx context.Context) error {
 		return err
 	}
 	return s.applyManifests(ctx)
+}
+
+func (s *Stage) choosePorts() error {
+	ports, err := embedded.FreePorts(3)
+	if err != nil {
+		return err
+	}
+	s.manager = managerPorts{webhooks: ports[0], health: ports[1], metrics: ports[2]}
+	return nil
 }
 
 func (s *Stage) applyManifests(ctx context.Context) error {
@@ -125,6 +157,20 @@ func (s *Stage) createOnce(ctx context.Context, name string, data map[string]any
 		return err
 	}
 	return create(ctx, s.Admin, append(all, mark)...)
+}
+
+// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to create an object again.
+func create(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
+	for _, o := range all {
+		err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())
+		if apierrors.IsNotFound(err) {
+			err = c.Create(ctx, o)
+		}
+		if err != nil {
+			return fmt.Errorf("creating %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // waitForFleet waits until all of it runs and is mirrored. What somebody has played with may never do so: a Machine that

@@ -36,15 +36,6 @@ func (s *Stage) buildManager(ctx context.Context) error {
 	return build.Own(ctx, "./cmd/poundlock", s.binary(), RaceDetector)
 }
 
-func (s *Stage) choosePorts() error {
-	ports, err := embedded.FreePorts(3)
-	if err != nil {
-		return err
-	}
-	s.manager = managerPorts{webhooks: ports[0], health: ports[1], metrics: ports[2]}
-	return nil
-}
-
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // MetricsURL is where the manager serves its metrics.

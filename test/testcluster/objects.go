@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,20 +64,6 @@ func apply(ctx context.Context, c client.Client, all ...*unstructured.Unstructur
 		err := c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("applying the status of %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-	}
-	return nil
-}
-
-// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to create an object again.
-func create(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
-	for _, o := range all {
-		err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())
-		if apierrors.IsNotFound(err) {
-			err = c.Create(ctx, o)
-		}
-		if err != nil {
-			return fmt.Errorf("creating %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
 	return nil

@@ -207,7 +207,8 @@ func (s *Stage) raise(ctx context.Context) error {
 		}
 	}
 	if !s.options.WithoutClusterAPI {
-		// It is needed next. While the control plane is linked, a processor is idle, and both have most packages in common. Who asks for it later waits for this, and has its error.
+		// It is needed next. While the control plane is linked, a processor is idle, and both have most packages in common. Who asks for it later waits for
+		// this, and has its error.
 		go func() { _, _ = build.ClusterAPI(ctx, io.Discard) }()
 	}
 	s.Plane, err = embedded.Start(ctx, o)

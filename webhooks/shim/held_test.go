@@ -44,7 +44,8 @@ func small(t *testing.T, c *converter) *Shim {
 	return shim
 }
 
-// What reviews hold in memory together is bounded. One that does not fit beside the others is sent back with the time to come again, and a small one is answered.
+// What reviews hold in memory together is bounded. One that does not fit beside the others is sent back with the time to come again, and a small one is
+// answered.
 func TestManyLargeReviews(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{}, 4)
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {

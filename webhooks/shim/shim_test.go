@@ -593,8 +593,8 @@ func (c *certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 }
 func (c *certificate) Ready(*http.Request) error { return c.missing }
 
-// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review that has begun is answered before the shim ends, and so is one that comes
-// while it is not ready any more.
+// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review that has begun is answered before the shim ends,
+// and so is one that comes while it is not ready any more.
 func TestServe(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{}, 1)
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {

@@ -9,6 +9,6 @@
 // It is pure.
 //
 // Non-goals:
-//   - collecting the objects: see fleet
-//   - showing the answers: see commands and display
+//   - collecting the objects: see inventory
+//   - showing the answers: see commands and printers
 package check

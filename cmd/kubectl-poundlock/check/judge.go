@@ -95,12 +95,12 @@ type Field struct {
 
 // Finding is the answer for one pair.
 type Finding struct {
-	Kind      string        `json:"kind"`
-	Namespace string        `json:"namespace"`
-	Name      string        `json:"name"`
-	InCharge  authority.API `json:"authoritativeAPI"`
-	To        authority.API `json:"to"`
-	Readiness Readiness     `json:"verdict"`
+	Kind          string        `json:"kind"`
+	Namespace     string        `json:"namespace"`
+	Name          string        `json:"name"`
+	Authoritative authority.API `json:"authoritativeAPI"`
+	To            authority.API `json:"to"`
+	Readiness     Readiness     `json:"verdict"`
 	// Reason is a word for scripts: of the condition that the object has or would have.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -127,7 +127,7 @@ func (f Finding) Object() string { return f.object }
 // its cluster was not shown.
 func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	f := Finding{
-		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, InCharge: p.InCharge(), To: to, Source: p.Source, object: p.Object(),
+		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
 	}
 	switch {
 	case p.MachineAPI == nil:
@@ -152,7 +152,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 
 // settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
 func settledThere(p inventory.Pair, to authority.API) bool {
-	return !p.Moving() && p.InCharge() == to
+	return !p.Moving() && p.Authoritative() == to
 }
 
 // alone judges what only Cluster API has: it is there already, or lacks the Machine API object that would be moved.
@@ -332,7 +332,7 @@ func InfraFinalizer(p inventory.Pair) string {
 // Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has
 // what to show then. The mirror's own verdict stands: it was made with the whole cluster.
 func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
-	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.InCharge() == authority.ClusterAPI {
+	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
 		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
 	}
 	if p.Shape().Condition(authority.ConditionSynchronized).Reason == ReasonFields {
@@ -355,7 +355,7 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 
 // unconvertible converts as the webhook does.
 func unconvertible(p inventory.Pair, env conversion.Env) field.ErrorList {
-	if p.InCharge() == authority.MachineAPI || p.ClusterAPI == nil {
+	if p.Authoritative() == authority.MachineAPI || p.ClusterAPI == nil {
 		return core.Check(p.Kind.Name, p.MachineAPI.Raw(), env)
 	}
 	var infra []byte

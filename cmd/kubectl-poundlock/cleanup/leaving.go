@@ -42,7 +42,7 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
-		if p.MachineAPI == nil || p.InCharge() != authority.MachineAPI || !l.takesMirror(p, authority.ClusterAPI) ||
+		if p.MachineAPI == nil || p.Authoritative() != authority.MachineAPI || !l.takesMirror(p, authority.ClusterAPI) ||
 			!p.ClusterAPI.Deleting() || !p.ClusterAPI.HasAnnotation(authority.PausedAnnotation) {
 			continue
 		}
@@ -68,5 +68,5 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 }
 
 func (l Leaving) takesBack(p inventory.Pair) bool {
-	return p.MachineAPI != nil && p.Moving() && p.InCharge() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
+	return p.MachineAPI != nil && p.Moving() && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
 }

@@ -60,7 +60,7 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 // going reports a mirror that is being deleted, and that Poundlock's finalizer keeps: nobody would carry the deletion to its end.
 func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	mirror, authoritative, side := p.ClusterAPI, p.MachineAPI, authority.ClusterAPI
-	if p.InCharge() == authority.ClusterAPI {
+	if p.Authoritative() == authority.ClusterAPI {
 		mirror, authoritative, side = p.MachineAPI, p.ClusterAPI, authority.MachineAPI
 	}
 	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) ||
@@ -88,7 +88,7 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 
 // hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook, and leaves its instance behind: the provider does not know it yet.
 func hooked(p inventory.Pair) *Obstacle {
-	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() || p.InCharge() == authority.MachineAPI {
+	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() || p.Authoritative() == authority.MachineAPI {
 		return nil
 	}
 	return &Obstacle{
@@ -112,7 +112,7 @@ func remedy(p inventory.Pair) string {
 	}
 	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
 		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource,
-		p.Kind.MachineAPI.Group, p.Name, p.InCharge())
+		p.Kind.MachineAPI.Group, p.Name, p.Authoritative())
 }
 
 func where(p inventory.Pair) string {

@@ -12,11 +12,13 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/amount"
@@ -190,6 +192,25 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 	return r.verdict(o.failOn)
 }
 
+// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
+func (p *plugin) awayIfInstalled(ctx context.Context, namespace string) string {
+	is, lease := p.signs(ctx, namespace)
+	if lease.Renewed.IsZero() && !p.configures(ctx) {
+		return ""
+	}
+	return status.Away(is, lease, p.Now())
+}
+
+// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
+func (p *plugin) configures(ctx context.Context) bool {
+	client, err := p.client(nil)
+	if err != nil {
+		return false
+	}
+	_, err = client.Resource(webhooks[0]).Get(ctx, ownName, metav1.GetOptions{})
+	return err == nil
+}
+
 // gather reads files, or the cluster.
 func (p *plugin) gather(ctx context.Context, from files, s selection, args []string) (*inventory.Fleet, error) {
 	t, err := parseTargets(args)
@@ -344,7 +365,7 @@ func (w reader) table() {
 		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
 	}
 	for _, f := range w.Objects {
-		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Readiness), w.why(f)}
+		row := []string{f.Ref(), f.Authoritative.Text(), w.answer(f.Readiness), w.why(f)}
 		if w.wide() {
 			row = append(row, f.Namespace, f.Source)
 		}

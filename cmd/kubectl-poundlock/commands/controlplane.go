@@ -6,9 +6,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -180,6 +177,14 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
 }
 
+func currentOf(set *unstructured.Unstructured) authority.API {
+	if set == nil {
+		return authority.Unset
+	}
+	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
+	return authority.API(current)
+}
+
 // view is what a plan is made from.
 func (s *sight) view() policy.View {
 	v := policy.ViewOf(s.set, s.in)
@@ -213,32 +218,6 @@ func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (
 	return resolved, []policies.Template{policy.Known(t, resolved)}, nil
 }
 
-// operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
-func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
-	u, err := m.client.Resource(clusterOperators).Get(ctx, policy.OperatorName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := &configv1.ClusterOperator{}
-	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
-}
-
-// setFile reads the one set of -f.
-func (p *plugin) setFile(path string) (*unstructured.Unstructured, error) {
-	if path == "-" {
-		return controlplane.Parse(sourceOf(path), p.In)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading -f %s: %w", path, err)
-	}
-	defer f.Close()
-	return controlplane.Parse(sourceOf(path), io.LimitReader(f, largestSet))
-}
-
 // largestSet is beyond what an API server stores.
 const largestSet = 16 << 20
 
@@ -254,17 +233,6 @@ func sourceOf(path string) string {
 
 // strategies are the words for --strategy.
 var strategies = []string{string(machinev1.RollingUpdate), string(machinev1.OnDelete), string(machinev1.Recreate)}
-
-func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
-	if text == "" {
-		return "", nil
-	}
-	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
-	if i < 0 {
-		return "", usage("--strategy %q: want %s", text, strings.Join(strategies, ", "))
-	}
-	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
-}
 
 // liveReader is a client.Reader of a dynamic client, for the kinds whose resource is their name's plural.
 type liveReader struct{ dynamic.Interface }

@@ -7,7 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +22,6 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/facts"
-	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -123,6 +127,30 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	return p.writePlan(o.output, r)
 }
 
+// setFile reads the one set of -f.
+func (p *plugin) setFile(path string) (*unstructured.Unstructured, error) {
+	if path == "-" {
+		return controlplane.Parse(sourceOf(path), p.In)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	defer f.Close()
+	return controlplane.Parse(sourceOf(path), io.LimitReader(f, largestSet))
+}
+
+func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
+	if text == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
+	if i < 0 {
+		return "", usage("--strategy %q: want %s", text, strings.Join(strategies, ", "))
+	}
+	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
+}
+
 // try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates.
 // Nothing is stored.
 func (m *masters) try(ctx context.Context, s *sight) {
@@ -180,14 +208,6 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	out := controlplane.Over(stored, file)
 	out.SetNamespace(m.namespace)
 	return out, nil
-}
-
-func currentOf(set *unstructured.Unstructured) authority.API {
-	if set == nil {
-		return authority.Unset
-	}
-	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
-	return authority.API(current)
 }
 
 func (p *plugin) writePlan(o output, r controlplane.Report) error {

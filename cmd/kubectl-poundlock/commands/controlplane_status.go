@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/dynamic"
 
@@ -90,6 +93,19 @@ func (p *plugin) standing(ctx context.Context, client dynamic.Interface) (contro
 		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", policy.OperatorName, unread))
 	}
 	return s, err
+}
+
+// operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
+func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
+	u, err := m.client.Resource(clusterOperators).Get(ctx, policy.OperatorName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &configv1.ClusterOperator{}
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
 }
 
 func (p *plugin) writeStanding(o output, s controlplane.Standing) error {

@@ -158,7 +158,7 @@ func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks
 
 // destination is the API that is converted to: away from the authoritative one, or from the only one that has the object.
 func destination(pair inventory.Pair) authority.API {
-	if pair.InCharge() == authority.MachineAPI || pair.ClusterAPI == nil {
+	if pair.Authoritative() == authority.MachineAPI || pair.ClusterAPI == nil {
 		return authority.ClusterAPI
 	}
 	return authority.MachineAPI

@@ -179,7 +179,7 @@ func differs(n int) string {
 }
 
 func (w difference) side(api authority.API) string {
-	if w.pair.InCharge() == api {
+	if w.pair.Authoritative() == api {
 		return map[authority.API]string{authority.MachineAPI: "MACHINE API (authoritative)", authority.ClusterAPI: "CLUSTER API (authoritative)"}[api]
 	}
 	return map[authority.API]string{authority.MachineAPI: "MACHINE API", authority.ClusterAPI: "CLUSTER API"}[api]

@@ -7,5 +7,5 @@
 // code.
 //
 // Non-goals:
-//   - what may migrate, and why not: package preflight asks policies and conversion, as the webhook does
+//   - what may migrate, and why not: package check asks policies and conversion, as the webhook does
 package commands

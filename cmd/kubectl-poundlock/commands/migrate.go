@@ -301,7 +301,7 @@ func (m *mover) show(plan []migrate.PlannedMove) {
 	}
 	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
 	for _, s := range plan {
-		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
 	}
 	if !slices.ContainsFunc(plan, func(s migrate.PlannedMove) bool { return role(s.Pair) != "" }) {
 		for i, row := range rows {
@@ -399,6 +399,16 @@ func (m *mover) record(e event) {
 	if err := m.stream("MigrationEvent", e); err != nil {
 		fmt.Fprintln(m.ErrOut, "writing:", err)
 	}
+}
+
+// stream writes one of several documents, on a line of its own.
+func (p *plugin) stream(kind string, value any) error {
+	content, err := contentOf(value)
+	if err != nil {
+		return err
+	}
+	content["apiVersion"], content["kind"] = documentVersion, kind
+	return json.NewEncoder(p.Out).Encode(content)
 }
 
 // report prints what came of a request: the webhook's warnings, and its refusal.
@@ -551,7 +561,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		return nil
 	}
 	for _, pair := range f.Pairs {
-		m.Linef("%s: back to %s", pair.Ref(), pair.InCharge().Text())
+		m.Linef("%s: back to %s", pair.Ref(), pair.Authoritative().Text())
 	}
 	if m.dryRun == "client" {
 		m.Linef("\nNothing was asked for (--dry-run=client).")
@@ -565,10 +575,10 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	}
 	m.Linef("")
 	for _, pair := range f.Pairs {
-		if pair.InCharge().Other() == authority.Unset {
+		if pair.Authoritative().Other() == authority.Unset {
 			return ended{codeNo, pair.Ref() + ": status does not say where authority came from (status.synchronizedAPI)"}
 		}
-		err := m.request(ctx, pair, pair.InCharge(), dryRun)
+		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
 		m.report(pair.Ref(), done, err)
 		if err != nil {
 			return ended{codeNo, "stopped at the first failure"}
@@ -595,7 +605,7 @@ func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 				continue
 			}
 			if still[key] = p.Moving(); !still[key] {
-				what := "is with " + p.InCharge().Text()
+				what := "is with " + p.Authoritative().Text()
 				m.record(event{Object: p.Ref(), Event: what, Seconds: m.Now().Sub(began).Seconds()})
 				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Green(what))
 				delete(left, key)

@@ -99,16 +99,6 @@ func (p *plugin) document(o output, kind string, value any) (done bool, err erro
 	return true, printer.PrintObj(document, p.Out)
 }
 
-// stream writes one of several documents, on a line of its own.
-func (p *plugin) stream(kind string, value any) error {
-	content, err := contentOf(value)
-	if err != nil {
-		return err
-	}
-	content["apiVersion"], content["kind"] = documentVersion, kind
-	return json.NewEncoder(p.Out).Encode(content)
-}
-
 func contentOf(value any) (map[string]any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {

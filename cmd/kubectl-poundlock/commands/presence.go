@@ -48,25 +48,6 @@ func (p *plugin) away(ctx context.Context, namespace string) string {
 	return status.Away(is, lease, p.Now())
 }
 
-// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
-func (p *plugin) awayIfInstalled(ctx context.Context, namespace string) string {
-	is, lease := p.signs(ctx, namespace)
-	if lease.Renewed.IsZero() && !p.configures(ctx) {
-		return ""
-	}
-	return status.Away(is, lease, p.Now())
-}
-
-// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
-func (p *plugin) configures(ctx context.Context) bool {
-	client, err := p.client(nil)
-	if err != nil {
-		return false
-	}
-	_, err = client.Resource(webhooks[0]).Get(ctx, ownName, metav1.GetOptions{})
-	return err == nil
-}
-
 // signs are what shows whether Poundlock runs.
 func (p *plugin) signs(ctx context.Context, namespace string) (status.Presence, status.Lease) {
 	is, err := p.present(ctx, namespace)

@@ -55,9 +55,7 @@ func Code(err error) (int, string) {
 		return codeDone, ""
 	case errors.As(err, &e):
 		return e.code, e.text
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "unknown flag"),
-		strings.HasPrefix(err.Error(), "unknown shorthand"), strings.HasPrefix(err.Error(), "invalid argument"),
-		strings.HasPrefix(err.Error(), "required flag"), strings.Contains(err.Error(), "arg(s)"), strings.HasPrefix(err.Error(), "flag needs"):
+	case strings.HasPrefix(err.Error(), "unknown command"): // cobra asks nobody about the root's arguments, and gives the error no type
 		return codeUsage, err.Error()
 	}
 	return codeError, err.Error()
@@ -133,7 +131,24 @@ Exit codes:
 	} {
 		root.AddCommand(command(p))
 	}
+	typeArguments(root)
 	return root
+}
+
+// typeArguments makes an error of usage of what a command, or one beneath it, finds wrong with its arguments.
+func typeArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err == nil || errors.As(err, new(ended)) {
+				return err
+			}
+			return usage("%v", err)
+		}
+	}
+	for _, child := range cmd.Commands() {
+		typeArguments(child)
+	}
 }
 
 func (p *plugin) out() printers.Output { return printers.OutputOf(p.Out, p.Env) }

@@ -10,6 +10,6 @@
 // It is pure.
 //
 // Non-goals:
-//   - reading a cluster: see commands and fleet
+//   - reading a cluster: see commands and inventory
 //   - deciding what a set does: see policies/controlplane
 package controlplane

@@ -82,7 +82,7 @@ func own(p inventory.Pair, r Row) bool {
 			continue
 		}
 		name := strings.Trim(rest, ".[]")
-		if p.InCharge() == authority.MachineAPI {
+		if p.Authoritative() == authority.MachineAPI {
 			return r.MachineAPI == "" || authority.Theirs(name)
 		}
 		return r.ClusterAPI == "" || authority.Theirs(name) || slices.Contains(authority.LeftAlone(p.Kind.Name, of), name)

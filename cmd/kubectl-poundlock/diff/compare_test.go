@@ -95,19 +95,19 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 	const theirs, set, region = "argocd.argoproj.io/instance", "cluster.x-k8s.io/set-name", "machine.openshift.io/region"
 	kit := platformstest.Kits()[0]
 	for sentence, c := range map[string]struct {
-		kind, inCharge, side, label, value string
-		differs                            bool
+		kind, authoritative, side, label, value string
+		differs                                 bool
 	}{
-		"Cluster API's set marks a mirror":                {inCharge: "MachineAPI", side: "ClusterAPI", label: set},
-		"and a mirror lacks the mark":                     {inCharge: "ClusterAPI", side: "ClusterAPI", label: set, differs: true},
-		"Machine API's controller marks a mirror":         {inCharge: "ClusterAPI", side: "MachineAPI", label: region},
-		"a mirror lacks what the Machine API's has":       {inCharge: "MachineAPI", side: "MachineAPI", label: region, differs: true},
-		"what the Machine API's controller has put right": {inCharge: "ClusterAPI", side: "both", label: region},
-		"the same of a label of nobody's":                 {inCharge: "ClusterAPI", side: "both", label: "a", differs: true},
-		"somebody's own":                                  {inCharge: "MachineAPI", side: "MachineAPI", label: theirs},
+		"Cluster API's set marks a mirror":                {authoritative: "MachineAPI", side: "ClusterAPI", label: set},
+		"and a mirror lacks the mark":                     {authoritative: "ClusterAPI", side: "ClusterAPI", label: set, differs: true},
+		"Machine API's controller marks a mirror":         {authoritative: "ClusterAPI", side: "MachineAPI", label: region},
+		"a mirror lacks what the Machine API's has":       {authoritative: "MachineAPI", side: "MachineAPI", label: region, differs: true},
+		"what the Machine API's controller has put right": {authoritative: "ClusterAPI", side: "both", label: region},
+		"the same of a label of nobody's":                 {authoritative: "ClusterAPI", side: "both", label: "a", differs: true},
+		"somebody's own":                                  {authoritative: "MachineAPI", side: "MachineAPI", label: theirs},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			pair := machine(t, kit, c.inCharge, func(mapi, capi *unstructured.Unstructured) {
+			pair := machine(t, kit, c.authoritative, func(mapi, capi *unstructured.Unstructured) {
 				if c.side != "ClusterAPI" {
 					label(mapi, c.label, "here")
 				}
@@ -135,12 +135,12 @@ func label(o *unstructured.Unstructured, name, value string) {
 }
 
 // machine is a Machine with the twin that the mirror makes of it, both as change leaves them.
-func machine(t *testing.T, kit conversiontest.Kit, inCharge string, change func(mapi, capi *unstructured.Unstructured)) inventory.Pair {
+func machine(t *testing.T, kit conversiontest.Kit, authoritative string, change func(mapi, capi *unstructured.Unstructured)) inventory.Pair {
 	t.Helper()
 	mapi := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "a", "namespace": "openshift-machine-api"},
-		"spec":   map[string]any{"authoritativeAPI": inCharge, "providerSpec": map[string]any{"value": kit.ProviderSpec}},
-		"status": map[string]any{"authoritativeAPI": inCharge},
+		"spec":   map[string]any{"authoritativeAPI": authoritative, "providerSpec": map[string]any{"value": kit.ProviderSpec}},
+		"status": map[string]any{"authoritativeAPI": authoritative},
 	}}
 	twin, errs := core.ToClusterAPI("Machine", mapi, kit.Env())
 	if len(errs) > 0 {

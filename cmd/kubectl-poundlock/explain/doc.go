@@ -9,5 +9,5 @@
 //
 // Non-goals:
 //   - explanations of its own
-//   - showing an explanation: see display
+//   - showing an explanation: see printers
 package explain

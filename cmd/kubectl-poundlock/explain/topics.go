@@ -244,7 +244,8 @@ func (t Topic) matches(asked string) match {
 	return best
 }
 
-// pathMatches compares without the brackets of lists, which people leave out, and with another object's field as messages name it. A Machine's field stands in a set's template.
+// pathMatches compares without the brackets of lists, which people leave out, and with another object's field as messages name it. A Machine's field stands
+// in a set's template.
 func pathMatches(path, asked string) match {
 	path, asked = plain(path), plain(asked)
 	below, whole := strings.CutSuffix(path, ".*")

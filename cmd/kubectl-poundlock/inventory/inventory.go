@@ -62,12 +62,12 @@ type Pair struct {
 // Shape is what the Machine API object says about authority.
 func (p Pair) Shape() authority.Shape { return authority.Read(p.MachineAPI) }
 
-// InCharge is the API that acts now. Of what has no Machine API object that is Cluster API.
-func (p Pair) InCharge() authority.API {
+// Authoritative is the API that acts now. Of what has no Machine API object that is Cluster API.
+func (p Pair) Authoritative() authority.API {
 	if p.MachineAPI == nil {
 		return authority.ClusterAPI
 	}
-	return authority.InCharge(p.Shape())
+	return authority.Authoritative(p.Shape())
 }
 
 // Moving reports whether authority is between the two APIs, or asked to go to the other one.

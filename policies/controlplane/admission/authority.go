@@ -56,7 +56,7 @@ func moveTo(c policies.Change, api authority.API) string {
 
 // requests reports whether an update asks for a move, or to go on with one; taking a request back is neither.
 func requests(c policies.Change) bool {
-	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.InCharge(authority.Read(c.Old))
+	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.Authoritative(authority.Read(c.Old))
 }
 
 func requestNeeds(c policies.Change) policies.Need {
@@ -140,13 +140,4 @@ func unsynchronized(c policies.Change) []string {
 		}
 	}
 	return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", s.Reason, s.Message)}
-}
-
-// detaches adds to the warning of a deletion what becomes of Cluster API's side.
-func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
-	if authority.InCharge(authority.Read(c.Old)) == authority.ClusterAPI {
-		v.Warnings = append(v.Warnings,
-			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
-	}
-	return v
 }

@@ -193,6 +193,15 @@ func Deletion(c policies.Change) policies.Verdict {
 			machinesOf(c.Old))))
 }
 
+// detaches adds to the warning of a deletion what becomes of Cluster API's side.
+func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
+	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
+		v.Warnings = append(v.Warnings,
+			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
+	}
+	return v
+}
+
 // releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.
 func releases(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && c.Old.Deleting() && c.Old.HasFinalizer(controlplane.Finalizer) && !c.New.HasFinalizer(controlplane.Finalizer)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"slices"
 
-	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
@@ -87,21 +86,6 @@ func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
 	return platform.Domain{}
 }
 
-func (g *generator) domainName(d machinev1.FailureDomains) string { return g.domain(d).Name }
-
 func (g *generator) equals(d machinev1.FailureDomains) func(machinev1.FailureDomains) bool {
 	return func(other machinev1.FailureDomains) bool { return g.domain(d).Same(g.domain(other)) }
-}
-
-// joined is one union of several, nil of none.
-func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
-	if len(all) == 0 {
-		return nil
-	}
-	out := &machinev1.FailureDomains{Platform: platform}
-	for _, d := range all {
-		out.AWS, out.Azure, out.GCP = values.Appended(out.AWS, d.AWS), values.Appended(out.Azure, d.Azure), values.Appended(out.GCP, d.GCP)
-		out.OpenStack, out.VSphere, out.Nutanix = append(out.OpenStack, d.OpenStack...), append(out.VSphere, d.VSphere...), append(out.Nutanix, d.Nutanix...)
-	}
-	return out
 }

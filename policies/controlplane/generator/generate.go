@@ -279,6 +279,8 @@ func (g *generator) drafts() iter.Seq[draft] {
 	}
 }
 
+func (g *generator) domainName(d machinev1.FailureDomains) string { return g.domain(d).Name }
+
 func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Plan {
 	return controlplane.Make(controlplane.View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
 }
@@ -322,6 +324,19 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 			},
 		},
 	}
+}
+
+// joined is one union of several, nil of none.
+func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
+	if len(all) == 0 {
+		return nil
+	}
+	out := &machinev1.FailureDomains{Platform: platform}
+	for _, d := range all {
+		out.AWS, out.Azure, out.GCP = values.Appended(out.AWS, d.AWS), values.Appended(out.Azure, d.Azure), values.Appended(out.GCP, d.GCP)
+		out.OpenStack, out.VSphere, out.Nutanix = append(out.OpenStack, d.OpenStack...), append(out.VSphere, d.VSphere...), append(out.Nutanix, d.Nutanix...)
+	}
+	return out
 }
 
 // template is the providerSpec without what the failure domains set. A field that they would set only where the providerSpec lacks it may be kept.
