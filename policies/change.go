@@ -136,8 +136,8 @@ type ControlPlane struct {
 	Trials []Trial
 	// Now is when all this was read.
 	Now time.Time
-	// NoRecreate: the strategy Recreate is not allowed.
-	NoRecreate bool
+	// MayRecreate: the strategy Recreate is allowed.
+	MayRecreate bool
 	// Set is the stored set, where the review is about one of its Machines; nil where there is none.
 	Set *Object
 }

@@ -212,7 +212,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 	if err != nil {
 		return nil, err
 	}
-	out.NoRecreate = !r.recreate
+	out.MayRecreate = r.recreate
 	return out, nil
 }
 

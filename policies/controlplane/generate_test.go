@@ -125,7 +125,7 @@ func inZone(platform string, base map[string]any, z int) map[string]any {
 func (p *plant) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Plan {
 	set = set.DeepCopy()
 	set.Spec.State = machinev1.ControlPlaneMachineSetStateActive
-	v := controlplane.View{Set: set, Infrastructure: p.Infrastructure, Now: noon}
+	v := controlplane.View{Set: set, MayRecreate: true, Infrastructure: p.Infrastructure, Now: noon}
 	for _, m := range p.Machines {
 		if controlplane.OfControlPlane(m.Labels) {
 			v.Machines, v.Nodes = append(v.Machines, m), append(v.Nodes, node(m.Name))

@@ -30,7 +30,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // world is a control plane on AWS in three zones, all as the set has it.
 func world() *controlplane.View {
 	three := int32(3)
-	v := &controlplane.View{Now: noon, Infrastructure: &configv1.Infrastructure{
+	v := &controlplane.View{Now: noon, MayRecreate: true, Infrastructure: &configv1.Infrastructure{
 		Status: configv1.InfrastructureStatus{InfrastructureName: "c", PlatformStatus: &configv1.PlatformStatus{Type: configv1.AWSPlatformType}},
 	}}
 	v.Set = &machinev1.ControlPlaneMachineSet{ObjectMeta: metav1.ObjectMeta{Name: "cluster", UID: "set"}}

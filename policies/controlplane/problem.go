@@ -63,7 +63,7 @@ func (p *Plan) judge(v View) {
 		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " + strings.TrimSuffix(v.Unreflected, ".") +
 			". Correct what this names"})
 	}
-	if v.NoRecreate && p.Strategy == machinev1.Recreate {
+	if !v.MayRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
 	}

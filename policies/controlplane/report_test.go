@@ -140,7 +140,7 @@ func TestWhatTheStoredSetTellsOfClusterAPI(t *testing.T) {
 		"a template is refused":  {metav1.ConditionFalse, controlplane.ReflectionRefused, 2, "", false},
 		"an infrastructure lost": {metav1.ConditionFalse, "ClusterNotReady", 3, "the message", false},
 	} {
-		v := &controlplane.View{}
+		v := &controlplane.View{MayRecreate: true}
 		v.Reflects(authority.Shape{Current: authority.ClusterAPI, SynchronizedGeneration: c.generation,
 			Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: c.status, Reason: c.reason, Message: "the message"}}}, 3)
 		if v.Unreflected != c.unreflected || v.Behind != c.behind || v.Authority != authority.ClusterAPI {

@@ -106,7 +106,7 @@ func asked(t testing.TB, stored *machinev1.ControlPlaneMachineSet, v *controlpla
 		},
 		Operation: admissionv1.Create, New: object(t, v.Set),
 		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now,
-			NoRecreate: v.NoRecreate}},
+			MayRecreate: v.MayRecreate}},
 	}
 	if stored != nil {
 		c.Operation, c.Old = admissionv1.Update, object(t, stored)
@@ -176,7 +176,7 @@ func prefix(s string) change { return func(v *controlplane.View) { v.Set.Spec.Ma
 
 func replicas(n int32) change { return func(v *controlplane.View) { v.Set.Spec.Replicas = &n } }
 
-func noRecreate(v *controlplane.View) { v.NoRecreate = true }
+func noRecreate(v *controlplane.View) { v.MayRecreate = false }
 
 func noDomains(v *controlplane.View) { template(v).FailureDomains = nil }
 

@@ -32,8 +32,8 @@ type View struct {
 	// API's.
 	Unreflected string
 	Behind      bool
-	// NoRecreate: the operator's flags do not allow the strategy Recreate.
-	NoRecreate bool
+	// MayRecreate: the operator's flags allow the strategy Recreate.
+	MayRecreate bool
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
 	Machines []machinev1beta1.Machine
 	// Nodes are those with the role of the control plane.
@@ -145,7 +145,7 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
+		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

@@ -26,6 +26,22 @@ type model[W comparable] interface {
 	describe(w W) string
 }
 
+// invariant is what holds in every world, by what is so where it does not.
+type invariant[M, W any] struct {
+	broken string
+	is     func(M, W) bool
+}
+
+// firstBroken names the first invariant that does not hold in w, "" where all do.
+func firstBroken[M, W any](all []invariant[M, W], model M, w W) string {
+	for _, i := range all {
+		if i.is(model, w) {
+			return i.broken
+		}
+	}
+	return ""
+}
+
 // move is one change: by whom, in words, and whether fairness promises it: what is spontaneous (a user, a crash) may never happen.
 type move struct {
 	by          actor

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -780,16 +781,15 @@ func (t *familyTurn) setEnds(a authority.API) bool {
 	return !t.was.sm.has(here) || t.set == a
 }
 
-func (f *families) wrong(w family) string {
-	for i, k := range w.machines {
-		switch {
-		case k.endedUnasked:
-			return fmt.Sprintf("the instance of Machine %d was ended, and nobody asked for that", i+1)
-		case k.runs && !k.m.has(here) && !k.c.has(here):
-			return fmt.Sprintf("the instance of Machine %d was left behind: neither object is there any more", i+1)
-		}
-	}
-	return ""
+func (f *families) wrong(w family) string { return firstBroken(familyInvariants, f, &w) }
+
+var familyInvariants = []invariant[*families, *family]{
+	{"the instance of a Machine was ended, and nobody asked for that", func(_ *families, w *family) bool {
+		return slices.ContainsFunc(w.machines[:], func(k ownedMachine) bool { return k.endedUnasked })
+	}},
+	{"the instance of a Machine was left behind: neither object is there any more", func(_ *families, w *family) bool {
+		return slices.ContainsFunc(w.machines[:], func(k ownedMachine) bool { return k.runs && !k.m.has(here) && !k.c.has(here) })
+	}},
 }
 
 // setActs is the API whose set acts: the authoritative one, or Cluster API's where it is alone.

@@ -383,8 +383,32 @@ func (w *pair) show(o object) object {
 // before it acts: a version without the pause annotation is enough for it.
 func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
 
-// wrong is DESIGN §4's list of invariants, and that of issue 4.
-func (p *pairs) wrong(w pair) string {
+func (p *pairs) wrong(w pair) string { return firstBroken(pairInvariants, p, &w) }
+
+// pairInvariants are DESIGN §4's list of invariants, and that of births.
+var pairInvariants = []invariant[*pairs, *pair]{
+	{"both sides' controllers can act", (*pairs).bothMayAct},
+	{"a check has moved away from its request to remediate, which nobody takes back", func(p *pairs, w *pair) bool {
+		return p.check && (w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting))
+	}},
+	{"there are two instances", func(_ *pairs, w *pair) bool { return w.cloud&(byM|byC) == byM|byC }},
+	{"an instance was ended that nobody asked to end", func(_ *pairs, w *pair) bool { return w.cloud&endedUnasked != 0 }},
+	{"an instance has nobody who holds a finalizer to delete it under", func(p *pairs, w *pair) bool {
+		return w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(*w) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)) // it gets its finalizer back
+	}},
+	{"an instance was left behind: neither object is there any more", func(_ *pairs, w *pair) bool { return w.cloud.runs() && !w.m.has(there) && !w.c.has(there) }},
+	{"the mirror overwrote the authoritative Machine API object", func(_ *pairs, w *pair) bool {
+		return w.waits() && w.source() == authority.MachineAPI && w.m.has(there) && !w.m.has(fresh)
+	}},
+	{"the mirror overwrote the authoritative Cluster API object", func(_ *pairs, w *pair) bool {
+		return w.waits() && w.source() == authority.ClusterAPI && w.c.has(there) && !w.c.has(fresh)
+	}},
+}
+
+// waits reports whether the mirror waits for the last change: not for one of what is being deleted.
+func (w *pair) waits() bool { return w.will&maybe == 0 }
+
+func (p *pairs) bothMayAct(w *pair) bool {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
 	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.instance.seen.has(leftover)
 	if p.can(twice) { // until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either
@@ -392,26 +416,7 @@ func (p *pairs) wrong(w pair) string {
 		machineMayAct = machineMayAct && w.m.has(ctlFin)
 		clusterMayAct = creates(w.infra.seen) || creates(w.core.seen) && w.i&(there|told) == there
 	}
-	switch src := w.source(); {
-	case machineMayAct && clusterMayAct:
-		return "both sides' controllers can act"
-	case p.check && (w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting)):
-		return "a check has moved away from its request to remediate, which nobody takes back"
-	case w.cloud&(byM|byC) == byM|byC:
-		return "there are two instances"
-	case w.cloud&endedUnasked != 0:
-		return "an instance was ended that nobody asked to end"
-	case w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(w) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)): // it gets its finalizer back
-		return "an instance has nobody who holds a finalizer to delete it under"
-	case w.cloud.runs() && !w.m.has(there) && !w.c.has(there):
-		return "an instance was left behind: neither object is there any more"
-	case w.will&maybe != 0: // what was being deleted is not waited for
-	case src == authority.MachineAPI && w.m.has(there) && !w.m.has(fresh):
-		return "the mirror overwrote the authoritative Machine API object"
-	case src == authority.ClusterAPI && w.c.has(there) && !w.c.has(fresh):
-		return "the mirror overwrote the authoritative Cluster API object"
-	}
-	return ""
+	return machineMayAct && clusterMayAct
 }
 
 // unrest is what must be so once everybody has had their turn.

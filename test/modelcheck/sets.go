@@ -572,19 +572,15 @@ func (t *setTurn) deletesMirror() {
 	}
 }
 
-func (f *setPairs) wrong(w setPair) string {
-	switch {
-	case w.excess == createdInPlace:
-		return "a set created a Machine in the place of one that there is"
-	case w.excess == deletedByMark:
-		return "a set deleted a Machine by the mark of a check of long ago"
-	case w.excess == deletedForNothing:
-		return "a set deleted a Machine that nobody asked to end"
-	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused &&
-		w.c.says == authority.AcknowledgedUnpaused && w.creating:
-		return "both sets act"
-	}
-	return ""
+func (f *setPairs) wrong(w setPair) string { return firstBroken(setInvariants, f, &w) }
+
+var setInvariants = []invariant[*setPairs, *setPair]{
+	{"a set created a Machine in the place of one that there is", func(_ *setPairs, w *setPair) bool { return w.excess == createdInPlace }},
+	{"a set deleted a Machine by the mark of a check of long ago", func(_ *setPairs, w *setPair) bool { return w.excess == deletedByMark }},
+	{"a set deleted a Machine that nobody asked to end", func(_ *setPairs, w *setPair) bool { return w.excess == deletedForNothing }},
+	{"both sets act", func(_ *setPairs, w *setPair) bool {
+		return w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating
+	}},
 }
 
 func (f *setPairs) unrest(w setPair) string {

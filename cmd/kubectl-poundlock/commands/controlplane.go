@@ -173,7 +173,7 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
-	in.NoRecreate, in.Templates = !controlplane.MayRecreate(m.stored), known
+	in.MayRecreate, in.Templates = controlplane.MayRecreate(m.stored), known
 	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
 }
 

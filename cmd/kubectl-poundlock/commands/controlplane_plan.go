@@ -120,7 +120,7 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 			return err
 		}
 		// Whether the strategy Recreate is allowed, only the webhook that runs there knows.
-		seen.in.NoRecreate = seen.in.NoRecreate && (admission.By != controlplane.ByServer || !admission.Allowed)
+		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == controlplane.ByServer && admission.Allowed
 	}
 	r := controlplane.ReportOf(sourceOf(o.file), seen.view())
 	r.Admission = admission

@@ -27,7 +27,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // three is a control plane on AWS in three zones, all as its set has it.
 func three(changes ...func(*controlplane.View)) controlplane.View {
-	v := controlplane.View{Now: noon, Infrastructure: &configv1.Infrastructure{Status: configv1.InfrastructureStatus{
+	v := controlplane.View{Now: noon, MayRecreate: true, Infrastructure: &configv1.Infrastructure{Status: configv1.InfrastructureStatus{
 		InfrastructureName: "c", PlatformStatus: &configv1.PlatformStatus{Type: configv1.AWSPlatformType},
 	}}}
 	v.Set = &machinev1.ControlPlaneMachineSet{ObjectMeta: metav1.ObjectMeta{Name: "cluster", Namespace: "m", UID: "set"}}

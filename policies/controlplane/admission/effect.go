@@ -250,7 +250,7 @@ func recreates(p *proposal) policies.Verdict {
 	if p.set.Spec.Strategy.Type != machinev1.Recreate {
 		return policies.Verdict{}
 	}
-	if p.NoRecreate {
+	if !p.MayRecreate {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("strategy", "type"), controlplane.RecreateRisk(controlplane.ReplicasOf(p.set))+
 			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
 	}
