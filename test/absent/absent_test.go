@@ -136,6 +136,10 @@ func (w world) mirrored(name string) {
 // idle pokes a Machine and finds nothing written because of it.
 func (w world) idle(name string) {
 	w.Helper()
+	w.eventually(name+" to be looked at by the handoff, too", func(ctx context.Context) error {
+		_, err := w.condition(ctx, name, "AuthoritySettled")
+		return err
+	})
 	o := object("machine.openshift.io/v1beta1", mapi, name)
 	w.must(w.Admin.Patch(w.Context(), o,
 		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"poke":"`+time.Now().Format("150405.000")+`"}}}`))))
@@ -153,21 +157,29 @@ func (w world) idle(name string) {
 }
 
 func (w world) synchronized(ctx context.Context, name string, want ...string) error {
-	o, err := w.machineAPI(ctx, name)
+	c, err := w.condition(ctx, name, "Synchronized")
 	if err != nil {
 		return err
 	}
+	severity, _ := c["severity"].(string)
+	if got := fmt.Sprint([]string{fmt.Sprint(c["status"]), fmt.Sprint(c["reason"]), severity}); got != fmt.Sprint(want) {
+		return fmt.Errorf("Synchronized is %s: %v", got, c["message"])
+	}
+	return nil
+}
+
+func (w world) condition(ctx context.Context, name, kind string) (map[string]any, error) {
+	o, err := w.machineAPI(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range all {
-		if c, ok := c.(map[string]any); ok && c["type"] == "Synchronized" {
-			severity, _ := c["severity"].(string)
-			if got := fmt.Sprint([]string{fmt.Sprint(c["status"]), fmt.Sprint(c["reason"]), severity}); got != fmt.Sprint(want) {
-				return fmt.Errorf("Synchronized is %s: %v", got, c["message"])
-			}
-			return nil
+		if c, ok := c.(map[string]any); ok && c["type"] == kind {
+			return c, nil
 		}
 	}
-	return fmt.Errorf("no condition Synchronized: %v", o.Object["status"])
+	return nil, fmt.Errorf("no condition %s: %v", kind, o.Object["status"])
 }
 
 func (w world) machineAPI(ctx context.Context, name string) (*unstructured.Unstructured, error) {
