@@ -32,7 +32,7 @@ ALONE := /reconcilers/(handoff|install|rollout)$$
 TOGETHER := ^(TestManager|TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges|TestInAManager|TestTwoOperatorsMakeNoMoreThanOne)$$
 
 # Packages that are tested at once. Some start a control plane of 1 GB, and wait more than they work.
-P ?= 4
+P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
