@@ -4,10 +4,6 @@
 package cleanup
 
 import (
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -46,7 +42,8 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
-		if !l.releases(p) || len(awaited(f, p)) > 0 {
+		if p.MachineAPI == nil || p.Authoritative() != authority.MachineAPI || !l.takesMirror(p, authority.ClusterAPI) ||
+			!p.ClusterAPI.Deleting() || !p.ClusterAPI.HasAnnotation(authority.PausedAnnotation) {
 			continue
 		}
 		out[p.ClusterAPI] = true
@@ -57,46 +54,6 @@ func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 		}
 	}
 	return out
-}
-
-func (l Leaving) releases(p inventory.Pair) bool {
-	return p.MachineAPI != nil && p.Authoritative() == authority.MachineAPI && l.takesMirror(p, authority.ClusterAPI) && p.ClusterAPI.Deleting() &&
-		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
-}
-
-// awaited names the Machines of a MachineSet's mirror that Cluster API runs. Its controller deletes their instances and machines only as long as it finds their set.
-func awaited(f *inventory.Fleet, set inventory.Pair) (names []string) {
-	for _, p := range f.Pairs {
-		if p.ClusterAPI != nil && p.Kind.Parent == set.Kind.Name && p.Authoritative() == authority.ClusterAPI && slices.ContainsFunc(p.ClusterAPI.Metadata.OwnerReferences,
-			func(r metav1.OwnerReference) bool { return r.UID == set.ClusterAPI.Metadata.UID }) {
-			names = append(names, p.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Wait is a mirror that is released only after the Machines that it owns and Cluster API runs.
-type Wait struct {
-	Set      string
-	Machines []string
-}
-
-// Waits lists the mirrors that another cleanup releases.
-func (l Leaving) Waits(f *inventory.Fleet) (out []Wait) {
-	for _, p := range f.Pairs {
-		if l.releases(p) {
-			if names := awaited(f, p); len(names) > 0 {
-				out = append(out, Wait{p.Kind.Resource + "." + p.Kind.ClusterAPI.Group + "/" + p.Name, names})
-			}
-		}
-	}
-	return out
-}
-
-// keeps reports whether an object is a mirror that waits.
-func (l Leaving) keeps(f *inventory.Fleet, o *policies.Object) bool {
-	return slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.ClusterAPI == o && l.releases(p) && len(awaited(f, p)) > 0 })
 }
 
 // takenBack are the Machine API objects whose move to Cluster API cannot end, since what it goes to is being deleted. Cluster API was never unpaused.

@@ -153,14 +153,11 @@ type Change struct {
 }
 
 // Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain; and every finalizer of mirrors that are
-// deleted with what they live in. A mirror that waits (Waits) is left as it is.
+// deleted with what they live in.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
 	released, back := leaving.released(f), leaving.takenBack(f)
 	for _, item := range f.Items() {
-		if leaving.keeps(f, item.Object) {
-			continue
-		}
 		kind, moves := back[item.Object]
 		c := Change{Item: item, Released: released[item.Object], Back: moves, Holds: kind.MachineAPIFinalizer}.of(item.Object)
 		if c.Finalizer || c.Back || len(c.Annotations) > 0 {

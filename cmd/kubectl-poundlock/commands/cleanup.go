@@ -138,7 +138,6 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
 	}
 	c.show(changes, cleanup.Paused(items))
-	c.showWaits(c.leaving.Waits(f))
 	if obstacles := cleanup.Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
 		return c.refuse(obstacles)
 	}
@@ -176,14 +175,6 @@ func (c *cleaner) show(changes []cleanup.Change, paused int) {
 	}
 	c.Table(rows)
 	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
-}
-
-// showWaits prints which mirrors another cleanup releases.
-func (c *cleaner) showWaits(all []cleanup.Wait) {
-	for _, w := range all {
-		c.Linef("\n%s", printers.Wrap(fmt.Sprintf("%s stays as it is until the Machines that it owns and Cluster API deletes are gone: %s. Then run this once more.",
-			w.Set, strings.Join(w.Machines, ", ")), "", c.Width))
-	}
 }
 
 func what(c cleanup.Change) string {
