@@ -4,6 +4,11 @@
 package cleanup
 
 import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -42,8 +47,7 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
-		if p.MachineAPI == nil || p.Authoritative() != authority.MachineAPI || !l.takesMirror(p, authority.ClusterAPI) ||
-			!p.ClusterAPI.Deleting() || !p.ClusterAPI.HasAnnotation(authority.PausedAnnotation) {
+		if !l.releases(p) {
 			continue
 		}
 		out[p.ClusterAPI] = true
@@ -54,6 +58,32 @@ func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 		}
 	}
 	return out
+}
+
+func (l Leaving) releases(p inventory.Pair) bool {
+	return p.MachineAPI != nil && p.Authoritative() == authority.MachineAPI && l.takesMirror(p, authority.ClusterAPI) && p.ClusterAPI.Deleting() &&
+		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
+}
+
+// detached are the Machines that Cluster API runs and the mirror of a MachineSet owns which is released, with the UID of that mirror. Their controller would ask for a set
+// that is gone, and end nothing.
+func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
+	out := map[*policies.Object]types.UID{}
+	for _, set := range f.Pairs {
+		if !l.releases(set) {
+			continue
+		}
+		for _, p := range f.Pairs {
+			if p.ClusterAPI != nil && p.Kind.Parent == set.Kind.Name && p.Authoritative() == authority.ClusterAPI && ownedBy(p.ClusterAPI, set.ClusterAPI.Metadata.UID) {
+				out[p.ClusterAPI] = set.ClusterAPI.Metadata.UID
+			}
+		}
+	}
+	return out
+}
+
+func ownedBy(o *policies.Object, owner types.UID) bool {
+	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
 // takenBack are the Machine API objects whose move to Cluster API cannot end, since what it goes to is being deleted. Cluster API was never unpaused.

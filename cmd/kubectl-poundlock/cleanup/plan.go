@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/internal/amount"
@@ -150,17 +152,19 @@ type Change struct {
 	// Back: the move of the object is taken back. Holds is the finalizer that Machine API's controllers have on it, "" for none.
 	Back  bool
 	Holds string
+	// Detached is the UID of the set that owns the object and is released: the object does not belong to it any more. "" for none.
+	Detached types.UID
 }
 
 // Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain; and every finalizer of mirrors that are
 // deleted with what they live in.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
-	released, back := leaving.released(f), leaving.takenBack(f)
+	released, back, detached := leaving.released(f), leaving.takenBack(f), leaving.detached(f)
 	for _, item := range f.Items() {
 		kind, moves := back[item.Object]
-		c := Change{Item: item, Released: released[item.Object], Back: moves, Holds: kind.MachineAPIFinalizer}.of(item.Object)
-		if c.Finalizer || c.Back || len(c.Annotations) > 0 {
+		c := Change{Item: item, Released: released[item.Object], Back: moves, Holds: kind.MachineAPIFinalizer, Detached: detached[item.Object]}.of(item.Object)
+		if c.Finalizer || c.Back || c.Detached != "" || len(c.Annotations) > 0 {
 			out = append(out, c)
 		}
 	}
@@ -173,6 +177,9 @@ func (c Change) Again(o *policies.Object) Change { return c.of(o) }
 func (c Change) of(o *policies.Object) Change {
 	goes := func(finalizer string) bool { return c.Released || finalizer == authority.SyncFinalizer }
 	c.Object, c.Annotations = o, marks(o)
+	if !ownedBy(o, c.Detached) {
+		c.Detached = ""
+	}
 	c.Finalizer = slices.ContainsFunc(o.Metadata.Finalizers, goes)
 	c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers), goes)
 	if c.Back && c.Holds != "" && !slices.Contains(c.Finalizers, c.Holds) {
@@ -206,6 +213,10 @@ func (c Change) Patch() map[string]any {
 			gone[name] = nil
 		}
 		metadata["annotations"] = gone
+	}
+	if c.Detached != "" {
+		metadata["ownerReferences"] = slices.DeleteFunc(slices.Clone(c.Object.Metadata.OwnerReferences), func(r metav1.OwnerReference) bool { return r.UID == c.Detached })
+		metadata["labels"] = map[string]any{clusterv1.MachineSetNameLabel: nil}
 	}
 	patch := map[string]any{"metadata": metadata}
 	if c.Back {

@@ -95,6 +95,12 @@ func TestLeaving(t *testing.T) {
 		"a mirror of the Machine API's of that": {machineAPI("Machine", "ClusterAPI", "ClusterAPI", held+going+owned) + clusterAPI("Machine", "core", ""), []cleanup.Place{{Kind: authority.Namespace, Name: "openshift-machine-api"}}, "", []string{machineAPIGoes, core}},
 		"a set goes with its Machines' namespace": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused), []cleanup.Place{namespace}, "",
 			[]string{machineAPIGoes, all}},
+		"its Machines that Cluster API runs lose it as their owner first": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused) + "\n---\n" +
+			strings.ReplaceAll(machineAPI("Machine", "ClusterAPI", "ClusterAPI", held), `"s"`, `"s-1"`) + `
+---
+{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"s-1","namespace":"openshift-cluster-api","uid":"4","resourceVersion":"8","finalizers":["core"]` + going +
+			`,"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"2","controller":true}]},"spec":{"clusterName":"c"}}`,
+			[]cleanup.Place{namespace}, "", []string{machineAPIGoes, machineAPIGoes, `{"metadata":{"labels":{"cluster.x-k8s.io/set-name":null},"ownerReferences":[],"resourceVersion":"8"}}`, all}},
 		"one whose definition goes takes Machines along that stay": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused),
 			[]cleanup.Place{{Kind: authority.Definition, Name: "machinesets.cluster.x-k8s.io"}}, "is being deleted in Cluster API", nil},
 		"a move there is taken back": {machineAPI("Machine", "ClusterAPI", "Migrating", `,"finalizers":["sync.machine.openshift.io/finalizer"]`) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",

@@ -182,6 +182,9 @@ func what(c cleanup.Change) string {
 	if c.Back {
 		parts = append(parts, "move to Cluster API")
 	}
+	if c.Detached != "" {
+		parts = append(parts, "owner")
+	}
 	if c.Released && c.Finalizer {
 		parts = append(parts, "every finalizer")
 	} else if c.Finalizer {
