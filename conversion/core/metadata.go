@@ -189,7 +189,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)
-	return renamed || theirs || stays(annotation) || annotation == oldDelete || isHook(annotation)
+	return renamed || theirs || stays(annotation, "") || annotation == oldDelete || isHook(annotation)
 }
 
 func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
@@ -198,7 +198,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		name, renamed := clusterAPIName(k)
 		_, theirs := machineAPIName(k)
 		switch {
-		case stays(k) || k == oldDelete:
+		case stays(k, v) || k == oldDelete:
 		case name == clusterv1.DeleteMachineAnnotation && v == "":
 			// In Machine API an empty mark is none; in Cluster API that it is there is enough.
 		case renamed:
@@ -253,7 +253,7 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		switch {
 		case k == clusterv1.DeleteMachineAnnotation:
 			deleteFrom(derived, v, m)
-		case stays(k) || slices.Contains(derived, k) || elsewhere(k, v):
+		case stays(k, v) || slices.Contains(derived, k) || elsewhere(k, v):
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:

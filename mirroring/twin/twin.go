@@ -71,6 +71,7 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 	if infra != nil {
 		pairs.Put(want, infra.GetName(), s.InfraRef()...)
 		s.hold(want, infra)
+		s.spare(want)
 	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
