@@ -11,19 +11,18 @@
 // authority.Rules. The rules answer each request that a person makes in the model. Of what a
 // provider keeps for an instance it asks authority.Objects.State, feedback.InstanceHook, twin's WantCore and Kept, and
 // deletion's Asked, Next and ReleaseInfra, with objects that it writes out. The shells around them are modelled.
-// Each model has a file of its own that follows the code:
+// There are three models, and each actor of one (actors.go) has a file whose name begins with the model's:
 //
-//	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
-//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes that mirroring decides one after the other, up to a
-//	                     deletion, whose outcome is read again
-//	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
-//	kept.go              a provider that keeps an object for each instance, with a second controller (OpenStackServer, VSphereVM)
-//	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
-//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
-//	                     foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
-//	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
-//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
-//	                     of Cluster API's check
+//	pair_    a Machine, a MachineSet or a MachineHealthCheck, what both APIs store of it, and its instance. The handoff and the mirror follow the code:
+//	         reconcilers/handoff's gather (the Cluster API side, then the Machine API object), one step, its requests one after the other (plan.go);
+//	         reconcilers/mirror's gather (which API is authoritative is read last), and the writes that mirroring decides one after the other, up to a
+//	         deletion, whose outcome is read again. kept.go is about a provider that keeps an object for each instance, with a second controller
+//	         (OpenStackServer, VSphereVM), admission.go about the rules that a person's commands pass
+//	family_  two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
+//	         foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
+//	sets_    two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
+//	         Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
+//	         of Cluster API's check
 //
 // # How the world is made small
 //

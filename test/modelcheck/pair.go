@@ -97,24 +97,6 @@ const (
 	endedOnItsWayBack
 )
 
-// The actors of a pair.
-const (
-	user actor = iota
-	handoff
-	mirror
-	former
-	machineAPI
-	core
-	infra
-	instance
-	// A cache that lags catches up, whatever its controller does meanwhile.
-	coreCache
-	infraCache
-	instanceCache
-	collector
-	clock
-)
-
 // pairs is the model of a pair.
 type pairs struct {
 	rules
@@ -209,7 +191,7 @@ func side(a authority.API) which {
 }
 
 // wrote notifies everybody that an object has been written: those who decided on what it was, and the collector.
-func (w *pair) wrote(o which, by actor, grows bool) {
+func (w *pair) wrote(o which, by mover, grows bool) {
 	w.note(&w.handoff, o, by == handoff, grows)
 	w.note(&w.mirror, o, by == mirror, grows)
 	w.note(&w.former, o, by == former, grows)
@@ -233,16 +215,16 @@ func (w *pair) note(p *pass, o which, own, grows bool) {
 }
 
 // bury removes what is being deleted and held by nobody.
-func (w *pair) bury(o which, by actor) {
+func (w *pair) bury(o which, by mover) {
 	if at := w.at(o); !at.has(leaving) || at.held() {
 		return
 	}
 	*w.at(o) = 0
 	for _, p := range []struct {
 		*pass
-		actor
+		mover
 	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
-		if p.phase != idle && p.actor != by { // the answer has what a pass's own request leaves
+		if p.phase != idle && p.mover != by { // the answer has what a pass's own request leaves
 			p.gone |= o
 		}
 	}
@@ -266,32 +248,26 @@ func (w *pair) bury(o which, by actor) {
 }
 
 // changed notifies everybody if an object is no longer what it was: a request that changes nothing is no write.
-func (w *pair) changed(o which, was object, by actor, grows bool) {
+func (w *pair) changed(o which, was object, by mover, grows bool) {
 	if *w.at(o) != was {
 		w.wrote(o, by, grows)
 	}
 }
 
 // remove asks for the deletion of an object that exists.
-func (w *pair) remove(o which, by actor) {
+func (w *pair) remove(o which, by mover) {
 	if at := w.at(o); at.has(there) && !at.has(leaving) {
 		at.set(leaving)
 		w.wrote(o, by, true)
 	}
 }
 
-// moves is everybody's turn.
+// moves is everybody's turn, one after the other.
 func (p *pairs) moves(w pair, happens func(move, pair)) {
-	turn := turn{pairs: p, was: w, happens: happens}
-	turn.handoffs()
-	turn.mirrors()
-	turn.machineAPI()
-	turn.core()
-	turn.infra()
-	turn.instance()
-	turn.collector()
-	turn.clock()
-	turn.user()
+	t := turn{pairs: p, was: w, happens: happens}
+	for _, a := range pairActors {
+		a.Moves(&t)
+	}
 }
 
 // turn is one state, and what can be made of it.
@@ -302,7 +278,7 @@ type turn struct {
 }
 
 // may is a change that fairness promises, might one that it does not.
-func (t *turn) may(by actor, what string, change func(*pair)) {
+func (t *turn) may(by mover, what string, change func(*pair)) {
 	t.tell(move{by: by, what: what}, change)
 }
 

@@ -358,3 +358,43 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	}
 	return r.does(w, at)
 }
+
+// goOn makes the next of a pass's requests.
+func (t *turn) goOn(by mover, name string, left plan, at func(*pair) *pass) {
+	what := name + " " + requests[t.plans.lists[left][0]].words
+	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
+}
+
+// carryOn makes the next request that a pass has left.
+func (p *pairs) carryOn(w *pair, a mover, at *pass) {
+	ops := p.plans.lists[at.left]
+	r := &requests[ops[0]]
+	was := *w.at(r.on)
+	if !p.accepts(w, at, r) {
+		*at = pass{} // it looks again
+		return
+	}
+	if p.decidesOnce && r.on == ofM {
+		w.m.set(was & decided)
+	}
+	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
+	if at.left = p.plans.of(ops[1:]); at.left == 0 {
+		*at = pass{}
+	}
+	if r.lock != inMemory {
+		w.changed(r.on, was, a, r.grows)
+	}
+}
+
+// stop lets the manager die in the middle of a pass, or lose its lease without noticing.
+func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
+	if in == idle {
+		return
+	}
+	if t.can(crashes) {
+		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{}; n.m.clear(compared) })
+	}
+	if t.can(leaders) && t.was.former.phase == idle {
+		t.might("another manager becomes leader while the former one is in the middle of a "+name, func(n *pair) { n.former, *at(n) = *at(n), pass{} })
+	}
+}

@@ -244,8 +244,11 @@ func (p *pairs) freesI(w *pair) op {
 	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|told|ctlFin), freeI)
 }
 
-// mirrors are the turns of the mirror.
-func (t *turn) mirrors() {
+// pairMirror is the mirror: it reads, decides, and writes.
+type pairMirror struct{}
+
+// Moves implements actor.
+func (pairMirror) Moves(t *turn) {
 	w := &t.was
 	switch m := &w.mirror; m.phase {
 	case idle:
@@ -278,11 +281,6 @@ func (t *turn) mirrors() {
 		t.goOn(mirror, "the mirror", m.left, func(n *pair) *pass { return &n.mirror })
 	}
 	t.stop("mirror's pass", w.mirror.phase, func(n *pair) *pass { return &n.mirror })
-	if f := &w.former; f.phase == reading {
-		t.may(former, "the former leader gives up", func(n *pair) { n.former = pass{} })
-	} else if f.phase == writing {
-		t.goOn(former, "the former leader", f.left, func(n *pair) *pass { return &n.former })
-	}
 }
 
 func (t *turn) beginMirror() {
