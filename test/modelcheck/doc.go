@@ -56,7 +56,7 @@
 //
 // Where nothing more is promised to happen (unrest):
 //
-//   - Nothing waits for its deletion, and no mirror is missing or different.
+//   - Nothing waits for its deletion, and no mirror is missing or different. What a neighbour wrote to one is on both objects.
 //   - The controllers of the authoritative side act.
 //   - An instance runs that should, and none that should not.
 //   - The handoff's next step is Settle, or a condition explains what a person has to do.
@@ -82,7 +82,8 @@
 //     is walked.
 //   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the
 //     Machine API's that deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
-//   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
+//   - What the autoscaler writes to the mirror of a set that moves, or of a family: it is an edit of the authoritative object. Which neighbours write what to a
+//     pair, and what the model has not of that, is in pair_neighbours.go and its test.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.
 //   - Retries after errors that pass: a crash is the same.

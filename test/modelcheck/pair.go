@@ -111,6 +111,8 @@ type pairs struct {
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds
+	// writes are those of its neighbours.
+	writes []neighbourWrite
 	begin  map[string]pair
 
 	plans    plans
@@ -146,7 +148,7 @@ const (
 	refusals
 	// vanishes: somebody deletes the Cluster API namespace.
 	vanishes
-	// visits: a neighbour writes what a row of authority.Grants lets through, to either API's object and the provider's.
+	// visits: a neighbour writes what a row of authority.Grants lets through.
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
@@ -231,8 +233,10 @@ func (w *pair) bury(o which, by mover) {
 	switch { // what is left is all that anybody has said
 	case o == ofC && w.m.has(there):
 		w.m.set(fresh)
+		w.m.clear(lacking)
 	case o == ofM && w.c.has(there):
 		w.c.set(fresh)
+		w.c.clear(lacking)
 	}
 	if o == ofC && w.i.has(owned) {
 		w.i.clear(owned)
@@ -442,6 +446,8 @@ func (p *pairs) unrest(w pair) string {
 		return "there is no mirror"
 	case !w.c.has(fresh) || !w.m.has(fresh):
 		return "the mirror is not what the authority is"
+	case (w.m | w.c).has(lacking):
+		return "what a neighbour wrote to the mirror is not on both objects"
 	case src == authority.MachineAPI && w.m.has(pid) && !w.cloud.runs() && w.will&maybe != 0:
 		return "" // its controller says Failed: the instance has gone
 	case src == authority.ClusterAPI && w.endedWithoutGate():
@@ -514,10 +520,13 @@ func (p *pairs) describe(w pair) string {
 	case byM | byC:
 		runs = "two instances"
 	}
-	kept := ""
+	more := ""
 	if p.keeps != keepsNothing {
-		kept = fmt.Sprintf("; kept for the instance: %v (its controller sees: %v)", w.k, w.instance.seen)
+		more = fmt.Sprintf("; kept for the instance: %v (its controller sees: %v)", w.k, w.instance.seen)
+	}
+	if (w.m | w.c).has(lacking) {
+		more += "; what a neighbour wrote is not on both"
 	}
 	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v)%s; %s",
-		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, kept, runs)
+		status, w.m.requested(), w.m.origin(), w.m&^lacking, w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
 }

@@ -50,8 +50,8 @@ func conditionOf(gateOf func(authority.Shape, bool) authority.Gate, m object) []
 	return nil
 }
 
-// pairMachineController is machine/controller, or the Machine API's controller of MachineSets or MachineHealthChecks: it reads past all caches, asks the gate, and takes one step after the other; each of its writes
-// carries the resourceVersion of what it read, its calls to the cloud carry nothing.
+// pairMachineController is machine/controller, or the Machine API's controller of MachineSets or MachineHealthChecks. It reads past all caches, asks the gate,
+// and takes one step after the other. Each of its writes carries the resourceVersion of what it read, its calls to the cloud carry nothing.
 type pairMachineController struct{}
 
 // Moves implements actor.

@@ -53,6 +53,10 @@ const (
 	makeM
 	fixM
 	fixMKnowing
+	carryM
+	carryC
+	scaleM
+	scaleC
 	synchronize
 	fail
 	deleteM
@@ -200,6 +204,10 @@ var requests = [...]request{
 	}},
 	fixM:        {ofM, "makes the Machine API object equal", byVersion, true, becomeM},
 	fixMKnowing: {ofM, "makes the Machine API object equal", byVersion, true, func(w *pair, p *pass) bool { w.m.set(pid); return becomeM(w, p) }},
+	carryM:      {ofM, "carries over to the Machine API object what a neighbour wrote to its mirror", byVersion, false, carries(ofM, ofC)},
+	carryC:      {ofC, "carries over to the Cluster API object what a neighbour wrote to its mirror", byVersion, false, carries(ofC, ofM)},
+	scaleM:      {ofM, "scales the Machine API object like its mirror", byVersion, true, carries(ofM, ofC)},
+	scaleC:      {ofC, "scales the Cluster API object like its mirror", byVersion, true, carries(ofC, ofM)},
 	synchronize: {ofM, "says Synchronized", byVersion, false, func(w *pair, p *pass) bool {
 		w.m.clear(failed)
 		w.m.set(synced)
@@ -232,6 +240,16 @@ var requests = [...]request{
 	}},
 }
 
+// carries carries what a neighbour wrote over from a mirror as it was read.
+func carries(to, mirror which) func(*pair, *pass) bool {
+	return func(w *pair, p *pass) bool {
+		if p.dirty&mirror == 0 {
+			w.at(to).clear(lacking)
+		}
+		return true
+	}
+}
+
 // becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
@@ -262,6 +280,7 @@ func becomeC(hook bool) func(*pair, *pass) bool {
 		if w.c.clear(theirs | hooked); hook {
 			w.c.set(hooked)
 		}
+		w.c = w.c&^lacking | w.m&lacking
 		if w.c.clear(fresh); w.m.has(fresh) && p.edited&ofM == 0 && p.gone&ofM == 0 {
 			w.c.set(fresh)
 		}
@@ -274,6 +293,7 @@ func becomeM(w *pair, p *pass) bool {
 	if w.m.has(leaving) && !w.m.has(syncFin) {
 		return false
 	}
+	w.m = w.m&^lacking | w.c&lacking
 	w.m.set(there | syncFin)
 	w.m.clear(fresh)
 	if w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 || !w.c.has(there) { // of what is gone it is the last that was said
@@ -300,6 +320,12 @@ func caresOf(ops []op) (c cares) {
 		r := requests[o]
 		if r.lock == byVersion {
 			c.dirty |= r.on
+		}
+		switch o {
+		case carryM, scaleM:
+			c.dirty |= ofC
+		case carryC, scaleC:
+			c.dirty |= ofM
 		}
 		switch {
 		case r.lock == byUID:
