@@ -144,6 +144,9 @@ func Routes(c Catalog) []Route {
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
 		},
+		{
+			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
+		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{

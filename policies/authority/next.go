@@ -543,6 +543,9 @@ func (s State) awaited(missing Who, byMirror string) string {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&
 			s.Instance != InstanceNotRequested)
 	}
+	if missing.Has(WhoClusterAPI) && s.source() == ClusterAPI && s.Synchronized == "False" {
+		return "Cluster API is authoritative, but its object does not exist, and Poundlock does not create it. The condition Synchronized says why, and what to do."
+	}
 	return byMirror
 }
 
