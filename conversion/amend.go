@@ -103,8 +103,10 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		return
 	}
 	kind := p.Env.Platform.InfraCluster.Kind
-	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: %sremove it from the %[2]s for all Machines of the cluster",
-		list, kind, own), fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))), "Edit the object: kubectl edit "+p.InfraCluster())
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: "+
+		"%sremove it from the %[2]s for all Machines of the cluster", list, kind, own),
+		fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))),
+		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
 // Command is Unsupported with words that end in a command. It never cuts the command: half of one is none. One that no message holds is left out, and

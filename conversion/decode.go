@@ -64,7 +64,8 @@ func (p *Pass) unknown(raw []byte, err error) {
 		return // a former field, which clients write empty for ever
 	}
 	if other := respelt(raw, path); other != "" {
-		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; remove one of the two", other))
+		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; "+
+			"remove one of the two", other))
 		return
 	}
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")

@@ -27,7 +27,8 @@ func (e *Env) Unmade(cluster bool) string {
 	objects := []any{map[string]any{"apiVersion": infra.GroupVersion().String(), "kind": infra.Kind, "metadata": metadata, "spec": spec}}
 	if !cluster {
 		objects = append(objects, map[string]any{"apiVersion": clusterv1.GroupVersion.String(), "kind": "Cluster", "metadata": metadata, "spec": map[string]any{
-			"controlPlaneEndpoint": spec["controlPlaneEndpoint"], "infrastructureRef": map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": e.ClusterName},
+			"controlPlaneEndpoint": spec["controlPlaneEndpoint"],
+			"infrastructureRef":    map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": e.ClusterName},
 		}})
 	}
 	var commands []string

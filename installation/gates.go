@@ -129,7 +129,8 @@ func certificateWaits(secret string, service *unstructured.Unstructured, f Facts
 	case there && found.Service != "":
 		return fmt.Sprintf("Secret %s has the certificate of an earlier Service of this name. %s", secret, remedy)
 	case reason != "":
-		return fmt.Sprintf("the service CA does not write Secret %s: %s. Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
+		return fmt.Sprintf("the service CA does not write Secret %s: %s. "+
+			"Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
 			secret, strings.TrimSuffix(reason, "."), serviceCA, generationError, serviceCA, generationError)
 	case !there:
 		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)

@@ -160,7 +160,8 @@ type Mixed struct {
 }
 
 func (m *Mixed) Error() string {
-	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. Apply all ConfigMaps of that release, or correct annotation %s",
+	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. "+
+		"Apply all ConfigMaps of that release, or correct annotation %s",
 		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
 }
 

@@ -134,7 +134,8 @@ func addRules(from, to schema) ([]policies.Operation, error) {
 
 // whereSet is a validation that holds of a field that the new status has; nil for one that only asks for the field.
 func whereSet(rule map[string]any) (map[string]any, error) {
-	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)", "(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"
+	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)",
+		"(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"
 	text, _ := rule["rule"].(string)
 	if text == asks {
 		return nil, nil

@@ -116,7 +116,9 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 	if !ok {
 		return nil, nil
 	}
-	c.Subject = policies.Subject{Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name}
+	c.Subject = policies.Subject{
+		Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name,
+	}
 	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
 	if err != nil || set == nil || !admission.RefersTo(set, template.Group, template.Kind, template.Name) {
 		return nil, err

@@ -111,7 +111,8 @@ func (e *enforcement) Start(ctx context.Context) error {
 func (e *enforcement) tell(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
-		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, and in all if a configuration is missing",
+		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, "+
+			"and in all if a configuration is missing",
 			"reason", e.failed)
 	}
 }
@@ -233,6 +234,7 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	case err != nil:
 		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, namespace, err)
 	}
-	return fmt.Errorf("the API server has no answer from %s in namespace %s: check the webhook configurations, their namespaceSelector and caBundle, the Service and network policies",
+	return fmt.Errorf("the API server has no answer from %s in namespace %s: check the webhook configurations, their namespaceSelector and caBundle, "+
+		"the Service and network policies",
 		strings.Join(silent, " and "), namespace)
 }

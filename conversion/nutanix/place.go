@@ -126,7 +126,8 @@ func asInstalled(p *pass, here place) {
 	if !known {
 		if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); said && (p.Core.Template || p.Core.ProviderID == "") {
 			domainPath(p).Unsupported("", name,
-				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
+				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: "+
+					"add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
 		}
 		return
 	}

@@ -145,7 +145,8 @@ func takes(c port) bool { return !apart(c) }
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil,
-			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: remove it there, or keep the machine with Machine API")
+			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: "+
+				"remove it there, or keep the machine with Machine API")
 	}
 }
 
@@ -297,7 +298,8 @@ func checkShared(p *pass, ports []port) {
 		switch {
 		case len(c.SecurityGroups) > 0:
 			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil,
-				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, and none for the machine")
+				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, "+
+					"and none for the machine")
 		case unsecured(c):
 			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true,
 				"Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")

@@ -181,7 +181,8 @@ func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
 	for _, key := range slices.Sorted(maps.Keys(m.ServerMetadata)) {
 		value := m.ServerMetadata[key]
 		if utf8.RuneCountInString(key) > maxMetadata || utf8.RuneCountInString(value) > maxMetadata {
-			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters: shorten it, or remove it", maxMetadata))
+			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters: shorten it, or remove it",
+				maxMetadata))
 		}
 		c.ServerMetadata = append(c.ServerMetadata, openstackv1.ServerMetadata{Key: key, Value: value})
 	}

@@ -157,7 +157,8 @@ func draining(node *corev1.Node, left []leftover) machinev1beta1.Condition {
 	if slices.ContainsFunc(left, func(l leftover) bool { return l.refused }) {
 		reason, severity = machinev1beta1.MachineDrainError, machinev1beta1.ConditionSeverityWarning
 	}
-	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %s to be drained: %s", node.Name, amount.Of(len(left), "pod"), named(left))
+	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %s to be drained: %s",
+		node.Name, amount.Of(len(left), "pod"), named(left))
 }
 
 func drainFailed(node *corev1.Node, err error) machinev1beta1.Condition {

@@ -93,7 +93,8 @@ func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	case selector.Empty():
 		err = errors.New("spec.selector is empty, and would match every Machine: name a label that the template's Machines carry")
 	case !selector.Matches(labels.Set(set.Spec.Template.Labels)):
-		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: give the template these labels", selector)
+		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: "+
+			"give the template these labels", selector)
 	}
 	return selector, errors.Join(err, validReplicas(set), validPolicy(set))
 }

@@ -54,7 +54,8 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
 		Expression:        other + " || " + stopped + " && (" + mirror + ")",
 		MessageExpression: message,
-		Message:           "A Cluster API object of this name exists already. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
+		Message: "A Cluster API object of this name exists already. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. " +
+			"[authority/create-machineapi]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
 		resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),

@@ -39,7 +39,8 @@ func DropsRequest() string {
 
 // LosesOwned reports whether an update leaves out the sync finalizer, or every owner, of an object that is not being deleted.
 func LosesOwned() string {
-	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`, authority.SyncFinalizer,
+	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`,
+		authority.SyncFinalizer,
 		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"),
 		list("dyn(oldObject).metadata", "ownerReferences"), list("dyn(object).metadata", "ownerReferences"))
 }

@@ -96,7 +96,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	p := policyOfEach(o, s.name, s.version.WithKind("MachineSet"), exempt, s.namespaces, admissionregistrationv1.Validation{
 		Expression:        fmt.Sprintf("%s || !(%s)", otherSet, s.locked),
 		MessageExpression: message,
-		Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
+		Message: "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. " +
+			"[authority/scale-locked]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
 		resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale",

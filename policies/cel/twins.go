@@ -73,7 +73,8 @@ func authorityTwins() []Twin {
 				`!(variables.unmirrored && variables.newStatus[?f].orValue(null) in [dyn(null), dyn('')]) && ` +
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
-				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
+				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
+				`).join(', ')`,
 			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"`,
 		},
 		{

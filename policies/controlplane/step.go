@@ -135,7 +135,8 @@ func (p *Plan) short(s PlannedStep) string {
 	if left >= quorum {
 		return ""
 	}
-	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d", s.Machine.Name, left, len(p.Indexes), quorum)
+	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d",
+		s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
 // room reports whether one Machine more may exist. It counts those that are being deleted.

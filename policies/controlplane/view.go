@@ -145,7 +145,8 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
+		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now,
+		MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

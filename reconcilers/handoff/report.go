@@ -146,7 +146,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
+		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }

@@ -113,7 +113,8 @@ func (r *reconciler) emptied(ctx context.Context, err error) error {
 	case asked != nil || namespace.DeletionTimestamp == nil:
 		return err
 	}
-	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
+	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: "+
+		"once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
 		bundle.Namespace, err)
 }
 

@@ -36,8 +36,9 @@ func ProviderValues() conversiontest.Values {
 	}
 	out := conversiontest.Values{
 		"kind": one(""), "apiVersion": one(""),
-		"metadata":                              conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
-		"cloudsSecret":                          conversiontest.OneOf(secret("openstack-cloud-credentials", ""), secret("openstack-cloud-credentials", "openshift-machine-api"), secret("mine", "")),
+		"metadata": conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
+		"cloudsSecret": conversiontest.OneOf(secret("openstack-cloud-credentials", ""),
+			secret("openstack-cloud-credentials", "openshift-machine-api"), secret("mine", "")),
 		"cloudName":                             one("openstack", "openstack", "theirs"),
 		"userDataSecret":                        conversiontest.OneOf(secret("worker-user-data", ""), secret("worker-user-data", "openshift-machine-api")),
 		"serverGroupID":                         maybeID,

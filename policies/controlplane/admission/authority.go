@@ -82,7 +82,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
 	return policies.Warn(append(out,
-		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. "+
+			"While status.authoritativeAPI is Migrating, none is replaced",
 			whoseNew(c.New, to), machinesOf(c.Old)))...)
 }
 

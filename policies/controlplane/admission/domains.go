@@ -157,7 +157,8 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	for _, i := range p.plan().Indexes {
 		if all := controlplane.NamesOf(i.Machines, func(m controlplane.MachineState) bool { return m.Ready }); len(all) > 1 {
 			v.Denials = append(v.Denials, field.Forbidden(controlplane.SpecPath.Child("state"), fmt.Sprintf(
-				"%s run at index %d, the number that ends their names, where an Active set has one. Delete those that are not needed first, one at a time: kubectl -n %s delete machines.machine.openshift.io NAME",
+				"%s run at index %d, the number that ends their names, where an Active set has one. Delete those that are not needed first, one at a time: "+
+					"kubectl -n %s delete machines.machine.openshift.io NAME",
 				strings.Join(all, " and "), i.Number, c.Namespace)))
 		}
 	}

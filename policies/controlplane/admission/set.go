@@ -107,7 +107,8 @@ func selects(p *proposal) policies.Verdict {
 	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
 		v.Denials = append(v.Denials,
 			field.Invalid(path, selector.String(),
-				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master",
+				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: "+
+					"select by %s=master and %s=master",
 					controlplane.RoleLabel, controlplane.TypeLabel)))
 	}
 	if name := p.clusterName(); name != "" && own[controlplane.ClusterLabel] != "" && own[controlplane.ClusterLabel] != name {

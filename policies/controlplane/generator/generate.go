@@ -154,10 +154,12 @@ func (g *generator) read() *Refusal {
 		switch spec := platform.ProviderSpec(m.Spec); {
 		case spec == nil:
 			return refuse(UnreadableProviderSpec,
-				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
+				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it",
+				m.Name)
 		case spec["kind"] != g.row.Kind:
 			return refuse(ForeignProviderSpec,
-				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
+				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. "+
+					"Remove the Machine, or correct its providerSpec",
 				m.Name, values.Text(spec["kind"]), g.row.Name, g.row.Kind)
 		}
 	}

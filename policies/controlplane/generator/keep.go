@@ -140,7 +140,8 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 				name, values.Text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow,
-			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
+			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: "+
+				"kubectl -n %s delete %s.%s %s --cascade=background",
 			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
 	}

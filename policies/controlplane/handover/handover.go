@@ -92,7 +92,8 @@ func moving(s State) Step {
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf(
-			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.",
+			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; "+
+				"set spec.authoritativeAPI back to %s to cancel.",
 			s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
