@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one
-// sentence for all of them, whichever Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object, and of its
+// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. It is one
+// sentence for all of them, whichever Machine it is reported for, and ends with the commands. The patches are JSON merge patches of the object, and of its
 // status; either may be empty. A merge patch replaces a list: one that is not empty has what is there, too.
 func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string

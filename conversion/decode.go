@@ -208,7 +208,7 @@ func tooLarge(found string) bool {
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and does not know where it
+// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and has no path of where it
 // stands. The path is empty where the JSON as a whole is at fault.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {

@@ -11,8 +11,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Unmade says what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each
-// release: who makes it, and the command that does. It is empty where OpenShift makes the object, and where the Infrastructure does not say
+// Unmade returns what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each
+// release: who makes it, and the command that does. It is empty where OpenShift makes the object, and where the Infrastructure lacks
 // enough. The Cluster is made too where it is missing.
 func (e *Env) Unmade(cluster bool) string {
 	if e.Platform.MakeInfraCluster == nil {

@@ -177,7 +177,7 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	}
 }
 
-// whole: the Machine API's CRD lets a condition pass that does not say which it is, Cluster API's does not.
+// whole: the Machine API's CRD lets a condition pass without its type or status, Cluster API's does not.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
 		p.Required(path+".type", "a condition is looked for by its type")

@@ -122,7 +122,7 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
-// readyFrom lets what a set hands on to its Machines be the set's, which says it in Machine API too: else no Machine of a set that
+// readyFrom lets what a set hands on to its Machines be the set's, which has it in Machine API too: else no Machine of a set that
 // waits could be mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
@@ -164,7 +164,7 @@ func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 
 func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.provider == nil {
-		return // the decoder has said so
+		return // the decoder has reported it
 	}
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID

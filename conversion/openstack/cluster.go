@@ -28,7 +28,7 @@ func clusterOf(p *pass) cluster {
 	return out
 }
 
-// network is the one that Cluster API plugs ports into that name none; nil where it is not known.
+// network is the one that Cluster API plugs ports into that name none; nil where it is unknown.
 func (c cluster) network() *openstackv1.NetworkParam {
 	if n := c.Spec.Network; n != nil && (n.ID != nil || !n.Filter.IsZero()) {
 		return n

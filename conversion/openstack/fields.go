@@ -150,7 +150,7 @@ var (
 	secured conversion.Rows[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]
 )
 
-// What filters say of projects and tags.
+// The members of filters for projects and tags.
 const (
 	projectNote = "tenantId is projectId's former name: it comes back as projectId, and may not differ from it."
 	tagNote     = "A text with commas becomes a list. An empty tag, or one given twice, is an error."

@@ -68,7 +68,7 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone tell the network.
+// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone determine the network.
 func perPort(p *pass, n networkParam) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
@@ -165,7 +165,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is said.
+// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is given.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
 		p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")

@@ -215,7 +215,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers are those that Cluster API registers control plane Machines with, as Machine API would say it
+// clusterBalancers are those that Cluster API registers control plane Machines with, in Machine API's form
 // (CreateVPCLoadBalancerPoolMember in the provider).
 func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {

@@ -101,7 +101,7 @@ func repairDisk(r *rand.Rand, d *machinev1.NutanixVMDisk) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
 func NormalProvider(m *machinev1.NutanixMachineProviderConfig) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "nutanix-credentials"}
 }

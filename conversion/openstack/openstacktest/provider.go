@@ -184,7 +184,7 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
 func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
 	m.PrimarySubnet = ""
