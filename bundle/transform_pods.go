@@ -142,7 +142,7 @@ func (p pod) privileges() []string {
 
 const gatesFlag = "--feature-gates"
 
-// usualGates are set where a manager knows them: the nodes of OpenShift start with Ignition.
+// usualGates are set where a manager has them: the nodes of OpenShift start with Ignition.
 var usualGates = map[string]bool{"BootstrapFormatIgnition": true, "KubeadmBootstrapFormatIgnition": true}
 
 // FeatureGates sets feature gates in the commands and arguments of the managers: those that were asked for, which are added if they are missing, and

@@ -30,7 +30,7 @@ var (
 	celLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 )
 
-// unmoved looks at what is below a value. cel says whether celMembers are CEL there: in a definition they may be properties.
+// unmoved looks at what is below a value. cel reports whether celMembers are CEL there: in a definition they may be properties.
 func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
 	switch value := value.(type) {
 	case []any:

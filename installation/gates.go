@@ -166,7 +166,7 @@ func conditionOf(o *unstructured.Unstructured, kind string) (status, message str
 	return "", ""
 }
 
-// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not know the versions that come next.
+// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not serve the versions that come next.
 func rolloutWaits(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	if number(status, "observedGeneration") < live.GetGeneration() {
@@ -311,7 +311,7 @@ func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not know
+// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not serve
 // their paths. o is nil if the whole configuration goes.
 func Vanishing(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
