@@ -295,7 +295,7 @@ func (t trust) lasted(now time.Time) time.Duration {
 	return now.Sub(t.since)
 }
 
-// tell makes the outcome of a pass the condition of readiness, and says it once in log and event.
+// tell makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
 func (s *SelfManaged) tell(err error) {
 	sentence, ready := "", ""
 	if err != nil {

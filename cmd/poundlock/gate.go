@@ -123,7 +123,7 @@ type modeWatch struct {
 	period time.Duration
 }
 
-// Start looks from time to time until ctx is done. A read that fails says nothing.
+// Start looks from time to time until ctx is done. A read that fails changes nothing.
 func (w modeWatch) Start(ctx context.Context) error {
 	now := w.began
 	changed := func(ctx context.Context) (bool, error) {
@@ -139,7 +139,7 @@ func (w modeWatch) Start(ctx context.Context) error {
 	return fmt.Errorf("stopping, to be started again: %s now", now)
 }
 
-// NeedLeaderElection is false: every replica must hear of it.
+// NeedLeaderElection is false: every replica must stop, not the leader alone.
 func (modeWatch) NeedLeaderElection() bool { return false }
 
 // movable are the kinds whose CRD has the fields of authority. A CRD that is not there yet may come: of a kind without, the API server is asked again.

@@ -70,7 +70,7 @@ type options struct {
 // identityFlags are the user names that play a part, by the flag that names them.
 type identityFlags map[policies.Actor]*[]string
 
-// identityRow is one part and its flag. Who plays it, unless somebody says otherwise, is in authority.OpenShiftIdentities.
+// identityRow is one part and its flag. authority.OpenShiftIdentities has the default of each.
 type identityRow struct {
 	actor policies.Actor
 	flag  string

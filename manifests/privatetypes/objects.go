@@ -122,7 +122,7 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// ofShim says whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
+// ofShim reports whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
 func ofShim(o *unstructured.Unstructured) bool {
 	return strings.HasPrefix(o.GetName(), Shim)
 }
