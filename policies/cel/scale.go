@@ -74,7 +74,7 @@ func origins(pairs authority.Pairs) string {
 }
 
 // ScalePolicies hold the mirrors' replicas against /scale while no webhook answers. They are no twins of the rule: they see what the API server's cache of
-// sets says, and say nothing of a set that it does not know.
+// sets has, and judge no set that it lacks.
 func ScalePolicies(o Options) []Policy {
 	var out []Policy
 	for _, s := range scaledSides(o) {

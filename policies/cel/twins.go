@@ -18,7 +18,7 @@ type Twin struct {
 	Rule string
 	// Variable is the name under which the policy keeps the rule's fields.
 	Variable string
-	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule has nothing to say.
+	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule denies nothing.
 	Fields string
 	// Reason is the sentence with the remedy.
 	Reason string

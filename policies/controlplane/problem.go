@@ -106,7 +106,7 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unsure are the Machines that would be replaced though nobody knows the platform: a region, a resource group or a tag that one of the two spells out is then
+// unsure are the Machines that would be replaced though the platform is unknown: a region, a resource group or a tag that one of the two spells out is then
 // a difference. OnDelete replaces what a person deletes, and nothing else.
 func (p *Plan) unsure() []string {
 	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
@@ -136,8 +136,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken are the Machines of nobody's beside another at their index. Which of the two is to go only a person knows. One in whose place a set made the other had
-// it before.
+// taken are the Machines of nobody's beside another at their index. Only a person can decide which of the two is to go. One in whose place
+// a set made the other had it before.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {

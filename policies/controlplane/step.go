@@ -294,7 +294,7 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is known to keep it.
+// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is found to keep it from that.
 func (m MachineState) unmade() string {
 	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 		return ""
@@ -307,8 +307,8 @@ func (m MachineState) unmade() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing
-// is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+// moves returns whose authority is being moved, or that it is open yet whether Cluster API can make what the set describes now; "" for neither.
+// Until then nothing is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
 // standsStill is of moves what leaves open whose a new Machine would be.

@@ -27,7 +27,7 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words,
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is written in Cluster API's form,
 // Cluster API is to be authoritative for.
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {

@@ -62,7 +62,7 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether it is known where the set puts its Machines.
+// placed reports whether the set determines where its Machines are.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
@@ -144,7 +144,7 @@ func Replicas(c policies.Change) policies.Verdict {
 }
 
 // OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's
-// place. Where a set that begins to act finds two that run at one, nobody has said which of them is to go.
+// place. Where a set that begins to act finds two that run at one, nothing determines which of them is to go.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}

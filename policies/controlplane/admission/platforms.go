@@ -145,7 +145,7 @@ func (r resolved) status() configv1.PlatformStatus {
 	return *r.infrastructure.Status.PlatformStatus
 }
 
-// taken is said of an instance that its cloud may take back.
+// taken is the warning about an instance that its cloud may take back.
 const taken = "the cloud may take such an instance back at any moment, and etcd with it"
 
 func aws(r resolved) (f findings) {

@@ -39,7 +39,7 @@ func world(c policies.Change) policies.Need {
 func alone(policies.Change) policies.Need { return 0 }
 
 // Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. What the CRD's own validation
-// refuses is not said again: it comes first, and a request that it refuses is not brought here.
+// refuses is not repeated: it comes first, and a request that it refuses is not brought here.
 func Rules() policies.Set {
 	write := on(admissionv1.Create, admissionv1.Update)
 	return policies.Set{

@@ -118,7 +118,7 @@ func selects(p *proposal) policies.Verdict {
 	return v
 }
 
-// Labelled: a Machine's labels are not all the template's to say.
+// Labelled: a Machine's labels do not all come from the template.
 func Labelled(c policies.Change) policies.Verdict {
 	v := ratchet(machineControllers)(c)
 	if !changesSpec(c) || c.Old == nil {

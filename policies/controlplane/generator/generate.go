@@ -176,7 +176,7 @@ func (g *generator) read() *Refusal {
 	return nil
 }
 
-// bare removes members that are null: a patch could not say them, and they say nothing.
+// bare removes members that are null: a patch could not express them, and they mean nothing.
 func bare(v any) {
 	switch v := v.(type) {
 	case []any:

@@ -90,7 +90,7 @@ func (g *Generated) object() map[string]any {
 	}
 }
 
-// content is the set's spec as it is stored, without what Go's types always say.
+// content is the set's spec as it is stored, without what Go's types always write.
 func (g *Generated) content() map[string]any {
 	spec, _ := values.Plain(g.Set.Spec).(map[string]any)
 	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
@@ -267,7 +267,7 @@ func (m merger) keyed(path string) bool {
 	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
-// mergeLists merges by what an item is called: of a zone, say, all subnets are the person's as soon as one is edited. The stored order is kept.
+// mergeLists merges by what an item is called: of a zone, for example, all subnets are the person's as soon as one is edited. The stored order is kept.
 func mergeLists(stored, last, next []any) any {
 	was, is := byName(last), byName(next)
 	have := byName(stored)

@@ -44,7 +44,7 @@ type Step struct {
 	Reason, Message string
 }
 
-// ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is said in Cluster API's words.
+// ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
 // Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
