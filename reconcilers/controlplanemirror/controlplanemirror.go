@@ -151,7 +151,7 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, pa
 	return versioned.PatchStatus(ctx, r.writer, o, patch, client.FieldOwner(fieldManager))
 }
 
-// tell logs every change and records those that a person asked for or must know of.
+// tell logs every change and records those that a person asked for or must act on.
 func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	log.FromContext(ctx).Info("Control plane reflected", "verb", w.verb, "written", describe(w.object), "reason", w.reason)
 	if s.set == nil || w.note == "" {

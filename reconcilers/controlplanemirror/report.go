@@ -99,7 +99,7 @@ func (s *state) inStep() string {
 	return strings.Join(out, "; ") + "."
 }
 
-// settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not
+// settled is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
 // with its status alone: it is since when that is waited for.
 func (r reporting) settled(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report writes the condition AuthoritySettled, if it does not say the same already, and status.synchronizedAPI, the last
+// report writes the condition AuthoritySettled, if it is not the same already, and status.synchronizedAPI, the last
 // stable value, where it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
 	conditions := conditionlist.Of(p.machineAPI)
@@ -48,7 +48,7 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	return nil
 }
 
-// early reports whether there is nothing to say yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
+// early reports whether there is nothing to report yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
 // the object. What is waited for in these moments ends by itself, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
@@ -97,7 +97,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 	return c
 }
 
-// details name the objects that are waited for, and what they say.
+// details name the objects that are waited for, and their conditions.
 func (p *pair) details(step authority.Step) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {

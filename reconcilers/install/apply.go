@@ -32,7 +32,7 @@ const (
 	bridgedS                 // it is served: the new server seems to need it to start
 )
 
-// patience is how long new pods may take to become ready while the versions that only they know are not served.
+// patience is how long new pods may take to become ready while the versions that only they have are not served.
 const patience = time.Minute
 
 // bridging returns which form definitions have in this pass: the final one comes after the gate of the servers.

@@ -195,7 +195,7 @@ func (w *world) knows(k installation.Key) bool {
 	return known
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not know. An error proves nothing about the kind.
+// scope asks the mapper, which asks the API server about kinds that it does not have. An error proves nothing about the kind.
 func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

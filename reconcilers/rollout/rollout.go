@@ -116,7 +116,7 @@ func (r *reconciler) standBack(ctx context.Context, s *state, other string, err 
 	return requeue.Result(afterOther, nil)
 }
 
-// next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the
+// next is how soon to look again though nothing changes; 0: not before something does. Each pass sets it anew: one that an event has brought about takes the
 // place of the one that was asked for.
 func (r *reconciler) next(s *state) time.Duration {
 	switch {
