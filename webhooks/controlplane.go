@@ -64,7 +64,7 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 }
 
 // controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a
-// rule says so.
+// rule refuses it.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	out, err := l.selected(ctx, c, set)
 	if err != nil {
@@ -197,7 +197,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	return append(known, controlplane.Known(t, resolved)), nil
 }
 
-// liveControlPlane reads from the API server: sets are written so rarely, and so much depends on what is said of it, that nothing is gained by a cache
+// liveControlPlane reads from the API server: sets are written so rarely, and so much depends on the answer, that nothing is gained by a cache
 // that may lag.
 type liveControlPlane struct {
 	client.Reader

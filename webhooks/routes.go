@@ -47,7 +47,7 @@ type Route struct {
 	TimeoutSeconds int32
 	// Own reports that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
 	Own bool
-	// Conditions keep requests out about which there is nothing to say. CEL; none may fail on any object.
+	// Conditions keep out requests that no rule of the route judges. CEL; none may fail on any object.
 	Conditions []admissionregistrationv1.MatchCondition
 	Rules      policies.Set
 	Defaulters policies.Defaulters
@@ -135,7 +135,7 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "machine-api", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
 		{Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
-		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
+		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that list the sets (cel.ScalePolicies) hold it.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
