@@ -107,6 +107,7 @@ func RequiredSCC(d *Draft) {
 	}
 }
 
+// restrict unsets the users that restricted-v2 refuses: it allows those of the namespace's range, which only the cluster has.
 func (d *Draft) restrict(doc Document, context map[string]any, path string) {
 	for _, key := range []string{"runAsUser", "fsGroup"} {
 		d.unset(doc, context, path, key)

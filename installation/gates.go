@@ -73,6 +73,7 @@ func Waits(p Provider, stage bundle.Stage, f Facts) string {
 	return ""
 }
 
+// waitsFor is the gate of an object's stage. Admission policies have none: a controller that no installation depends on writes their status.
 func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	switch o.Stage {
 	case bundle.Definitions:

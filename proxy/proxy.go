@@ -203,6 +203,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In.Context())
 	out := r.Out
 	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
+	// One spelling: as it was written, an encoded path could be no group to the proxy and one to the API server.
 	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(p.base.Path, "/")+e.Path, ""
 	if e.Opaque { // what is behind it may distinguish an encoded slash from a plain one
 		out.URL.RawPath = strings.TrimSuffix(p.base.EscapedPath(), "/") + r.In.URL.EscapedPath()

@@ -224,7 +224,8 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
-// forTrials is how long a review waits for dry runs.
+// forTrials is how long a review waits for dry runs. A dry run without an answer is a warning and no refusal, so it must leave the review
+// time to answer before the API server gives up (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
 // Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the

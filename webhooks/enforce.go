@@ -32,7 +32,7 @@ import (
 const (
 	// enforcer is the field manager of the label.
 	enforcer = "poundlock-admission"
-	// lookAgain is after which time the labels are read again.
+	// lookAgain is after which time the labels are read again: somebody may remove one, and locks fail open until it is back.
 	lookAgain = 10 * time.Second
 	// tryAgain is after which time a probe without an answer is sent again, at first.
 	tryAgain = 500 * time.Millisecond

@@ -38,7 +38,8 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	return enabledIn(gates, s.release), nil
 }
 
-// enabledIn looks at one release, or, where none is named, wants the gate on in each.
+// enabledIn looks at one release, or, where none is named, wants the gate on in each: Poundlock may not read ClusterVersion, which has the
+// release. A gate that a release does not list is off in it.
 func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	found := false
 	for _, details := range gates.Status.FeatureGates {

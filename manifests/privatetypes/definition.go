@@ -46,7 +46,7 @@ func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.U
 	private.SetGroupVersionKind(standard.GroupVersionKind())
 	private.SetName(translation.ToPrivate.Definition(standard.GetName()))
 	private.SetLabels(standard.GetLabels())
-	if len(versions) > 1 {
+	if len(versions) > 1 { // else there is nothing to convert, and a converter would be one more thing that can be away
 		spec["conversion"] = o.conversion()
 		if o.CABundle == nil {
 			private.SetAnnotations(map[string]string{issuers.InjectCABundle: "true"})

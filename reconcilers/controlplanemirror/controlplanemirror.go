@@ -68,7 +68,8 @@ type reconciler struct {
 }
 
 const (
-	// afterDoubt is when a pass follows one in which cache and API server disagreed.
+	// afterDoubt is when a pass follows one in which cache and API server disagreed. The cache's next event starts a pass as a rule; after a
+	// stale live read there is none.
 	afterDoubt = 5 * time.Second
 	// most is more writes than a pass takes.
 	most = 20

@@ -174,6 +174,7 @@ func (s *state) wants(o *unstructured.Unstructured) bool {
 	return s.template != nil && o.GetName() == s.template.GetName()
 }
 
+// mine reports whether a template is the mirror's, by mark and name: a copy that a person makes of one takes the mark along.
 func mine(o *unstructured.Unstructured) bool {
 	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }

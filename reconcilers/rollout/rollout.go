@@ -81,7 +81,8 @@ type reconciler struct {
 // server still refuses a Machine.
 const unwatched = 15 * time.Second
 
-// Reconcile takes the step that the cache calls for, if a live read calls for it too.
+// Reconcile takes the step that the cache calls for, if a live read calls for it too. From a stale cache alone it could create a Machine too
+// many, or adopt one for a set that is gone, whereupon the garbage collector deletes it.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {

@@ -98,7 +98,8 @@ func (p *proposal) outside() field.ErrorList {
 	return out
 }
 
-// narrower is the refusal of a spread over fewer places than the Machines are in.
+// narrower is the refusal of a spread over fewer places than the Machines are in. An active set may be moved on purpose, but not by accident
+// into one zone.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
 	have, want := map[string][]string{}, map[string]bool{}

@@ -169,6 +169,7 @@ func (g *generator) read() *Refusal {
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
+	// With such a field in the template, every Machine but one would be outdated for ever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
 		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
@@ -201,6 +202,7 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
+		// Four indexes of which one is being given up are as likely three, with a replacement that somebody made by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
