@@ -202,7 +202,7 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
-		// Four indexes of which one is being given up are as likely three, with a replacement that somebody made by hand.
+		// Where one of four indexes is being given up, the control plane is as likely three, with a replacement that somebody made by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
