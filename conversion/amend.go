@@ -73,7 +73,8 @@ func (p *Pass) Replacement(patch string) string {
 	if !held {
 		return allow + " && " + patched + " | kubectl replace --force -f -"
 	}
-	return fmt.Sprintf(`%s && %s > infracluster.json && kubectl patch %s --type=merge -p '{"metadata":{"finalizers":null}}' && kubectl replace --force --cascade=orphan -f infracluster.json`,
+	return fmt.Sprintf(`%s && %s > infracluster.json && kubectl patch %s --type=merge -p '{"metadata":{"finalizers":null}}' && `+
+		`kubectl replace --force --cascade=orphan -f infracluster.json`,
 		allow, patched, p.InfraCluster())
 }
 

@@ -227,7 +227,8 @@ func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 		names = append(names, d)
 	}
 	rules = append(rules, map[string]any{
-		"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions", "customresourcedefinitions/status"}, "resourceNames": names, "verbs": []any{"patch", "update"},
+		"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions", "customresourcedefinitions/status"},
+		"resourceNames": names, "verbs": []any{"patch", "update"},
 	})
 	return unstructured.SetNestedSlice(objects[i].Object, rules, "rules")
 }

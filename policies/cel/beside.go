@@ -50,7 +50,8 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 		text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
 		` ? ''` + restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
-		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
+		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, ` +
+		`move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
 		Expression:        other + " || " + stopped + " && (" + mirror + ")",
 		MessageExpression: message,

@@ -399,7 +399,8 @@ func templateAuthority(spec string) string {
 
 func transit() string {
 	return `variables.origin == '' ` +
-		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
+		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, ` +
+		`or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
 		`: "authority over this " + request.kind.kind + " is moving from " + ` +
 		`(variables.origin == "MachineAPI" ? "Machine API to Cluster API" : "Cluster API to Machine API") + ": try again in a moment" + ` +
 		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`

@@ -101,7 +101,8 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		cause Cause
 		find  func() (PlannedStep, bool)
 	}{
-		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)},
+		{Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if moves && row.cause != Vacant && row.cause != Leaving {
 			continue // a Machine that moves may wait for a person, and what is gone is not to wait for that

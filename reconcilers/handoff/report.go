@@ -178,7 +178,8 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		if phase := authority.Read(p.objects.MachineAPI).Phase; phase != machinev1beta1.PhaseFailed {
 			return fmt.Sprintf("Its phase is %q.", phase)
 		}
-		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. Cancel the migration, delete the Machine, and with it its instance, and create another.`
+		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. ` +
+			`Cancel the migration, delete the Machine, and with it its instance, and create another.`
 	case step.Reason == authority.ReasonNotProvisioned:
 		return pairs.Describe(o) + " has the state of its provisioning."
 	}

@@ -257,7 +257,8 @@ func (k *walk) tellNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
 		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
 		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
-		{corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeNormal, "Released", "Release",
+			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
 	} {
 		var texts []string
 		var first *unstructured.Unstructured

@@ -85,8 +85,9 @@ func generated(r *Refusal) metav1.Condition {
 func (g *Generated) object() map[string]any {
 	return map[string]any{
 		"apiVersion": machinev1.GroupVersion.String(), "kind": controlplane.Kind,
-		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name, "annotations": map[string]any{GeneratedAnnotation: string(values.Raw(g.content()))}},
-		"spec":     g.content(),
+		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name,
+			"annotations": map[string]any{GeneratedAnnotation: string(values.Raw(g.content()))}},
+		"spec": g.content(),
 	}
 }
 

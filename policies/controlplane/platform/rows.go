@@ -71,7 +71,8 @@ func All() []Row {
 			Domains: azureDomains, Found: azureFound, Unordered: []string{"applicationSecurityGroups", "dataDisks"},
 			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
-				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
+				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None",
+				"dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
 				"image.type": string(machinev1beta1.AzureImageTypeMarketplaceNoPlan),
 			},
 		},
