@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and structs that say
-// nothing, are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
+// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and empty structs,
+// are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
 // EncodeProviderSpec is Encode without empty text, which a type that always writes it does not distinguish from absent text.

@@ -148,8 +148,8 @@ func exist[M, C any](machineAPI, clusterAPI []string) error {
 	return nil
 }
 
-// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type could tell
-// it from none: a providerSpec is somebody's YAML.
+// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type
+// distinguishes the two: a providerSpec is somebody's YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }

@@ -228,8 +228,8 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 // time to answer before the API server gives up (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the
-// Machine. The answers say where there is none.
+// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it proves nothing about the
+// Machine. A trial without an answer is marked as such.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

@@ -76,7 +76,7 @@ type Catalog struct {
 }
 
 // All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
-// say (S2).
+// have (S2).
 func All(platforms ...conversion.Platform) Catalog {
 	return Catalog{Rules: slices.Concat(authority.Rules(), admission.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }

@@ -135,7 +135,7 @@ func (w modeWatch) Start(ctx context.Context) error {
 		return now != w.began, nil
 	}
 	if err := wait.PollUntilContextCancel(ctx, w.period, false, changed); err != nil {
-		return nil //nolint:nilerr // told to stop
+		return nil //nolint:nilerr // ctx is done, so the process stops
 	}
 	return fmt.Errorf("stopping, to be started again: %s now", now)
 }

@@ -254,9 +254,9 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. It does not know
-// whether the instance runs. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and its check
-// deletes it. So that failure is not carried over; the condition InstanceExists is.
+// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. That
+// is no proof that the instance is gone. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for
+// ever, and its check deletes it. So that failure is not carried over; the condition InstanceExists is.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false

@@ -97,8 +97,8 @@ func adoption(step authority.Step) map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
 }
 
-// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; of
-// another it takes a dry run to tell.
+// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; for
+// another a dry run shows it.
 func (r *reconciler) hasFields(ctx context.Context, p *pair, step authority.Step) (bool, error) {
 	if p.state().Requested != authority.Unset {
 		return true, nil

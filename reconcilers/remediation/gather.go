@@ -184,7 +184,7 @@ func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 }
 
 // machine is a selected Machine in the Machine API's words: the Machine API's own object, and of one that is Cluster API's what
-// that says.
+// that converts into.
 func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	m := &machinev1beta1.Machine{}
 	if o := s.machineAPI[name]; o != nil {
