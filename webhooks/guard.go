@@ -25,7 +25,7 @@ const (
 type guard struct {
 	next  http.Handler
 	turns chan struct{}
-	// draining reports whether the process has been told to stop.
+	// draining reports whether the process was asked to stop.
 	draining       func() bool
 	body, patience time.Duration
 }

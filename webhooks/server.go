@@ -153,7 +153,7 @@ func (s *Server) keepCertificate(ctx context.Context) error {
 func (s *Server) Healthy(*http.Request) error { return nil }
 
 // Ready is nil when a review would be answered: the certificate is loaded, the caches have synced, the server listens
-// and nobody has told it to stop.
+// and nobody has asked it to stop.
 func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
-// drain hears of the end before the server does: a manager stops its webhook servers last. It must not look like one.
+// drain gets the end of the process before the server does: a manager stops its webhook servers last. It must not look like one.
 type drain struct{ server *Server }
 
 // Start waits for the end.

@@ -70,7 +70,7 @@ type options struct {
 // identityFlags are the user names that play a part, by the flag that names them.
 type identityFlags map[policies.Actor]*[]string
 
-// identityRow is one part and its flag. Who plays it, unless somebody says otherwise, is in authority.OpenShiftIdentities.
+// identityRow is one part and its flag. authority.OpenShiftIdentities has the default of each.
 type identityRow struct {
 	actor policies.Actor
 	flag  string
@@ -146,7 +146,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.release, "release-version", "",
 		"the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
 	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil,
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; "+
+			"spec.metadata.labels of these names convert")
 	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")

@@ -29,7 +29,7 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return nil, errors.New("no serving certificate yet")
 }
 
-// metricsOptions has metrics served over TLS to those alone whom the API server knows and lets get /metrics, where the settings ask for it.
+// metricsOptions has metrics served over TLS to those alone whom the API server authenticates and lets get /metrics, where the settings ask for it.
 // The certificate is the webhooks'; without webhooks it is one that the process signs for itself.
 func metricsOptions(s settings, certificate *lateCertificate) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: s.metricsAddress}

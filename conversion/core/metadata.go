@@ -70,7 +70,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
-				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
+				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, "+
+					"and others only where its manager "+
 					"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
 		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
 			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
@@ -172,7 +173,8 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			put(&c.Metadata.Annotations, k, v)
 		case !p.Env.NodeSync.Annotations.Match(k):
 			p.Unsupported(nodeAnnotation(k), v,
-				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with --additional-sync-machine-annotations: "+
+				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with "+
+					"--additional-sync-machine-annotations: "+
 					"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
 		case meantForMachines(k):
 			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
@@ -213,7 +215,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the
+// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived records which of the
 // two names Machine API has: the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]

@@ -12,7 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Labels and annotations that the conversion knows by name.
+// Labels and annotations that the conversion handles by name.
 const (
 	// MachineSetLabel is which MachineSet a Machine, or a template, belongs to.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"

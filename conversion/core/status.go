@@ -33,7 +33,7 @@ func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env co
 	return k.statusTo(mapi, &env)
 }
 
-// StatusToMachineAPI is what the Machine API object's status should say, given the twin's: the reverse.
+// StatusToMachineAPI is what the Machine API object's status should be, given the twin's: the reverse.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -63,7 +63,7 @@ var (
 	}
 )
 
-// observe reads an object's status, forgivingly: what cannot be read has nothing to say.
+// observe reads an object's status, forgivingly: what cannot be read counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
@@ -179,7 +179,7 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 }
 
 // readinessTo returns what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
-// has a Node. Their time is when they were first said.
+// has a Node. Their time is when they were first set.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
 	if phase == machinev1beta1.PhaseRunning {
@@ -254,9 +254,9 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. It does not know
-// whether the instance runs. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and its check
-// deletes it. So that failure is not carried over; the condition InstanceExists is.
+// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. That
+// is no proof that the instance is gone. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for
+// ever, and its check deletes it. So that failure is not carried over; the condition InstanceExists is.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
@@ -287,7 +287,7 @@ var afterDrain = []string{
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what
+// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by its condition, or by what
 // it does now. Anything less is no proof, and a condition that nobody can prove would have a drain left out.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
