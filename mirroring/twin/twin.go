@@ -161,7 +161,7 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 	want.SetKind(kind)
 	want.SetNamespace(namespace)
 	labels := converted.GetLabels()
-	maps.DeleteFunc(labels, func(k, _ string) bool { return authority.Theirs(k) && !s.selects(k) })
+	maps.DeleteFunc(labels, func(k, _ string) bool { return (authority.Theirs(k) || s.bookkeeping(k)) && !s.selects(k) })
 	if len(labels) > 0 {
 		want.SetLabels(labels)
 	}
