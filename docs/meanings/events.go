@@ -79,6 +79,11 @@ var events = Table{
 			Do:    "nothing",
 		},
 		{
+			Names: []string{"ChecksResumed"},
+			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
+			Do:    "nothing",
+		},
+		{
 			Names: []string{"InstanceHookRemoved"},
 			Means: "the provider keeps and holds an object for the instance of a Machine that has moved to Cluster API (an OpenStackServer, a VSphereVM), or will " +
 				"make none: Poundlock removed its own hook, by which a deleted Machine waits for that object",

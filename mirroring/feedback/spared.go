@@ -23,7 +23,7 @@ func Spared(s *pairs.State, now time.Time) *pairs.Write {
 	if !spared(s) || !ready(s) && sparedUntil(s).IsZero() || !ready(s) && now.Before(sparedUntil(s)) {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "RemediationAllowed",
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "ChecksResumed",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.SparedAnnotation: nil}}),
 		Note:  "removed " + authority.SparedAnnotation + " from " + pairs.Describe(s.Core) + ": it moved without an instance, and checks count its start from now on"}
 }
