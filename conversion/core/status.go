@@ -5,6 +5,7 @@ package core
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -221,7 +222,7 @@ func taken(c *metav1.Condition, otherwise string) {
 func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	var c clusterv1.MachineStatus
 	observe(t.Core, &c)
-	m := machinev1beta1.MachineStatus{Conditions: conditionsFrom(c.Conditions)}
+	m := machinev1beta1.MachineStatus{Conditions: append(conditionsFrom(c.Conditions), drainableFrom(t.Core))}
 	phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]
 	if phase == machinev1beta1.PhaseDeleting {
 		phase = deletingFrom(c, &m)
@@ -263,6 +264,24 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	}
 	said := *c.Deprecated.V1Beta1.FailureMessage
 	return strings.HasPrefix(said, "Machine infrastructure resource ") && strings.Contains(said, " has been deleted after ")
+}
+
+// drainableFrom is the condition Drainable as Cluster API's hooks have it. The Machine API's controllers look at a Machine's hooks no more while they are
+// paused, and left it False for a hook that has been removed since.
+func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
+	var hooks []string
+	for _, k := range sorted(core.GetAnnotations()) {
+		if strings.HasPrefix(k, clusterv1.PreDrainDeleteHookAnnotationPrefix) {
+			hooks = append(hooks, fmt.Sprintf("%s (owner %s)", strings.TrimPrefix(k, preDrain), core.GetAnnotations()[k]))
+		}
+	}
+	if len(hooks) == 0 {
+		return machinev1beta1.Condition{Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionTrue}
+	}
+	return machinev1beta1.Condition{
+		Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.MachineHookPresent,
+		Message: "Draining its Node waits until its owner removes each hook: " + strings.Join(hooks, ", "),
+	}
 }
 
 // deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains
