@@ -5,7 +5,9 @@ package main
 
 import (
 	"hash/maphash"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,9 +42,34 @@ func (s *sharing) share(o any) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	shared, _ := s.of(u.Object)
+	shared, _ := s.of(timeless(u.Object))
 	content, _ := shared.(map[string]any)
 	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// timeless leaves out when a status was last written, as managed fields have it. Nobody reads that, and by it alone what is the same in all Machines differs.
+func timeless(o map[string]any) map[string]any {
+	metadata, _ := o["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	var out []any
+	for i, e := range entries {
+		entry, _ := e.(map[string]any)
+		if entry["subresource"] != "status" || entry["time"] == nil {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(entries)
+		}
+		entry = maps.Clone(entry)
+		delete(entry, "time")
+		out[i] = entry
+	}
+	if out == nil {
+		return o
+	}
+	o, metadata = maps.Clone(o), maps.Clone(metadata)
+	metadata["managedFields"], o["metadata"] = out, metadata
+	return o
 }
 
 // of is the part that all objects share which have the same, and its hash.

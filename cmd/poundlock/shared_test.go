@@ -81,6 +81,39 @@ func TestObjectsShare(t *testing.T) {
 	}
 }
 
+// When a status was last written differs from object to object, and nobody reads it: without it, all share who has written what of it. Of other writes the time
+// stays, since the mirror and the handoff decide by it.
+func TestTheTimesOfStatusesAreLeftOut(t *testing.T) {
+	s := newSharing()
+	entries := func(i int) []any {
+		given := managed(t, i)
+		list, _, _ := unstructured.NestedSlice(given.Object, "metadata", "managedFields")
+		list[1].(map[string]any)["time"] = fmt.Sprintf("2026-01-01T00:00:%02dZ", i) //nolint:forcetypeassert // made above
+		if err := unstructured.SetNestedSlice(given.Object, list, "metadata", "managedFields"); err != nil {
+			t.Fatal(err)
+		}
+		was := given.DeepCopy()
+		o, err := s.share(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(was, given); diff != "" {
+			t.Error(diff)
+		}
+		found, _, _ := unstructured.NestedFieldNoCopy(o.(*unstructured.Unstructured).Object, "metadata", "managedFields") //nolint:forcetypeassert // so it is
+		return found.([]any)                                                                                              //nolint:forcetypeassert // so it is
+	}
+	entries(0)
+	entries(1)
+	a, b := entries(2), entries(3)
+	if a[0].(map[string]any)["time"] == nil || a[1].(map[string]any)["time"] != nil { //nolint:forcetypeassert // made above
+		t.Errorf("%v", a)
+	}
+	if reflect.ValueOf(a[1]).Pointer() != reflect.ValueOf(b[1]).Pointer() {
+		t.Error("each object has its own")
+	}
+}
+
 // Parts whose hashes are the same by chance are not taken for each other.
 func TestPartsOfOneHashStayApart(t *testing.T) {
 	parts := []any{
