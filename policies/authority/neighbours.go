@@ -202,10 +202,14 @@ func guestWarnings(c policies.Change) []string {
 		return nil
 	}
 	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
-	if len(value.TagIDs) == 0 {
-		out = append(out, "Cluster API does not attach the cluster's tag to new Machines, by which an uninstall finds them: list its id in tagIDs (guide: New Machines on vSphere)")
+	// The id of the tag is nowhere in the cluster, so a list that is not empty may lack it.
+	what := "list its id in tagIDs"
+	if len(value.TagIDs) > 0 {
+		what = "see that its id is among tagIDs"
 	}
-	return out
+	return append(out, fmt.Sprintf(
+		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; guide: New Machines on vSphere)",
+		what, cmp.Or(brief(c.New.Metadata.Labels["machine.openshift.io/cluster-api-cluster"]), "NAME")))
 }
 
 func bootImages(o *policies.Object) []Neighbour {
