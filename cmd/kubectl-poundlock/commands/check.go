@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
@@ -30,7 +31,7 @@ import (
 type checkOptions struct {
 	files
 	selection
-	output
+	cli.OutputFlags
 	to     string
 	failOn []string
 }
@@ -135,8 +136,8 @@ Nothing is changed, and nothing is asked for.`,
 	}
 	o.files.bind(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
 	o.selection.bind(cmd)
-	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
-	o.output.bindTable(cmd)
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
+	o.AddTableFlags(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
@@ -165,7 +166,7 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	if err := knownFailures(o.failOn); err != nil {
@@ -177,13 +178,13 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 	}
 	r := judge(f, f.Describe(o.said), to)
 	if len(o.paths) == 0 {
-		pairs, err := p.pairs()
+		pairs, err := p.Pairs()
 		if err != nil {
 			return err
 		}
 		r.Away = p.awayIfInstalled(ctx, pairs[0].ClusterAPI)
 	}
-	if r.Objects, err = sorted(o.output, r.Objects); err != nil {
+	if r.Objects, err = cli.Sorted(o.OutputFlags, r.Objects); err != nil {
 		return err
 	}
 	if err := p.writeReport(o, r); err != nil {
@@ -203,7 +204,7 @@ func (p *plugin) awayIfInstalled(ctx context.Context, namespace string) string {
 
 // configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
 func (p *plugin) configures(ctx context.Context) bool {
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return false
 	}
@@ -237,7 +238,7 @@ func (p *plugin) gather(ctx context.Context, from files, s selection, args []str
 }
 
 func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fleet, error) {
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +273,7 @@ func knownFailures(words []string) error {
 		if near := spelling.Nearest(word, known); near != "" {
 			meant = fmt.Sprintf(" Did you mean %s?", near)
 		}
-		return usage("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
+		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
 	}
 	return nil
 }
@@ -280,26 +281,26 @@ func knownFailures(words []string) error {
 // verdict is the exit code: what could not be read comes first, then --fail-on.
 func (r report) verdict(failOn []string) error {
 	if len(r.Problems) > 0 {
-		return ended{codeError, ""}
+		return cli.Exit(cli.CodeError, "")
 	}
 	for _, f := range r.Objects {
 		if slices.ContainsFunc(failOn, func(on string) bool {
 			return strings.EqualFold(on, string(f.Readiness)) || strings.EqualFold(on, f.Reason)
 		}) {
-			return ended{codeNo, ""}
+			return cli.Exit(cli.CodeNo, "")
 		}
 	}
 	return nil
 }
 
 func (p *plugin) writeReport(o checkOptions, r report) error {
-	if done, err := p.document(o.output, "CheckReport", r); done {
+	if done, err := p.Document(o.OutputFlags, "CheckReport", r); done {
 		return err
 	}
 	for _, problem := range r.Problems {
 		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
 	}
-	if o.format == "name" {
+	if o.Format == "name" {
 		for _, f := range r.Objects {
 			if f.Readiness == check.Ready {
 				fmt.Fprintln(p.Out, f.Object())
@@ -307,7 +308,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 		}
 		return nil
 	}
-	reader{p.out(), r, o.output}.write()
+	reader{p.Printer(), r, o.OutputFlags}.write()
 	return nil
 }
 
@@ -315,10 +316,10 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 type reader struct {
 	printers.Output
 	report
-	output
+	cli.OutputFlags
 }
 
-func (w reader) wide() bool { return w.format == "wide" }
+func (w reader) wide() bool { return w.Format == "wide" }
 
 func (w reader) write() {
 	if w.Away != "" {
@@ -371,7 +372,7 @@ func (w reader) table() {
 		}
 		rows = append(rows, row)
 	}
-	w.Table(w.headless(rows))
+	w.Table(w.Headless(rows))
 }
 
 func (w reader) answer(v check.Readiness) string {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
@@ -55,7 +56,7 @@ docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.cleanup(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
 	cmd.Flags().StringVar(&o.name, "name", ownName, "the name of Poundlock's Deployment, Lease and webhook configurations")
 	return cmd
 }
@@ -82,14 +83,14 @@ var (
 )
 
 func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
-	if err := checkDryRun(o.dryRun); err != nil {
+	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return err
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	c := &cleaner{plugin: p, Output: p.out(), cleanupOptions: o, client: client, leaving: cleanup.Leaving{}}
+	c := &cleaner{plugin: p, Output: p.Printer(), cleanupOptions: o, client: client, leaving: cleanup.Leaving{}}
 	if c.marked, err = c.surroundings(ctx, pairs); err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return err
 	}
 	if c.name != ownName && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
-		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
+		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace))
 	}
 	c.show(changes, cleanup.Paused(items))
 	if obstacles := cleanup.Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
@@ -149,7 +150,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return nil
 	}
 	if c.dryRun == "none" {
-		if err := c.confirm(ctx, c.yes, "Take all of that off?"); err != nil {
+		if err := c.Confirm(ctx, c.yes, "Take all of that off?"); err != nil {
 			return err
 		}
 	}
@@ -206,7 +207,7 @@ func (c *cleaner) refuse(obstacles []cleanup.Obstacle) error {
 		c.Linef("\n%s", printers.Wrap("- "+o.What, "  ", c.Width))
 		c.Linef("%s", printers.Wrap(o.Remedy, "    ", c.Width))
 	}
-	return ended{codeNo, "nothing was changed"}
+	return cli.Exit(cli.CodeNo, "nothing was changed")
 }
 
 // admission lists Poundlock's policies and webhook configurations.
@@ -298,7 +299,7 @@ func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 	var last error
 	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
 		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
-			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun})
 		return last == nil || !c.ours(last), nil
 	}) // last says more than that time is up
 	return last
@@ -350,7 +351,7 @@ func (c *cleaner) apply(ctx context.Context, change cleanup.Change, dryRun ...st
 	if err != nil {
 		return err
 	}
-	objects, options := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace), metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun}
+	objects, options := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace), metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun}
 	if _, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options); err != nil || change.StatusPatch() == nil {
 		return err
 	}
@@ -424,7 +425,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []cleanup.Change) error 
 		switch {
 		case apierrors.IsNotFound(err): // it went meanwhile
 		case ctx.Err() != nil:
-			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
+			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
 		case err != nil:
 			left++
 			c.Linef("%s  %s", object(change.Item), c.Red("not taken off: "+err.Error()))
@@ -437,7 +438,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []cleanup.Change) error 
 		switch err := c.unmark(ctx, o, dryRun...); {
 		case apierrors.IsNotFound(err):
 		case ctx.Err() != nil:
-			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
+			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
 		case err != nil:
 			left++
 			c.Linef("%s  %s", where, c.Red("not taken off: "+err.Error()))
@@ -446,7 +447,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []cleanup.Change) error 
 		}
 	}
 	if left > 0 {
-		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object"))}
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
 	return nil

@@ -5,16 +5,14 @@ package commands
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -26,7 +24,7 @@ func (p *plugin) completeTargets(cmd *cobra.Command, _ []string, begun string) (
 		for _, k := range authority.Kinds() {
 			out = append(out, strings.ToLower(k.Name)+"/", k.Resource)
 		}
-		return starting(out, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return cli.Starting(out, begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	kind, err := parseKind(word)
 	if err != nil {
@@ -38,16 +36,16 @@ func (p *plugin) completeTargets(cmd *cobra.Command, _ []string, begun string) (
 	for _, n := range p.names(ctx, kind) {
 		out = append(out, word+"/"+n)
 	}
-	return starting(out, word+"/"+name), cobra.ShellCompDirectiveNoFileComp
+	return cli.Starting(out, word+"/"+name), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names lists objects of a kind by their names, none where the cluster does not answer.
 func (p *plugin) names(ctx context.Context, kind authority.Kind) []string {
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return nil
 	}
-	config, err := p.restConfig(nil)
+	config, err := p.RESTConfig(nil)
 	if err != nil {
 		return nil
 	}
@@ -63,41 +61,6 @@ func (p *plugin) names(ctx context.Context, kind authority.Kind) []string {
 		}
 		for i := range list.Items {
 			out = append(out, list.Items[i].GetName())
-		}
-	}
-	return out
-}
-
-// allNamespaces are those that -n takes: both of each pair.
-func (p *plugin) allNamespaces() []string {
-	pairs, err := authority.ParsePairs(p.namespaces)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, pair := range pairs {
-		out = append(out, pair.MachineAPI, pair.ClusterAPI)
-	}
-	return out
-}
-
-func (p *plugin) kubeconfig() clientcmdapi.Config {
-	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return clientcmdapi.Config{} // completes nothing
-	}
-	return raw
-}
-
-func (p *plugin) contexts() []string { return slices.Sorted(maps.Keys(p.kubeconfig().Contexts)) }
-func (p *plugin) clusters() []string { return slices.Sorted(maps.Keys(p.kubeconfig().Clusters)) }
-func (p *plugin) users() []string    { return slices.Sorted(maps.Keys(p.kubeconfig().AuthInfos)) }
-
-func starting(words []string, with string) []string {
-	var out []string
-	for _, w := range words {
-		if strings.HasPrefix(w, with) {
-			out = append(out, w)
 		}
 	}
 	return out

@@ -89,7 +89,7 @@ type masters struct {
 
 // findMasters reads the set out of the first of the namespaces that has one.
 func (p *plugin) findMasters(ctx context.Context, client dynamic.Interface) (*masters, error) {
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (s *sight) view() policy.View {
 
 // resolve puts a set's template into Machine API's words, and passes to the rules what it found of the template for Cluster API, if the set has one.
 func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (policy.Resolved, []policies.Template, error) {
-	pairs, err := m.pairs()
+	pairs, err := m.Pairs()
 	if err != nil {
 		return policy.Resolved{}, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies"
@@ -42,16 +43,16 @@ An Active set cannot be made Inactive again. To stop it, delete it in the backgr
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlaneActivate(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
 	return cmd
 }
 
 func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivateOptions) error {
-	if err := checkDryRun(o.dryRun); err != nil {
+	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
 	t := &trial{}
-	client, err := p.client(t)
+	client, err := p.Client(t)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 	if m.stored == nil {
 		return m.none()
 	}
-	a := &activation{masters: m, Output: p.out(), controlPlaneActivateOptions: o, trial: t}
+	a := &activation{masters: m, Output: p.Printer(), controlPlaneActivateOptions: o, trial: t}
 	seen, err := m.see(ctx, sourceOf(""), m.stored)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 		a.Linef("controlplanemachineset/%s is Active already. What it does: kubectl poundlock controlplane plan", r.Name)
 		return nil
 	case a.stored.GetDeletionTimestamp() != nil:
-		return ended{codeNo, "the set is being deleted: nothing was changed"}
+		return cli.Exit(cli.CodeNo, "the set is being deleted: nothing was changed")
 	}
 	foresight{a.Output, false}.write(r)
 	if err := a.allowed(r, in); err != nil {
@@ -100,7 +101,7 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 		return nil
 	}
 	if a.dryRun == "none" {
-		if err := a.confirm(ctx, a.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+		if err := a.Confirm(ctx, a.yes, "Activate it? It cannot be made Inactive again."); err != nil {
 			return err
 		}
 	}
@@ -134,7 +135,7 @@ func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) er
 		foresight{a.Output, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
-		return ended{codeNo, "nothing was changed: fix that first"}
+		return cli.Exit(cli.CodeNo, "nothing was changed: fix that first")
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (a *activation) patch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options, done := metav1.PatchOptions{FieldManager: fieldManager}, "is Active"
+	options, done := metav1.PatchOptions{FieldManager: cli.FieldManager}, "is Active"
 	if a.dryRun == "server" {
 		options.DryRun, done = []string{metav1.DryRunAll}, "would be activated (server dry run)"
 	}
@@ -162,9 +163,9 @@ func (a *activation) patch(ctx context.Context) error {
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return ended{codeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan"}
+		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
 	case err != nil:
-		return ended{codeNo, fmt.Sprintf("refused: %v", err)}
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))
 	}
 	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Green(done))
 	if a.dryRun == "none" {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -38,9 +39,9 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 	var err error
 	if stored == nil {
 		out.Operation = string(admissionv1.Create)
-		_, err = sets.Create(ctx, proposed, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+		_, err = sets.Create(ctx, proposed, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	} else {
-		_, err = sets.Update(ctx, proposed, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+		_, err = sets.Update(ctx, proposed, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	}
 	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
 		return out, err // nobody answered

@@ -20,13 +20,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/facts"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
 type controlPlanePlanOptions struct {
-	output
+	cli.OutputFlags
 	file     string
 	strategy string
 	dryRun   string
@@ -60,7 +61,7 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlanePlan(cmd.Context(), *o) },
 	}
-	o.output.bind(cmd, "table", "wide", "json", "yaml")
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
@@ -72,11 +73,11 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 }
 
 func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	if o.dryRun != "client" && o.dryRun != "server" {
-		return usage("--dry-run %q: want client or server", o.dryRun)
+		return cli.Usagef("--dry-run %q: want client or server", o.dryRun)
 	}
 	strategy, err := parseStrategy(o.strategy)
 	if err != nil {
@@ -89,7 +90,7 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 		}
 	}
 	t := &trial{}
-	client, err := p.client(t)
+	client, err := p.Client(t)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	}
 	r := controlplane.ReportOf(sourceOf(o.file), seen.view())
 	r.Admission = admission
-	return p.writePlan(o.output, r)
+	return p.writePlan(o.OutputFlags, r)
 }
 
 // setFile reads the one set of -f.
@@ -146,7 +147,7 @@ func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, e
 	}
 	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
 	if i < 0 {
-		return "", usage("--strategy %q: want %s", text, strings.Join(strategies, ", "))
+		return "", cli.Usagef("--strategy %q: want %s", text, strings.Join(strategies, ", "))
 	}
 	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
 }
@@ -181,7 +182,7 @@ func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.Crea
 		return fmt.Errorf("creating %T: want an unstructured object", o)
 	}
 	got, err := r.Resource(machinev1beta1.GroupVersion.WithResource("machines")).Namespace(u.GetNamespace()).Create(ctx, u,
-		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	if err == nil {
 		u.Object = got.Object
 	}
@@ -190,14 +191,14 @@ func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.Crea
 
 // propose is the file's set in the cluster: over the stored one, or a new one.
 func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	pairs, err := m.pairs()
+	pairs, err := m.Pairs()
 	if err != nil {
 		return nil, err
 	}
 	switch in := file.GetNamespace(); {
 	case in == "" || in == m.namespace:
 	case m.stored != nil || len(pairs) == 1:
-		return nil, usage("the file's namespace is %s, and the cluster's set belongs in %s: correct it, or leave it out", in, m.namespace)
+		return nil, cli.Usagef("the file's namespace is %s, and the cluster's set belongs in %s: correct it, or leave it out", in, m.namespace)
 	default:
 		m.namespace = in
 	}
@@ -210,13 +211,13 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	return out, nil
 }
 
-func (p *plugin) writePlan(o output, r controlplane.Report) error {
-	done, err := p.document(o, "ControlPlanePlan", r)
+func (p *plugin) writePlan(o cli.OutputFlags, r controlplane.Report) error {
+	done, err := p.Document(o, "ControlPlanePlan", r)
 	if !done {
-		foresight{p.out(), o.format == "wide"}.write(r)
+		foresight{p.Printer(), o.Format == "wide"}.write(r)
 	}
 	if err == nil && r.Stuck() {
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/internal/amount"
@@ -28,7 +29,7 @@ import (
 )
 
 type controlPlaneStatusOptions struct {
-	output
+	cli.OutputFlags
 	watch bool
 }
 
@@ -52,16 +53,16 @@ API server is away for a moment, as it is while the Machine that it runs on is r
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlaneStatus(cmd.Context(), *o) },
 	}
-	o.output.bind(cmd, "table", "wide", "json", "yaml")
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
 	return cmd
 }
 
 func (p *plugin) controlPlaneStatus(ctx context.Context, o controlPlaneStatusOptions) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (p *plugin) controlPlaneStatus(ctx context.Context, o controlPlaneStatusOpt
 	if err != nil {
 		return err
 	}
-	return p.writeStanding(o.output, s)
+	return p.writeStanding(o.OutputFlags, s)
 }
 
 func (p *plugin) standing(ctx context.Context, client dynamic.Interface) (controlplane.Standing, error) {
@@ -108,11 +109,11 @@ func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, erro
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
 }
 
-func (p *plugin) writeStanding(o output, s controlplane.Standing) error {
-	if done, err := p.document(o, "ControlPlaneStatus", s); done {
+func (p *plugin) writeStanding(o cli.OutputFlags, s controlplane.Standing) error {
+	if done, err := p.Document(o, "ControlPlaneStatus", s); done {
 		return err
 	}
-	roster{p.out(), o.format == "wide", p.Now()}.write(s)
+	roster{p.Printer(), o.Format == "wide", p.Now()}.write(s)
 	return nil
 }
 
@@ -122,7 +123,7 @@ const looks = 2 * time.Second
 // watchControlPlane shows the set anew in the same place on a terminal; elsewhere it writes it again when it has changed. It asks again, and does not watch: a
 // connection does not outlive the Machine that it ends at.
 func (p *plugin) watchControlPlane(ctx context.Context, client dynamic.Interface, o controlPlaneStatusOptions) error {
-	w := &lookout{plugin: p, output: o.output}
+	w := &lookout{plugin: p, OutputFlags: o.OutputFlags}
 	ticks := time.NewTicker(looks)
 	defer ticks.Stop()
 	for {
@@ -144,7 +145,7 @@ func (p *plugin) watchControlPlane(ctx context.Context, client dynamic.Interface
 // lookout is a watch.
 type lookout struct {
 	*plugin
-	output
+	cli.OutputFlags
 	// seen is what was shown last; began says that something was.
 	seen  string
 	began bool
@@ -155,8 +156,8 @@ func (w *lookout) show(s controlplane.Standing, err error) error {
 	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
 		return err
 	}
-	paper := w.out()
-	inPlace := paper.Terminal && (w.format == "table" || w.format == "wide")
+	paper := w.Printer()
+	inPlace := paper.Terminal && (w.Format == "table" || w.Format == "wide")
 	now, encodeErr := json.Marshal(s)
 	if err != nil {
 		now = []byte(err.Error())
@@ -172,7 +173,7 @@ func (w *lookout) show(s controlplane.Standing, err error) error {
 	if inPlace {
 		fmt.Fprint(paper, "\x1b[H\x1b[J")
 	}
-	return w.writeStanding(w.output, s)
+	return w.writeStanding(w.OutputFlags, s)
 }
 
 // roster writes where a set is for people.
@@ -222,7 +223,7 @@ func (w roster) set(s controlplane.Standing) {
 func (w roster) authority(s controlplane.Standing) string {
 	switch {
 	case s.AuthoritativeAPI == authority.Unset:
-		return dash("")
+		return printers.Dash("")
 	case s.AuthoritativeAPI == authority.Migrating:
 		return w.Yellow("moving to " + s.RequestedAPI.Text())
 	case s.RequestedAPI != authority.Unset && s.RequestedAPI != s.AuthoritativeAPI:
@@ -239,14 +240,14 @@ func (w roster) indexes(s controlplane.Standing) {
 	f := foresight{w.Output, w.wide}
 	for _, i := range s.Indexes {
 		for _, m := range i.Machines {
-			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, dash(w.phase(m)), f.yes(m.Ready), f.yes(m.Updated), w.differs(m)}
+			row := []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), m.Name, printers.Dash(w.phase(m)), f.yes(m.Ready), f.yes(m.Updated), w.differs(m)}
 			if w.wide {
-				row = append(row, dash(m.Node), f.yes(m.Adopted), dash(m.AuthoritativeAPI))
+				row = append(row, printers.Dash(m.Node), f.yes(m.Adopted), printers.Dash(m.AuthoritativeAPI))
 			}
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", w.Yellow("none is there")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", w.Yellow("none is there")})
 		}
 	}
 	w.Table(rows)
@@ -299,7 +300,7 @@ func (w roster) conditions(s controlplane.Standing) {
 	var said []controlplane.Condition
 	add := func(of string, all []controlplane.Condition) {
 		for _, c := range inOrder(all) {
-			rows = append(rows, []string{c.Type, of, w.status(c), dash(c.Reason), w.since(c)})
+			rows = append(rows, []string{c.Type, of, w.status(c), printers.Dash(c.Reason), w.since(c)})
 			if c.Message != "" && wanted[c.Type] != c.Status &&
 				!slices.ContainsFunc(said, func(k controlplane.Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
 				said = append(said, c)

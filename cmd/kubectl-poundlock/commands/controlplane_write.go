@@ -38,7 +38,7 @@ func (w foresight) head(r controlplane.Report) {
 	if r.Source != "cluster" {
 		from = ", as " + r.Source + " has it"
 	}
-	parts := []string{r.State, r.Strategy, dash(r.Platform), amount.Of(r.Replicas, "replica")}
+	parts := []string{r.State, r.Strategy, printers.Dash(r.Platform), amount.Of(r.Replicas, "replica")}
 	w.Linef("%s: %s%s", w.Bold("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
 }
 
@@ -49,14 +49,14 @@ func (w foresight) indexes(r controlplane.Report) {
 	}
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
-			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(r, m)}
+			row := []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(r, m)}
 			if w.wide {
-				row = append(row, dash(m.Phase), dash(m.Node), dash(m.AuthoritativeAPI))
+				row = append(row, printers.Dash(m.Phase), printers.Dash(m.Node), printers.Dash(m.AuthoritativeAPI))
 			}
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", "-", "-", w.Yellow("none is there: created")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", "-", "-", w.Yellow("none is there: created")})
 		}
 	}
 	w.Table(rows)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/conversion"
@@ -40,23 +41,23 @@ written of that object. Where the answer depends on something of the cluster tha
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.convert(cmd.Context(), *o, args) },
 	}
 	o.files.bind(cmd, "files, folders or - to convert instead of the cluster's objects")
-	o.output.bind(cmd, "yaml", "json")
+	o.OutputFlags.AddFlags(cmd, "yaml", "json")
 	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
 	return cmd
 }
 
 type convertOptions struct {
 	files
-	output
+	cli.OutputFlags
 	comments bool
 }
 
 func (p *plugin) convert(ctx context.Context, o convertOptions, args []string) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	if len(o.paths) == 0 && len(args) == 0 {
-		return usage("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
+		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
 	}
 	f, err := p.gather(ctx, o.files, selection{}, args)
 	if err != nil {
@@ -74,7 +75,7 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 		fmt.Fprintln(p.ErrOut, "note:", text)
 	}
 	if len(f.Pairs) == 0 && len(f.Problems) == 0 {
-		return ended{codeError, "there is no Machine, MachineSet or MachineHealthCheck to convert"}
+		return cli.Exit(cli.CodeError, "there is no Machine, MachineSet or MachineHealthCheck to convert")
 	}
 	for _, text := range cluster.Assumed {
 		fmt.Fprintln(p.ErrOut, "note:", text)
@@ -99,15 +100,15 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 			return errs.ToAggregate()
 		}
 		for _, one := range made {
-			if o.format == "json" {
+			if o.Format == "json" {
 				all = append(all, one.object.Object)
 			} else if err := one.write(p.Out, o.comments); err != nil {
 				return err
 			}
 		}
 	}
-	if o.format == "json" {
-		if _, err := p.document(o.output, "List", map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
+	if o.Format == "json" {
+		if _, err := p.Document(o.OutputFlags, "List", map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
 			return err
 		}
 	}
@@ -117,9 +118,9 @@ func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 func converts(unanswered, refused int) error {
 	switch {
 	case unanswered > 0:
-		return ended{codeError, ""}
+		return cli.Exit(cli.CodeError, "")
 	case refused > 0:
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	return nil
 }

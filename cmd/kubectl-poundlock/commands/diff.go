@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
@@ -17,7 +18,7 @@ import (
 
 type diffOptions struct {
 	files
-	output
+	cli.OutputFlags
 	in  string
 	all bool
 }
@@ -40,7 +41,7 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.diff(cmd.Context(), *o, args) },
 	}
 	o.files.bind(cmd, "files, folders or - to read instead of the cluster")
-	o.output.bind(cmd, "table", "json", "yaml")
+	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
 	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too, and those that the mirror leaves to others")
 	_ = cmd.RegisterFlagCompletionFunc("in", completeAPI) // the flag is there
@@ -48,26 +49,26 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
 }
 
 func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	in, err := parseAPI(o.in)
 	if err != nil {
-		return usage("--in %q: want clusterapi or machineapi", o.in)
+		return cli.Usagef("--in %q: want clusterapi or machineapi", o.in)
 	}
 	t, err := parseTargets(args)
 	if err != nil {
 		return err
 	}
 	if len(t) != 1 || t[0].name == "" {
-		return usage("diff wants one object: KIND/NAME")
+		return cli.Usagef("diff wants one object: KIND/NAME")
 	}
 	f, err := p.one(ctx, o.files, t[0], args)
 	if err != nil {
 		return err
 	}
 	if len(f.Pairs) == 0 {
-		pairs, err := p.pairs()
+		pairs, err := p.Pairs()
 		if err != nil {
 			return err
 		}
@@ -81,11 +82,11 @@ func (p *plugin) one(ctx context.Context, from files, t target, args []string) (
 	if len(from.paths) > 0 {
 		return p.gather(ctx, from, selection{}, args)
 	}
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return nil, err
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +108,16 @@ func (p *plugin) writeDiff(o diffOptions, f *inventory.Fleet, pair inventory.Pai
 	if err != nil {
 		return fmt.Errorf("%s: %w", pair.Ref(), err)
 	}
-	if done, err := p.document(o.output, "Comparison", c); done {
+	if done, err := p.Document(o.OutputFlags, "Comparison", c); done {
 		return unless(c.Same(), err)
 	}
-	difference{p.out(), pair, o.all}.write(c)
+	difference{p.Printer(), pair, o.all}.write(c)
 	return unless(c.Same(), nil)
 }
 
 func unless(same bool, err error) error {
 	if err == nil && !same {
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	return err
 }
@@ -143,14 +144,14 @@ func (w difference) write(c diff.Comparison) {
 		switch {
 		case r.Differs():
 			differ++
-			rows = append(rows, []string{w.Red("≠"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+			rows = append(rows, []string{w.Red("≠"), r.Path, printers.Dash(r.MachineAPI), printers.Dash(r.ClusterAPI)})
 		case r.Own && w.all:
 			own++
-			rows = append(rows, []string{w.Dim("·"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+			rows = append(rows, []string{w.Dim("·"), r.Path, printers.Dash(r.MachineAPI), printers.Dash(r.ClusterAPI)})
 		case r.Own:
 			own++
 		case w.all:
-			rows = append(rows, []string{" ", r.Path, dash(r.MachineAPI), w.Dim(dash(r.ClusterAPI))})
+			rows = append(rows, []string{" ", r.Path, printers.Dash(r.MachineAPI), w.Dim(printers.Dash(r.ClusterAPI))})
 		}
 	}
 	if len(rows) > 1 {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 )
 
 func explainCommand(p *plugin) *cobra.Command {
-	o := &output{}
+	o := &cli.OutputFlags{}
 	cmd := &cobra.Command{
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
 		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
@@ -36,12 +37,12 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
 	}
-	o.bind(cmd, "text", "json", "yaml")
+	o.AddFlags(cmd, "text", "json", "yaml")
 	return cmd
 }
 
-func (p *plugin) explain(o output, asked string) error {
-	if err := o.check(); err != nil {
+func (p *plugin) explain(o cli.OutputFlags, asked string) error {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	topics := explain.Topics()
@@ -53,12 +54,12 @@ func (p *plugin) explain(o output, asked string) error {
 		} else {
 			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field, as Poundlock prints it"
 		}
-		return ended{codeError, text}
+		return cli.Exit(cli.CodeError, text)
 	}
-	if done, err := p.document(o, "TopicList", found); done {
+	if done, err := p.Document(o, "TopicList", found); done {
 		return err
 	}
-	w := p.out()
+	w := p.Printer()
 	for i, t := range found {
 		if i > 0 {
 			w.Linef("")

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
@@ -87,7 +88,7 @@ first failure nothing more is asked for.`,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
-	bindDryRun(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
@@ -99,19 +100,19 @@ func (o *migrateOptions) check(t targets) (authority.API, error) {
 	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
 	switch {
 	case len(t) == 0:
-		return "", usage("migrate wants KIND or KIND/NAME, or -f with names")
+		return "", cli.Usagef("migrate wants KIND or KIND/NAME, or -f with names")
 	case o.cancel && o.to != "":
-		return "", usage("--cancel goes back to where authority is, so --to has no meaning with it")
+		return "", cli.Usagef("--cancel goes back to where authority is, so --to has no meaning with it")
 	case !o.cancel && o.to == "":
-		return "", usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
-	case checkDryRun(o.dryRun) != nil:
-		return "", checkDryRun(o.dryRun)
+		return "", cli.Usagef("migrate wants --to clusterapi or --to machineapi, or --cancel")
+	case cli.CheckDryRun(o.dryRun) != nil:
+		return "", cli.CheckDryRun(o.dryRun)
 	case o.format != "text" && o.format != "json":
-		return "", usage("--output %q: want text or json", o.format)
+		return "", cli.Usagef("--output %q: want text or json", o.format)
 	case o.format == "json" && !o.yes && o.dryRun == "none":
-		return "", usage("-o json is for programs, which answer no question: say --yes")
+		return "", cli.Usagef("-o json is for programs, which answer no question: say --yes")
 	case o.maxInFlight < 0:
-		return "", usage("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+		return "", cli.Usagef("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
 	case o.cancel:
 		return authority.Unset, nil
 	}
@@ -134,11 +135,11 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	if o.withMachines {
 		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
 	}
-	m := &mover{plugin: p, Output: p.out(), migrateOptions: o, to: to, query: q}
+	m := &mover{plugin: p, Output: p.Printer(), migrateOptions: o, to: to, query: q}
 	if o.format == "json" {
 		m.Output = printers.Output{Writer: io.Discard}
 	}
-	if m.client, err = p.client(m); err != nil {
+	if m.client, err = p.Client(m); err != nil {
 		return err
 	}
 	f, err := inventory.FromCluster(ctx, m.client, q)
@@ -168,8 +169,8 @@ func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 	if err != nil || is != status.Silent {
 		return err
 	}
-	return ended{codeNo,
-		"Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}
+	return cli.Exit(cli.CodeNo,
+		"Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for")
 }
 
 // mover carries out one command.
@@ -219,11 +220,11 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	blocked := migrate.Of(plan, migrate.Leave)
 	switch {
 	case len(plan) == 0:
-		return ended{codeError, "nothing of that name or with these labels is there"}
+		return cli.Exit(cli.CodeError, "nothing of that name or with these labels is there")
 	case len(blocked) > 0 && !m.skipBlocked:
-		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", amount.Of(len(blocked), "object"))}
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", amount.Of(len(blocked), "object")))
 	case len(blocked) == len(plan):
-		return ended{codeNo, "nothing is left that can move"}
+		return cli.Exit(cli.CodeNo, "nothing is left that can move")
 	case len(migrate.Of(plan, migrate.Ask))+len(migrate.Of(plan, migrate.Follow)) == 0:
 		return nil
 	case m.dryRun == "client":
@@ -236,7 +237,7 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 		return err
 	}
 	if n := len(migrate.Of(plan, migrate.Ask)); n > 0 {
-		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", amount.Of(n, "object"), m.to.Text())); err != nil {
+		if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", amount.Of(n, "object"), m.to.Text())); err != nil {
 			return err
 		}
 	}
@@ -258,10 +259,10 @@ func (m *mover) mayMoveControlPlane(ctx context.Context, steps []migrate.Planned
 		return nil
 	}
 	if m.yes {
-		return ended{codeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
-			strings.Join(names, ", "))}
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
+			strings.Join(names, ", ")))
 	}
-	return m.confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
+	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
 }
 
 func itThem(n int) string {
@@ -301,7 +302,7 @@ func (m *mover) show(plan []migrate.PlannedMove) {
 	}
 	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
 	for _, s := range plan {
-		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+		rows = append(rows, []string{s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
 	}
 	if !slices.ContainsFunc(plan, func(s migrate.PlannedMove) bool { return role(s.Pair) != "" }) {
 		for i, row := range rows {
@@ -351,7 +352,7 @@ func (m *mover) rehearse(ctx context.Context, steps []migrate.PlannedMove) error
 		err := m.request(ctx, s.Pair, m.to, metav1.DryRunAll)
 		m.report(s.Pair.Ref(), "would be asked for (server dry run)", err)
 		if err != nil {
-			failed = ended{codeNo, ""}
+			failed = cli.Exit(cli.CodeNo, "")
 		}
 	}
 	return failed
@@ -364,7 +365,7 @@ func (m *mover) ask(ctx context.Context, steps []migrate.PlannedMove) error {
 		err := m.request(ctx, s.Pair, m.to, "")
 		m.report(s.Pair.Ref(), "asked for", err)
 		if err != nil {
-			return ended{codeNo, "stopped at the first failure; the same command goes on from here"}
+			return cli.Exit(cli.CodeNo, "stopped at the first failure; the same command goes on from here")
 		}
 	}
 	m.Linef("\nPoundlock's manager carries them out: kubectl poundlock status --watch")
@@ -396,19 +397,9 @@ func (m *mover) record(e event) {
 		return
 	}
 	e.Time = m.Now().UTC()
-	if err := m.stream("MigrationEvent", e); err != nil {
+	if err := m.Stream("MigrationEvent", e); err != nil {
 		fmt.Fprintln(m.ErrOut, "writing:", err)
 	}
-}
-
-// stream writes one of several documents, on a line of its own.
-func (p *plugin) stream(kind string, value any) error {
-	content, err := contentOf(value)
-	if err != nil {
-		return err
-	}
-	content["apiVersion"], content["kind"] = documentVersion, kind
-	return json.NewEncoder(p.Out).Encode(content)
 }
 
 // report prints what came of a request: the webhook's warnings, and its refusal.
@@ -443,7 +434,7 @@ func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.A
 	if err != nil {
 		return err
 	}
-	options := metav1.PatchOptions{FieldManager: fieldManager}
+	options := metav1.PatchOptions{FieldManager: cli.FieldManager}
 	if dryRun != "" {
 		options.DryRun = []string{dryRun}
 	}
@@ -451,9 +442,6 @@ func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.A
 	_, err = m.client.Resource(resource).Namespace(pair.Namespaces.MachineAPI).Patch(ctx, pair.Name, types.MergePatchType, body, options)
 	return err
 }
-
-// fieldManager owns what the plugin writes.
-const fieldManager = "kubectl-poundlock"
 
 // follow requests as many as may be on the way, and prints each step until all are there.
 func (m *mover) follow(ctx context.Context, plan []migrate.PlannedMove) error {
@@ -475,7 +463,7 @@ func (m *mover) follow(ctx context.Context, plan []migrate.PlannedMove) error {
 	case ctx.Err() != nil:
 		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.",
 			arrived, onTheWay, left)
-		return ended{codeInterrupted, ""}
+		return cli.Exit(cli.CodeInterrupted, "")
 	case err != nil:
 		return err
 	case end != nil:
@@ -502,9 +490,9 @@ func (m *mover) look(ctx context.Context, run *migrate.Run, f *inventory.Fleet) 
 	}
 	switch {
 	case out.Failed:
-		return false, ended{codeNo, ""}
+		return false, cli.Exit(cli.CodeNo, "")
 	case out.TimedOut:
-		return false, ended{codeTimeout, ""}
+		return false, cli.Exit(cli.CodeTimeout, "")
 	}
 	for _, pair := range out.Ask {
 		err := m.request(ctx, pair, m.to, "")
@@ -517,7 +505,7 @@ func (m *mover) look(ctx context.Context, run *migrate.Run, f *inventory.Fleet) 
 		}
 		m.report(pair.Ref(), "asked for", err)
 		if err != nil {
-			return false, ended{codeNo, ""}
+			return false, cli.Exit(cli.CodeNo, "")
 		}
 		run.Asked(pair, m.Now())
 	}
@@ -570,18 +558,18 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	dryRun, done := "", "cancellation asked for: authority goes back"
 	if m.dryRun == "server" {
 		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
-	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", amount.Of(len(f.Pairs), "object"))); err != nil {
+	} else if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", amount.Of(len(f.Pairs), "object"))); err != nil {
 		return err
 	}
 	m.Linef("")
 	for _, pair := range f.Pairs {
 		if pair.Authoritative().Other() == authority.Unset {
-			return ended{codeNo, pair.Ref() + ": status does not say where authority came from (status.synchronizedAPI)"}
+			return cli.Exit(cli.CodeNo, pair.Ref()+": status does not say where authority came from (status.synchronizedAPI)")
 		}
 		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
 		m.report(pair.Ref(), done, err)
 		if err != nil {
-			return ended{codeNo, "stopped at the first failure"}
+			return cli.Exit(cli.CodeNo, "stopped at the first failure")
 		}
 	}
 	if !m.wait || dryRun != "" {
@@ -621,9 +609,9 @@ func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		return ended{codeInterrupted, "interrupted: Poundlock's manager goes on"}
+		return cli.Exit(cli.CodeInterrupted, "interrupted: Poundlock's manager goes on")
 	case err == nil && len(left) > 0:
-		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object"))}
+		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object")))
 	}
 	return err
 }

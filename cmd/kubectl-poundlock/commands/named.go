@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -35,7 +36,7 @@ func (n named) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 		out = append(out, read...)
 	}
 	if len(out) == 0 {
-		return nil, ended{codeError, "-f names no Machine, MachineSet or MachineHealthCheck"}
+		return nil, cli.Exit(cli.CodeError, "-f names no Machine, MachineSet or MachineHealthCheck")
 	}
 	return out, nil
 }
@@ -69,7 +70,7 @@ func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 		} else if line != "" {
 			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), pairs)
 			if err == nil && len(f.Problems) > 0 {
-				err = ended{codeError, "-f: " + f.Problems[0].Source + ": " + f.Problems[0].Text}
+				err = cli.Exit(cli.CodeError, "-f: "+f.Problems[0].Source+": "+f.Problems[0].Text)
 			}
 			return refs(f), err
 		}

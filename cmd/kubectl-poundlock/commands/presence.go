@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -23,14 +24,14 @@ import (
 // Lease, so nobody else's can be taken for it.
 func (p *plugin) present(ctx context.Context, namespace string) (status.Presence, error) {
 	heard := &listener{}
-	client, err := p.client(heard)
+	client, err := p.Client(heard)
 	if err != nil {
 		return status.NotAsked, err
 	}
 	lease := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": authority.ProbeName, "namespace": namespace},
 	}}
-	_, err = client.Resource(leases).Namespace(namespace).Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	_, err = client.Resource(leases).Namespace(namespace).Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	switch {
 	case heard.poundlock:
 		return status.Answers, nil // whatever else became of the request
@@ -54,7 +55,7 @@ func (p *plugin) signs(ctx context.Context, namespace string) (status.Presence, 
 	if err != nil {
 		is = status.NotAsked
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return is, status.Lease{}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
@@ -28,7 +29,7 @@ Clients of Cluster API reach them under the standard names, through a proxy besi
 				return nil
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usage("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+				return cli.Usagef("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
 			}
 			return cobra.NoArgs(cmd, args)
 		},
@@ -49,12 +50,12 @@ type privateTypesOptions struct {
 }
 
 func (o *privateTypesOptions) check() error {
-	return checkDryRun(o.dryRun)
+	return cli.CheckDryRun(o.dryRun)
 }
 
 func (p *plugin) privateNamespace() string {
-	if *p.config.Namespace != "" {
-		return *p.config.Namespace
+	if *p.Config.Namespace != "" {
+		return *p.Config.Namespace
 	}
 	return privateTypesNamespace
 }

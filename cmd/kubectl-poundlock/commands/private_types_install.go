@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
@@ -58,7 +59,7 @@ what it created. It never touches a standard definition. It ends once the API se
 	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install none (none)")
 	f.StringVar(&o.caBundle, "ca-bundle", "", "Trust a shim whose certificate this file's CA has signed (OpenShift's service CA)")
 	f.BoolVar(&o.takeOver, "take-over", false, "Also change private definitions that something else created (false)")
-	bindDryRun(cmd, &o.dryRun, "client: print the objects; server: have the API server try each write; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: print the objects; server: have the API server try each write; none")
 	return cmd
 }
 
@@ -68,20 +69,20 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 		return err
 	}
 	if (len(o.files) == 0) == !o.fromCluster {
-		return usage("say where the definitions are: --filename FILE|DIR, or --from-cluster")
+		return cli.Usagef("say where the definitions are: --filename FILE|DIR, or --from-cluster")
 	}
 	o.Namespace = p.privateNamespace()
 	if o.caBundle != "" {
 		ca, err := os.ReadFile(o.caBundle)
 		if err != nil {
-			return usage("--ca-bundle: %v", err)
+			return cli.Usagef("--ca-bundle: %v", err)
 		}
 		o.CABundle = ca
 	}
 	var client dynamic.Interface
 	if o.dryRun != "client" || o.fromCluster {
 		var err error
-		if client, err = p.client(nil); err != nil {
+		if client, err = p.Client(nil); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 
 // served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and ends.
 func (p *plugin) served(ctx context.Context, all []*unstructured.Unstructured) error {
-	config, err := p.restConfig(nil)
+	config, err := p.RESTConfig(nil)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (p *plugin) served(ctx context.Context, all []*unstructured.Unstructured) e
 		return missing == "", nil
 	})
 	if wait.Interrupted(err) {
-		return ended{codeTimeout, fmt.Sprintf("everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing)}
+		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing))
 	}
 	return err
 }
@@ -197,11 +198,11 @@ func (p *plugin) standardDefinitions(ctx context.Context, client dynamic.Interfa
 	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	for i := 1; i < len(found); i++ {
 		if found[i].GetName() == found[i-1].GetName() {
-			return nil, usage("the definition %s is given twice", found[i].GetName())
+			return nil, cli.Usagef("the definition %s is given twice", found[i].GetName())
 		}
 	}
 	if len(found) == 0 {
-		return nil, ended{codeNo, "no CustomResourceDefinition of cluster.x-k8s.io or a group beneath it is there: nothing was changed"}
+		return nil, cli.Exit(cli.CodeNo, "no CustomResourceDefinition of cluster.x-k8s.io or a group beneath it is there: nothing was changed")
 	}
 	return found, nil
 }
@@ -228,7 +229,7 @@ func (p *plugin) manifestsAt(name string) (map[string][]byte, error) {
 func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o privateTypesOptions) ([]*unstructured.Unstructured, error) {
 	all, err := privatetypes.Objects(o.Options)
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, cli.Usagef("%v", err)
 	}
 	converted, without := false, []string(nil)
 	for _, s := range standard {
@@ -245,7 +246,7 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 		all = append(all, private)
 	}
 	if converted && o.URL == "" && len(o.Upstreams) == 0 {
-		return nil, usage("these definitions have several versions, which a converter converts: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
+		return nil, cli.Usagef("these definitions have several versions, which a converter converts: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
 	}
 	if !converted && o.URL == "" && len(o.Upstreams) == 0 { // a shim without upstreams does not start
 		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
@@ -282,8 +283,8 @@ func (o privateTypesOptions) migrate(ctx context.Context, client dynamic.Interfa
 func (o privateTypesOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return ended{codeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s",
-			o.Namespace)}
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s",
+			o.Namespace))
 	}
 	return nil // who may not read namespaces may still write into this one
 }
@@ -296,8 +297,8 @@ func (o privateTypesOptions) mine(ctx context.Context, client dynamic.Interface,
 		}
 		is, err := client.Resource(definitions).Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil && is.GetLabels()[privatetypes.PartOf] != privatetypes.Name {
-			return ended{codeNo, fmt.Sprintf("the definition %s is there, and this command has not created it. Nothing was changed. To change it: --take-over",
-				is.GetName())}
+			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s is there, and this command has not created it. Nothing was changed. To change it: --take-over",
+				is.GetName()))
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

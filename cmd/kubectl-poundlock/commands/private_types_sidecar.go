@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
@@ -29,7 +30,7 @@ Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if file == "" {
-				return usage("say where the Deployment is: --filename FILE, or - for standard input")
+				return cli.Usagef("say where the Deployment is: --filename FILE, or - for standard input")
 			}
 			return p.sidecar(file, image)
 		},
@@ -51,7 +52,7 @@ func (p *plugin) sidecar(file, image string) error {
 		}
 		for _, o := range objects {
 			if o.GroupVersionKind() != appsv1.SchemeGroupVersion.WithKind("Deployment") {
-				return usage("%s: %s %s is no Deployment of apps/v1", name, o.GetKind(), o.GetName())
+				return cli.Usagef("%s: %s %s is no Deployment of apps/v1", name, o.GetKind(), o.GetName())
 			}
 			unstructured.RemoveNestedField(o.Object, "status")
 			o.SetManagedFields(nil)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 	"github.com/poundlock/poundlock/translation"
 )
@@ -150,7 +151,7 @@ func (t *privateType) problems() []string {
 }
 
 func (p *plugin) privateTypesStatus(ctx context.Context) error {
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -158,10 +159,10 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := p.out()
+	out := p.Printer()
 	if len(types) == 0 {
 		out.Linef("There are no private types in this cluster. To install them: kubectl poundlock private-types install")
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	rows, problems, shim := [][]string{{"NAME", "VERSIONS", "CONVERTER", "OBJECTS", "PLATFORM'S TWIN"}}, []string(nil), false
 	for _, t := range types {
@@ -195,7 +196,7 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 		out.Linef("%s %s.", out.Red("Problem:"), problem)
 	}
 	if len(problems) > 0 {
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
@@ -33,7 +34,7 @@ It deletes what install created, and nothing else.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.uninstallPrivateTypes(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask (false)")
-	bindDryRun(cmd, &o.dryRun, "client: print what would be deleted; server: have the API server try each write; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: print what would be deleted; server: have the API server try each write; none")
 	return cmd
 }
 
@@ -42,7 +43,7 @@ func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOption
 	if err := o.check(); err != nil {
 		return err
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOption
 		}
 	}
 	if len(left) > 0 {
-		return ended{codeNo, "there are objects of " + strings.Join(left, ", ") + ". Nothing was changed. Delete them first, while their controllers run"}
+		return cli.Exit(cli.CodeNo, "there are objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
 	}
 	doomed, err := p.installed(ctx, client, types)
 	if err != nil {
@@ -79,7 +80,7 @@ func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOption
 		return nil
 	}
 	if o.dryRun == "none" {
-		if err := p.confirm(ctx, o.yes, "Delete them?"); err != nil {
+		if err := p.Confirm(ctx, o.yes, "Delete them?"); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func (p *plugin) remove(ctx context.Context, client dynamic.Interface, o *unstru
 			return apierrors.IsNotFound(err), nil
 		})
 		if err != nil {
-			return ended{codeTimeout, name + " is still being deleted. The same command goes on later"}
+			return cli.Exit(cli.CodeTimeout, name+" is still being deleted. The same command goes on later")
 		}
 	}
 	fmt.Fprintf(p.Out, "%s %s\n", name, done)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
@@ -55,12 +56,12 @@ type providersOptions struct {
 
 func (p *plugin) providers(cmd *cobra.Command, o providersOptions) error {
 	if o.render && o.diff {
-		return usage("--render and --diff: use one of them")
+		return cli.Usagef("--render and --diff: use one of them")
 	}
 	if err := installation.CheckEnabled(o.platforms); err != nil {
-		return usage("--enable-platform: %v", err)
+		return cli.Usagef("--enable-platform: %v", err)
 	}
-	config, err := p.restConfig(nil)
+	config, err := p.RESTConfig(nil)
 	if err != nil {
 		return err
 	}
@@ -96,17 +97,17 @@ func render(out io.Writer, view *install.View) error {
 func held(view *install.View) error {
 	switch {
 	case view.Rival != "":
-		return ended{codeHeld, "the release is not applied: OpenShift's own installer runs, Deployment " + view.Rival}
+		return cli.Exit(cli.CodeHeld, "the release is not applied: OpenShift's own installer runs, Deployment "+view.Rival)
 	case view.Problem != nil:
-		return ended{codeHeld, "the release is not applied: " + view.Problem.Error()}
+		return cli.Exit(cli.CodeHeld, "the release is not applied: "+view.Problem.Error())
 	case view.Waits != "":
-		return ended{codeHeld, "the release is not applied yet: " + view.Waits}
+		return cli.Exit(cli.CodeHeld, "the release is not applied yet: "+view.Waits)
 	case view.Platform.Waits != "":
-		return ended{codeHeld, "the release is not applied yet: " + view.Platform.Waits}
+		return cli.Exit(cli.CodeHeld, "the release is not applied yet: "+view.Platform.Waits)
 	case view.Platform.Unsupported != "":
-		return ended{codeHeld, "the release is not applied: " + view.Platform.Unsupported}
+		return cli.Exit(cli.CodeHeld, "the release is not applied: "+view.Platform.Unsupported)
 	case len(view.Missing) > 0:
-		return ended{codeHeld, "the ConfigMaps of " + strings.Join(view.Missing, ", ") + " are missing: the content that was installed last stays applied"}
+		return cli.Exit(cli.CodeHeld, "the ConfigMaps of "+strings.Join(view.Missing, ", ")+" are missing: the content that was installed last stays applied")
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (p *plugin) providersDiff(view *install.View) error {
 	case err != nil:
 		return err
 	case differs:
-		return ended{codeNo, ""}
+		return cli.Exit(cli.CodeNo, "")
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func describe(o install.ObjectView) []string {
 }
 
 func (p *plugin) providersTable(view *install.View) {
-	out := p.out()
+	out := p.Printer()
 	switch {
 	case view.Rival != "":
 		out.Linef("The installer writes nothing: OpenShift's own one runs, Deployment %s.", view.Rival)

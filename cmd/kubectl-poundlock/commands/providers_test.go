@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
@@ -58,7 +59,7 @@ func TestProvidersTable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := &plugin{}
+			p := &plugin{&cli.Plugin{}}
 			p.Out = &out
 			p.Env = func(string) string { return "" }
 			p.providersTable(&c.view)
@@ -88,29 +89,29 @@ func TestProvidersExitCodes(t *testing.T) {
 		diff, render int
 		want         string
 	}{
-		"nothing differs":                  {install.View{Platform: on, Providers: same}, codeDone, codeDone, ""},
-		"something differs":                {install.View{Platform: on, Providers: differs}, codeNo, codeDone, ""},
-		"somebody added something":         {install.View{Platform: on, Providers: of(install.ObjectView{Added: []string{".data.b (kubectl)"}})}, codeNo, codeDone, ""},
-		"somebody else's":                  {install.View{Platform: on, Providers: of(install.ObjectView{Owner: "clusterctl"})}, codeNo, codeDone, ""},
-		"an object cannot be read":         {install.View{Platform: on, Providers: unread}, codeError, codeDone, "no answer"},
-		"none can, and a shard is away":    {install.View{Platform: on, Waits: "number 2 is missing", Providers: unread}, codeError, codeHeld, ""},
-		"a rival":                          {install.View{Platform: on, Rival: "a/cluster-capi-operator"}, codeHeld, codeHeld, "OpenShift's own installer runs, Deployment a/cluster-capi-operator"},
-		"a problem":                        {install.View{Platform: on, Problem: errors.New("two versions"), Providers: same}, codeHeld, codeHeld, "not applied: two versions"},
-		"a problem, and something differs": {install.View{Platform: on, Problem: errors.New("two versions"), Providers: differs}, codeHeld, codeHeld, "two versions"},
-		"a shard":                          {install.View{Platform: on, Waits: "number 2 is missing"}, codeHeld, codeHeld, "not applied yet: number 2 is missing"},
-		"no platform yet":                  {install.View{Platform: installation.Platform{Waits: "no type yet"}}, codeHeld, codeHeld, "not applied yet: no type yet"},
-		"a platform without support":       {install.View{Platform: installation.Platform{Unsupported: "not here"}}, codeHeld, codeHeld, "not applied: not here"},
-		"deleted":                          {install.View{Platform: on, Missing: []string{"infrastructure-aws"}, Providers: same}, codeHeld, codeHeld, "infrastructure-aws are missing"},
+		"nothing differs":                  {install.View{Platform: on, Providers: same}, cli.CodeDone, cli.CodeDone, ""},
+		"something differs":                {install.View{Platform: on, Providers: differs}, cli.CodeNo, cli.CodeDone, ""},
+		"somebody added something":         {install.View{Platform: on, Providers: of(install.ObjectView{Added: []string{".data.b (kubectl)"}})}, cli.CodeNo, cli.CodeDone, ""},
+		"somebody else's":                  {install.View{Platform: on, Providers: of(install.ObjectView{Owner: "clusterctl"})}, cli.CodeNo, cli.CodeDone, ""},
+		"an object cannot be read":         {install.View{Platform: on, Providers: unread}, cli.CodeError, cli.CodeDone, "no answer"},
+		"none can, and a shard is away":    {install.View{Platform: on, Waits: "number 2 is missing", Providers: unread}, cli.CodeError, cli.CodeHeld, ""},
+		"a rival":                          {install.View{Platform: on, Rival: "a/cluster-capi-operator"}, cli.CodeHeld, cli.CodeHeld, "OpenShift's own installer runs, Deployment a/cluster-capi-operator"},
+		"a problem":                        {install.View{Platform: on, Problem: errors.New("two versions"), Providers: same}, cli.CodeHeld, cli.CodeHeld, "not applied: two versions"},
+		"a problem, and something differs": {install.View{Platform: on, Problem: errors.New("two versions"), Providers: differs}, cli.CodeHeld, cli.CodeHeld, "two versions"},
+		"a shard":                          {install.View{Platform: on, Waits: "number 2 is missing"}, cli.CodeHeld, cli.CodeHeld, "not applied yet: number 2 is missing"},
+		"no platform yet":                  {install.View{Platform: installation.Platform{Waits: "no type yet"}}, cli.CodeHeld, cli.CodeHeld, "not applied yet: no type yet"},
+		"a platform without support":       {install.View{Platform: installation.Platform{Unsupported: "not here"}}, cli.CodeHeld, cli.CodeHeld, "not applied: not here"},
+		"deleted":                          {install.View{Platform: on, Missing: []string{"infrastructure-aws"}, Providers: same}, cli.CodeHeld, cli.CodeHeld, "infrastructure-aws are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &plugin{}
+			p := &plugin{&cli.Plugin{}}
 			p.Out = &bytes.Buffer{}
 			for _, mode := range []struct {
 				name string
 				err  error
 				code int
 			}{{"render", render(p.Out, &c.view), c.render}, {"diff", p.providersDiff(&c.view), c.diff}} {
-				code, text := Code(mode.err)
+				code, text := cli.Code(mode.err)
 				if code != mode.code || mode.err != nil && !strings.Contains(text, c.want) {
 					t.Errorf("--%s: %d, %q; want %d, %q", mode.name, code, text, mode.code, c.want)
 				}
@@ -135,7 +136,7 @@ func TestREADMEShowsProviders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	p := &plugin{}
+	p := &plugin{&cli.Plugin{}}
 	p.Out = &out
 	p.Env = func(string) string { return "" }
 	p.providersTable(&install.View{Platform: installation.Platform{Name: "AWS"}, Providers: []install.ProviderView{

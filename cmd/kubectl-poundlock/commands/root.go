@@ -4,83 +4,28 @@
 package commands
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Exit codes, for scripts. The root's help lists them.
-const (
-	codeDone        = 0
-	codeError       = 1
-	codeUsage       = 2
-	codeNo          = 3
-	codeTimeout     = 4
-	codeHeld        = 5
-	codeInterrupted = 130
-)
-
-// ended is an end with an exit code of its own. Its text may be empty: then all has been said.
-type ended struct {
-	code int
-	text string
-}
-
-func (e ended) Error() string { return e.text }
-
-// usage is an error in the typed command.
-func usage(format string, args ...any) error { return ended{codeUsage, fmt.Sprintf(format, args...)} }
-
-// Code is the exit code that an error stands for, and the text that is still to be said.
-func Code(err error) (int, string) {
-	var e ended
-	switch {
-	case err == nil:
-		return codeDone, ""
-	case errors.As(err, &e):
-		return e.code, e.text
-	case strings.HasPrefix(err.Error(), "unknown command"): // cobra asks nobody about the root's arguments, and gives the error no type
-		return codeUsage, err.Error()
-	}
-	return codeError, err.Error()
-}
-
-// Options are what the plugin is given besides arguments.
-type Options struct {
-	genericiooptions.IOStreams
-	// Env reads the environment; Now is the clock.
-	Env func(string) string
-	Now func() time.Time
-	// Version is the release, "" for none.
-	Version string
-}
-
 // plugin is what all commands share.
-type plugin struct {
-	Options
-	config     *genericclioptions.ConfigFlags
-	namespaces []string
-}
+type plugin struct{ *cli.Plugin }
 
 // New is the whole command line.
-func New(o Options) *cobra.Command {
-	p := &plugin{Options: o, config: genericclioptions.NewConfigFlags(true)}
+func New(o cli.Options) *cobra.Command {
+	p := &plugin{&cli.Plugin{Options: o}}
 	root := &cobra.Command{
 		Use:   "kubectl-poundlock",
 		Short: "See, check and move the authority over machines between Machine API and Cluster API",
@@ -115,16 +60,8 @@ Exit codes:
 	root.SetIn(o.In)
 	root.SetOut(o.Out)
 	root.SetErr(o.ErrOut)
-	flags := root.PersistentFlags()
-	p.config.AddFlags(flags)
-	flags.StringSliceVar(&p.namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
-		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
-	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
-		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
-			return starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
-		})
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	p.AddFlags(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	for _, command := range []func(*plugin) *cobra.Command{
 		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand,
 		cleanupCommand, versionCommand,
@@ -135,80 +72,27 @@ Exit codes:
 	return root
 }
 
+// Execute runs what was typed. cli.Code is the exit code that its error stands for.
+func Execute(ctx context.Context, o cli.Options, args []string) error {
+	root := New(o)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if _, _, unknown := root.Find(args); unknown != nil { // then nothing ran, and cobra asks nobody about this error
+		return cli.AsUsage(unknown)
+	}
+	return err
+}
+
 // typeArguments makes an error of usage of what a command, or one beneath it, finds wrong with its arguments.
 func typeArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			if err == nil || errors.As(err, new(ended)) {
-				return err
-			}
-			return usage("%v", err)
+			return cli.AsUsage(check(cmd, args))
 		}
 	}
 	for _, child := range cmd.Commands() {
 		typeArguments(child)
 	}
-}
-
-func (p *plugin) out() printers.Output { return printers.OutputOf(p.Out, p.Env) }
-
-// pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
-func (p *plugin) pairs() (authority.Pairs, error) {
-	pairs, err := authority.ParsePairs(p.namespaces)
-	if err != nil {
-		return nil, usage("--%v", err)
-	}
-	if *p.config.Namespace == "" {
-		return pairs, nil
-	}
-	pair, ok := pairs.Of(*p.config.Namespace)
-	if !ok {
-		return nil, usage("-n %s is in none of the pairs of --namespaces (%s)", *p.config.Namespace, strings.Join(p.namespaces, ", "))
-	}
-	return authority.Pairs{pair}, nil
-}
-
-// restConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
-func (p *plugin) restConfig(warn rest.WarningHandler) (*rest.Config, error) {
-	if err := p.configured(); err != nil {
-		return nil, err
-	}
-	config, err := p.config.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", err)
-	}
-	// The server's own priority and fairness limits a client better than a guess does.
-	config.QPS, config.WarningHandler = -1, warn
-	if warn == nil {
-		config.WarningHandler = rest.NoWarnings{}
-	}
-	return config, nil
-}
-
-// configured says so where nothing names a cluster: client-go would try localhost:8080.
-func (p *plugin) configured() error {
-	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	if len(raw.Clusters) > 0 || *p.config.APIServer != "" || p.Env("KUBERNETES_SERVICE_HOST") != "" {
-		return nil
-	}
-	where := "KUBECONFIG is not set, and there is no ~/.kube/config"
-	if path := p.Env("KUBECONFIG"); path != "" {
-		where = "KUBECONFIG names " + path + ", which has none"
-	}
-	return ended{codeError, "no cluster is configured: " + where +
-		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)"}
-}
-
-func (p *plugin) client(warn rest.WarningHandler) (dynamic.Interface, error) {
-	config, err := p.restConfig(warn)
-	if err != nil {
-		return nil, err
-	}
-	return dynamic.NewForConfig(config)
 }
 
 // selection is which objects are meant.
@@ -225,18 +109,18 @@ func (s *selection) bind(cmd *cobra.Command) {
 // query is what of the cluster is meant by the flags; kinds nil is all.
 func (p *plugin) query(s selection, t targets) (inventory.Query, error) {
 	if s.all {
-		*p.config.Namespace = ""
+		*p.Config.Namespace = ""
 	}
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return inventory.Query{}, err
 	}
 	selector, err := labels.Parse(s.selector)
 	if err != nil {
-		return inventory.Query{}, usage("--selector %q: %v", s.selector, err)
+		return inventory.Query{}, cli.Usagef("--selector %q: %v", s.selector, err)
 	}
 	if i := slices.IndexFunc(t, func(one target) bool { return one.name != "" }); i >= 0 && !selector.Empty() {
-		return inventory.Query{}, usage("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
+		return inventory.Query{}, cli.Usagef("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
 	}
 	return inventory.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
 }
@@ -275,7 +159,7 @@ func parseTargets(args []string) (targets, error) {
 			return nil, err
 		}
 		if named && name == "" {
-			return nil, usage("%q: the name is missing: %s/NAME", arg, word)
+			return nil, cli.Usagef("%q: the name is missing: %s/NAME", arg, word)
 		}
 		out = append(out, target{kind, name})
 	}
@@ -287,7 +171,7 @@ func (p *plugin) targets(from named, args []string) (targets, error) {
 	if len(from.paths) == 0 {
 		return parseTargets(args)
 	}
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return nil, err
 	}
@@ -316,11 +200,11 @@ func parseKind(word string) (authority.Kind, error) {
 		}
 	}
 	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
-		return authority.Kind{}, usage("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
+		return authority.Kind{}, cli.Usagef("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
 			"Where it is: kubectl poundlock controlplane status")
 	}
-	return authority.Kind{}, usage("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
+	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
 // instead is what somebody may have meant by a word that is no kind that moves.
@@ -400,7 +284,7 @@ func parseAPI(text string) (authority.API, error) {
 	case "machineapi", "mapi":
 		return authority.MachineAPI, nil
 	}
-	return authority.Unset, usage("--to %q: want clusterapi or machineapi", text)
+	return authority.Unset, cli.Usagef("--to %q: want clusterapi or machineapi", text)
 }
 
 func completeAPI(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
@@ -28,7 +29,7 @@ import (
 type statusOptions struct {
 	selection
 	named
-	output
+	cli.OutputFlags
 	watch bool
 }
 
@@ -54,8 +55,8 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 	}
 	o.selection.bind(cmd)
 	o.named.bind(cmd)
-	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
-	o.output.bindTable(cmd)
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
+	o.AddTableFlags(cmd)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
 	return cmd
 }
@@ -117,7 +118,7 @@ func (s *survey) write(by []authority.Neighbour) {
 }
 
 func (p *plugin) status(ctx context.Context, o statusOptions, args []string) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	t, err := p.targets(o.named, args)
@@ -145,25 +146,25 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 
 func (p *plugin) writeSurvey(o statusOptions, s survey) error {
 	var err error
-	if s.Objects, err = sorted(o.output, s.Objects); err != nil {
+	if s.Objects, err = cli.Sorted(o.OutputFlags, s.Objects); err != nil {
 		return err
 	}
-	if done, err := p.document(o.output, "StatusReport", s); done {
+	if done, err := p.Document(o.OutputFlags, "StatusReport", s); done {
 		return err
 	}
-	if o.format == "name" {
+	if o.Format == "name" {
 		for _, one := range s.Objects {
 			fmt.Fprintln(p.Out, one.Object())
 		}
 		return nil
 	}
-	glance{p.out(), o.output, p.Now()}.write(s)
+	glance{p.Printer(), o.OutputFlags, p.Now()}.write(s)
 	return nil
 }
 
 // watchStatus shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
 func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Query, t targets) error {
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -172,8 +173,8 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Q
 		f.Narrow(t.mean)
 		s := surveyOf(f)
 		s.Away, s.GateOff = away, gateOff
-		w := glance{p.out(), o.output, p.Now()}
-		if w.Terminal && (o.format == "table" || o.format == "wide") {
+		w := glance{p.Printer(), o.OutputFlags, p.Now()}
+		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)
 			return false, nil
 		}
@@ -198,10 +199,10 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 	if len(news) == 0 {
 		return nil
 	}
-	if o.format == "table" || o.format == "wide" {
-		out := o.output
-		out.noHeaders = out.noHeaders || len(seen) > len(news) // the first lines have had the headings
-		glance{p.out(), out, p.Now()}.rows(news)
+	if o.Format == "table" || o.Format == "wide" {
+		out := o.OutputFlags
+		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
+		glance{p.Printer(), out, p.Now()}.rows(news)
 		return nil
 	}
 	return p.writeSurvey(o, survey{Objects: news, Progress: s.Progress})
@@ -210,11 +211,11 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 // glance writes the fleet for people.
 type glance struct {
 	printers.Output
-	output
+	cli.OutputFlags
 	now time.Time
 }
 
-func (w glance) wide() bool { return w.format == "wide" }
+func (w glance) wide() bool { return w.Format == "wide" }
 
 func (w glance) write(s survey) {
 	for _, text := range s.first() {
@@ -292,21 +293,14 @@ func (w glance) rows(all []status.Standing) {
 	}
 	for _, s := range all {
 		if w.wide() {
-			rows = append(rows, []string{s.Ref(), dash(string(s.Requested)), dash(string(s.Current)), w.truth(s.Synchronized), dash(string(s.Paused.MachineAPI)),
-				dash(string(s.Paused.ClusterAPI)), dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
+			rows = append(rows, []string{s.Ref(), printers.Dash(string(s.Requested)), printers.Dash(string(s.Current)), w.truth(s.Synchronized), printers.Dash(string(s.Paused.MachineAPI)),
+				printers.Dash(string(s.Paused.ClusterAPI)), printers.Dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
 			continue
 		}
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
 			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
 	}
-	w.Table(w.headless(rows))
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	w.Table(w.Headless(rows))
 }
 
 func yesNo(s metav1.ConditionStatus) string {
@@ -322,7 +316,7 @@ func yesNo(s metav1.ConditionStatus) string {
 func (w glance) authority(s status.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
-		return w.Yellow("nobody yet → " + dash(s.Requested.Text()))
+		return w.Yellow("nobody yet → " + printers.Dash(s.Requested.Text()))
 	case s.Current == authority.Migrating:
 		return w.Yellow(s.Origin.Text() + " ⇒ " + s.Requested.Text())
 	case s.Moving():

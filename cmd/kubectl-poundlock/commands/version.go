@@ -18,10 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 )
 
 type versionOptions struct {
-	output
+	cli.OutputFlags
 	client bool
 }
 
@@ -34,7 +37,7 @@ func versionCommand(p *plugin) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.printVersion(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVar(&o.client, "client", false, "ask no cluster")
-	o.bind(cmd, "text", "json", "yaml")
+	o.AddFlags(cmd, "text", "json", "yaml")
 	return cmd
 }
 
@@ -57,7 +60,7 @@ type server struct {
 }
 
 func (p *plugin) printVersion(ctx context.Context, o versionOptions) error {
-	if err := o.output.check(); err != nil {
+	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
 	v := versions{Client: p.version()}
@@ -65,7 +68,7 @@ func (p *plugin) printVersion(ctx context.Context, o versionOptions) error {
 	if !o.client {
 		v.Server, failed = p.server(ctx)
 	}
-	if done, err := p.document(o.output, "Version", v); done {
+	if done, err := p.Document(o.OutputFlags, "Version", v); done {
 		if err == nil {
 			err = failed
 		}
@@ -83,7 +86,7 @@ func (s server) write(p *plugin) {
 		fmt.Fprintf(p.Out, "server:  no Deployment poundlock in %s\n", s.Namespace)
 	} else {
 		fmt.Fprintf(p.Out, "server:  %s, %d of %d replicas are ready\n", s.Image, s.Ready, s.Replicas)
-		fmt.Fprintf(p.Out, "flags:   %s\n", dash(strings.Join(s.Flags, " ")))
+		fmt.Fprintf(p.Out, "flags:   %s\n", printers.Dash(strings.Join(s.Flags, " ")))
 	}
 	gate := s.Gate
 	if gate == "" {
@@ -94,11 +97,11 @@ func (s server) write(p *plugin) {
 
 // server reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.
 func (p *plugin) server(ctx context.Context) (*server, error) {
-	pairs, err := p.pairs()
+	pairs, err := p.Pairs()
 	if err != nil {
 		return nil, err
 	}
-	client, err := p.client(nil)
+	client, err := p.Client(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@
 package commands
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -53,15 +52,6 @@ func TestThePlatformIsTypedInAnyCase(t *testing.T) {
 		}
 		if typed == "azur" && (err == nil || !strings.Contains(err.Error(), "Did you mean Azure?")) {
 			t.Error(err)
-		}
-	}
-}
-
-// What is wrong with the command line has an error of its own type: an API server may answer in the same words.
-func TestTheCommandLineIsWrongByTypeAndNotByWords(t *testing.T) {
-	for _, text := range []string{"unknown flag in the template", "invalid argument of the cloud", "flag needs a value", "required flag is missing", "want 2 arg(s)"} {
-		if code, _ := Code(errors.New(text)); code != codeError {
-			t.Errorf("%q ends with %d", text, code)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package cli
 
 import (
 	"encoding/json"
@@ -20,67 +20,68 @@ import (
 // documentVersion is the apiVersion of what programs read. A field of it keeps its name and its meaning.
 const documentVersion = "cli.poundlock.openshift.io/v1"
 
-// output is -o, and what belongs to it.
-type output struct {
-	format    string
-	noHeaders bool
-	sortBy    string
+// OutputFlags are -o, and what belongs to it.
+type OutputFlags struct {
+	Format    string
+	NoHeaders bool
+	SortBy    string
 
 	known    []string
 	template *genericclioptions.KubeTemplatePrintFlags
 	columns  *get.CustomColumnsPrintFlags
 }
 
-// bind adds -o. Where it knows json, it takes kubectl's templates and columns too.
-func (o *output) bind(cmd *cobra.Command, known ...string) {
+// AddFlags adds -o. Where it knows json, it takes kubectl's templates and columns too.
+func (o *OutputFlags) AddFlags(cmd *cobra.Command, known ...string) {
 	o.known, o.template, o.columns = known, genericclioptions.NewKubeTemplatePrintFlags(), get.NewCustomColumnsPrintFlags()
 	names := slices.Concat(known, o.templates())
-	cmd.Flags().StringVarP(&o.format, "output", "o", known[0], "write it as one of "+strings.Join(names, ", "))
+	cmd.Flags().StringVarP(&o.Format, "output", "o", known[0], "write it as one of "+strings.Join(names, ", "))
 	o.template.AddFlags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }
 
-// bindTable adds the flags of tables of objects.
-func (o *output) bindTable(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "leave out the headings of tables and of custom columns")
-	cmd.Flags().StringVar(&o.sortBy, "sort-by", "", "sort the objects by a field of -o json, such as .name")
+// AddTableFlags adds the flags of tables of objects.
+func (o *OutputFlags) AddTableFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave out the headings of tables and of custom columns")
+	cmd.Flags().StringVar(&o.SortBy, "sort-by", "", "sort the objects by a field of -o json, such as .name")
 }
 
-func (o *output) templates() []string {
+func (o *OutputFlags) templates() []string {
 	return slices.Concat(o.template.AllowedFormats(), o.columns.AllowedFormats())
 }
 
-func (o *output) check() error {
-	if slices.Contains(o.known, o.format) {
+// Check refuses what is no format.
+func (o *OutputFlags) Check() error {
+	if slices.Contains(o.known, o.Format) {
 		return nil
 	}
-	if name, _, _ := strings.Cut(o.format, "="); !slices.Contains(o.templates(), name) {
-		return usage("--output %q: want one of %s", o.format, strings.Join(slices.Concat(o.known, o.templates()), ", "))
+	if name, _, _ := strings.Cut(o.Format, "="); !slices.Contains(o.templates(), name) {
+		return Usagef("--output %q: want one of %s", o.Format, strings.Join(slices.Concat(o.known, o.templates()), ", "))
 	}
 	if _, err := o.printer(); err != nil {
-		return usage("--output %q: %v", o.format, err)
+		return Usagef("--output %q: %v", o.Format, err)
 	}
 	return nil
 }
 
 // printer is nil for the formats that people read.
-func (o *output) printer() (printers.ResourcePrinter, error) {
-	switch name, _, _ := strings.Cut(o.format, "="); {
-	case o.format == "json":
+func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
+	switch name, _, _ := strings.Cut(o.Format, "="); {
+	case o.Format == "json":
 		return &printers.JSONPrinter{}, nil
-	case o.format == "yaml":
+	case o.Format == "yaml":
 		return &printers.YAMLPrinter{}, nil
 	case slices.Contains(o.columns.AllowedFormats(), name):
-		o.columns.NoHeaders, o.columns.TemplateArgument = o.noHeaders, *o.template.TemplateArgument
-		return o.columns.ToPrinter(o.format)
+		o.columns.NoHeaders, o.columns.TemplateArgument = o.NoHeaders, *o.template.TemplateArgument
+		return o.columns.ToPrinter(o.Format)
 	case slices.Contains(o.template.AllowedFormats(), name):
-		return o.template.ToPrinter(o.format)
+		return o.template.ToPrinter(o.Format)
 	}
 	return nil, nil
 }
 
-// document writes a value for programs; done is false for the formats that people read. Columns are of its objects, where it has some.
-func (p *plugin) document(o output, kind string, value any) (done bool, err error) {
+// Document writes a value for programs; done is false for the formats that people read. Columns are of its objects, where it has some.
+func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err error) {
 	printer, err := o.printer()
 	if printer == nil || err != nil {
 		return err != nil, err
@@ -93,10 +94,20 @@ func (p *plugin) document(o output, kind string, value any) (done bool, err erro
 		content["apiVersion"], content["kind"] = documentVersion, kind
 	}
 	var document runtime.Object = &unstructured.Unstructured{Object: content}
-	if objects, has := content["objects"].([]any); has && strings.HasPrefix(o.format, "custom-columns") {
+	if objects, has := content["objects"].([]any); has && strings.HasPrefix(o.Format, "custom-columns") {
 		document = listOf(objects)
 	}
 	return true, printer.PrintObj(document, p.Out)
+}
+
+// Stream writes one of several documents, on a line of its own.
+func (p *Plugin) Stream(kind string, value any) error {
+	content, err := contentOf(value)
+	if err != nil {
+		return err
+	}
+	content["apiVersion"], content["kind"] = documentVersion, kind
+	return json.NewEncoder(p.Out).Encode(content)
 }
 
 func contentOf(value any) (map[string]any, error) {
@@ -124,14 +135,14 @@ func listOf(objects []any) *unstructured.UnstructuredList {
 	return list
 }
 
-// sorted puts objects into the order of a field, as kubectl does.
-func sorted[T any](o output, objects []T) ([]T, error) {
-	if o.sortBy == "" || len(objects) < 2 {
+// Sorted puts objects into the order of a field, as kubectl does.
+func Sorted[T any](o OutputFlags, objects []T) ([]T, error) {
+	if o.SortBy == "" || len(objects) < 2 {
 		return objects, nil
 	}
-	field, err := get.RelaxedJSONPathExpression(o.sortBy)
+	field, err := get.RelaxedJSONPathExpression(o.SortBy)
 	if err != nil {
-		return nil, usage("--sort-by %q: %v", o.sortBy, err)
+		return nil, Usagef("--sort-by %q: %v", o.SortBy, err)
 	}
 	var all []runtime.Object
 	for _, one := range objects {
@@ -143,7 +154,7 @@ func sorted[T any](o output, objects []T) ([]T, error) {
 	}
 	order, err := get.SortObjects(scheme.Codecs.UniversalDecoder(), all, field)
 	if err != nil {
-		return nil, usage("--sort-by %q: %v", o.sortBy, err)
+		return nil, Usagef("--sort-by %q: %v", o.SortBy, err)
 	}
 	out := make([]T, 0, len(objects))
 	for i := range objects {
@@ -152,9 +163,9 @@ func sorted[T any](o output, objects []T) ([]T, error) {
 	return out, nil
 }
 
-// headless takes the headings off a table.
-func (o *output) headless(rows [][]string) [][]string {
-	if o.noHeaders && len(rows) > 0 {
+// Headless takes the headings off a table.
+func (o *OutputFlags) Headless(rows [][]string) [][]string {
+	if o.NoHeaders && len(rows) > 0 {
 		return rows[1:]
 	}
 	return rows

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package cli
 
 import (
 	"slices"
@@ -12,16 +12,16 @@ import (
 // dryRuns are the values of --dry-run.
 var dryRuns = []string{"none", "client", "server"}
 
-// bindDryRun adds the flag --dry-run, and completes its values.
-func bindDryRun(cmd *cobra.Command, value *string, usage string) {
-	cmd.Flags().StringVar(value, "dry-run", "none", usage)
+// AddDryRunFlag adds the flag --dry-run, and completes its values.
+func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
+	cmd.Flags().StringVar(value, "dry-run", "none", help)
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRuns, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }
 
-// checkDryRun refuses other values.
-func checkDryRun(value string) error {
+// CheckDryRun refuses other values.
+func CheckDryRun(value string) error {
 	if !slices.Contains(dryRuns, value) {
-		return usage("--dry-run %q: want none, client or server", value)
+		return Usagef("--dry-run %q: want none, client or server", value)
 	}
 	return nil
 }

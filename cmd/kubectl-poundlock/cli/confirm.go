@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package cli
 
 import (
 	"bufio"
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// confirm asks a person, unless all is agreed to beforehand. Where nobody answers, only --yes will do. Ctrl-C is an answer too.
-func (p *plugin) confirm(ctx context.Context, agreed bool, question string) error {
+// Confirm asks a person, unless all is agreed to beforehand. Where nobody answers, only --yes will do. Ctrl-C is an answer too.
+func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string) error {
 	if agreed {
 		return nil
 	}
@@ -30,15 +30,15 @@ func (p *plugin) confirm(ctx context.Context, agreed bool, question string) erro
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(p.Out)
-		return ended{codeInterrupted, "nothing was changed"}
+		return Exit(CodeInterrupted, "nothing was changed")
 	case r := <-answered:
 		switch {
 		case strings.EqualFold(r.text, "y") || strings.EqualFold(r.text, "yes"):
 			return nil
 		case errors.Is(r.err, io.EOF) && r.text == "":
 			fmt.Fprintln(p.Out)
-			return usage("there is nobody to ask: say --yes")
+			return Usagef("there is nobody to ask: say --yes")
 		}
-		return ended{codeNo, "nothing was changed"}
+		return Exit(CodeNo, "nothing was changed")
 	}
 }
