@@ -16,10 +16,11 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/amount"
@@ -141,8 +142,8 @@ Nothing is changed, and nothing is asked for.`,
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                              // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", check.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                                  // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", readiness.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -150,7 +151,7 @@ Nothing is changed, and nothing is asked for.`,
 type report struct {
 	To       authority.API       `json:"to"`
 	Counts   map[string]int      `json:"counts"`
-	Objects  []check.Finding     `json:"objects"`
+	Objects  []readiness.Finding `json:"objects"`
 	Reasons  []check.Group       `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
@@ -195,11 +196,11 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 
 // awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
 func (p *plugin) awayIfInstalled(ctx context.Context, namespace string) string {
-	is, lease := p.signs(ctx, namespace)
+	is, lease := presence.Signs(ctx, p.Plugin, namespace)
 	if lease.Renewed.IsZero() && !p.configures(ctx) {
 		return ""
 	}
-	return status.Away(is, lease, p.Now())
+	return presence.Away(is, lease, p.Now())
 }
 
 // configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
@@ -208,7 +209,7 @@ func (p *plugin) configures(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, err = client.Resource(webhooks[0]).Get(ctx, ownName, metav1.GetOptions{})
+	_, err = client.Resource(presence.Webhooks[0]).Get(ctx, presence.Name, metav1.GetOptions{})
 	return err == nil
 }
 
@@ -246,11 +247,11 @@ func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fle
 }
 
 func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
-	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others,
+	r := report{To: to, Counts: map[string]int{}, Objects: []readiness.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others,
 		unchecked: f.Unchecked()}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
-		finding := check.Judge(pair, to, env, unknown, f.Lacks(c, env))
+		finding := readiness.Judge(pair, to, env, unknown, f.Lacks(c, env))
 		r.Objects = append(r.Objects, finding)
 		r.Counts[string(finding.Readiness)]++
 	}
@@ -261,10 +262,10 @@ func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
 // knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
 func knownFailures(words []string) error {
 	var verdicts []string
-	for _, v := range check.Readinesses() {
+	for _, v := range readiness.Readinesses() {
 		verdicts = append(verdicts, string(v))
 	}
-	known := slices.Concat(verdicts, explain.ReasonNames())
+	known := slices.Concat(verdicts, topics.ReasonNames())
 	for _, word := range words {
 		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
 			continue
@@ -302,7 +303,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 	}
 	if o.Format == "name" {
 		for _, f := range r.Objects {
-			if f.Readiness == check.Ready {
+			if f.Readiness == readiness.Ready {
 				fmt.Fprintln(p.Out, f.Object())
 			}
 		}
@@ -375,26 +376,26 @@ func (w reader) table() {
 	w.Table(w.Headless(rows))
 }
 
-func (w reader) answer(v check.Readiness) string {
+func (w reader) answer(v readiness.Readiness) string {
 	switch v {
-	case check.Ready:
+	case readiness.Ready:
 		return w.Green("yes")
-	case check.Blocked:
+	case readiness.Blocked:
 		return w.Red("no")
-	case check.Unknown:
+	case readiness.Unknown:
 		return w.Yellow("unknown")
-	case check.Waiting:
+	case readiness.Waiting:
 		return w.Yellow("not yet")
-	case check.Moving:
+	case readiness.Moving:
 		return w.Yellow("moving")
 	}
 	return w.Dim("is there")
 }
 
-func (w reader) why(f check.Finding) string {
+func (w reader) why(f readiness.Finding) string {
 	const most = 3
 	var out []string
-	if f.Readiness == check.Unknown {
+	if f.Readiness == readiness.Unknown {
 		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(check.GroupsOf(f)[0]))
 	}
 	for _, g := range check.GroupsOf(f) {
@@ -413,11 +414,11 @@ func (w reader) why(f check.Finding) string {
 func (w reader) sum() {
 	var parts []string
 	for _, part := range []struct {
-		verdict check.Readiness
+		verdict readiness.Readiness
 		text    string
 	}{
-		{check.Ready, "could move today"}, {check.Blocked, "cannot"}, {check.Unknown, "unknown"}, {check.Waiting, "not yet"},
-		{check.Moving, "on the move"}, {check.There, "there already"},
+		{readiness.Ready, "could move today"}, {readiness.Blocked, "cannot"}, {readiness.Unknown, "unknown"}, {readiness.Waiting, "not yet"},
+		{readiness.Moving, "on the move"}, {readiness.There, "there already"},
 	} {
 		if n := w.Counts[string(part.verdict)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
@@ -439,7 +440,7 @@ func (w reader) reasons() {
 		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
 		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
-	if topic := w.firstTopic(explain.Topics()); topic != "" {
+	if topic := w.firstTopic(topics.Topics()); topic != "" {
 		w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+topic, "", w.Width))
 	}
 }
@@ -458,7 +459,7 @@ func (w reader) neighbours() {
 }
 
 // firstTopic is the first field or reason that can be explained: a misspelt field cannot; "" for none.
-func (w reader) firstTopic(all explain.Catalog) string {
+func (w reader) firstTopic(all topics.Catalog) string {
 	for _, g := range w.Reasons {
 		if topic := cmp.Or(g.Field, g.Reason); len(all.Find(topic)) > 0 {
 			return shellWord(topic)

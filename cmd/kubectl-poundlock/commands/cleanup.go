@@ -24,8 +24,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -57,29 +57,20 @@ docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
-	cmd.Flags().StringVar(&o.name, "name", ownName, "the name of Poundlock's Deployment, Lease and webhook configurations")
+	cmd.Flags().StringVar(&o.name, "name", presence.Name, "the name of Poundlock's Deployment, Lease and webhook configurations")
 	return cmd
 }
 
-// Where Poundlock's own objects are. The policies bear the labels of its manifests.
-// ownName is what the manifests call all that is Poundlock's.
-const ownName = "poundlock"
-
 var (
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	// What mirrors live in.
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	clusters    = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}
-	webhooks    = []schema.GroupVersionResource{
-		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
-		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
-	}
+	// Poundlock's own. The policies bear the labels of its manifests.
 	admission = append([]schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
-	}, webhooks...)
+	}, presence.Webhooks...)
 )
 
 func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
@@ -135,7 +126,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 	if err != nil {
 		return err
 	}
-	if c.name != ownName && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
+	if c.name != presence.Name && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
 		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace))
 	}
 	c.show(changes, cleanup.Paused(items))
@@ -308,7 +299,7 @@ func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 // manager looks for signs that a manager runs.
 func (c *cleaner) manager(ctx context.Context, namespace string) (cleanup.Manager, error) {
 	m := cleanup.Manager{Name: c.name, Namespace: namespace}
-	deployment, err := c.get(ctx, deployments, namespace, c.name)
+	deployment, err := c.get(ctx, presence.Deployments, namespace, c.name)
 	if err != nil {
 		return m, err
 	}
@@ -318,7 +309,7 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (cleanup.Manage
 			m.Deployment = 1
 		}
 	}
-	lease, err := c.get(ctx, leases, namespace, c.name)
+	lease, err := c.get(ctx, presence.Leases, namespace, c.name)
 	if err != nil {
 		return m, err
 	}
@@ -330,8 +321,8 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (cleanup.Manage
 		seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
 		m.Term = time.Duration(seconds) * time.Second
 	}
-	is, err := c.present(ctx, namespace)
-	m.Answers = is == status.Answers
+	is, err := presence.Of(ctx, c.Plugin, namespace)
+	m.Answers = is == presence.Answers
 	return m, err
 }
 

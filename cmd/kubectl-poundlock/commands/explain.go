@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 )
 
 func explainCommand(p *plugin) *cobra.Command {
@@ -32,7 +32,7 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := slices.DeleteFunc(explain.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
+			names := slices.DeleteFunc(topics.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
@@ -45,7 +45,7 @@ func (p *plugin) explain(o cli.OutputFlags, asked string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	topics := explain.Topics()
+	topics := topics.Topics()
 	found := topics.Find(asked)
 	if len(found) == 0 {
 		text := "nothing is known of \"" + asked + "\""
@@ -69,7 +69,7 @@ func (p *plugin) explain(o cli.OutputFlags, asked string) error {
 	return nil
 }
 
-func explained(w printers.Output, t explain.Topic) {
+func explained(w printers.Output, t topics.Topic) {
 	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
 	for _, part := range t.Parts {
 		if part.Heading == "" {

@@ -20,12 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -165,8 +165,8 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 
 // carriedOut refuses a request that nobody would carry out.
 func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
-	is, err := p.present(ctx, namespace)
-	if err != nil || is != status.Silent {
+	is, err := presence.Of(ctx, p.Plugin, namespace)
+	if err != nil || is != presence.Silent {
 		return err
 	}
 	return cli.Exit(cli.CodeNo,
@@ -288,10 +288,10 @@ func role(p inventory.Pair) string {
 
 func (m *mover) plan(f *inventory.Fleet) []migrate.PlannedMove {
 	cluster := f.Describe(inventory.Cluster{})
-	var findings []check.Finding
+	var findings []readiness.Finding
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
-		findings = append(findings, check.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
+		findings = append(findings, readiness.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
 	}
 	return migrate.Plan(f.Pairs, findings)
 }
@@ -337,8 +337,8 @@ func (m *mover) action(a migrate.Action) string {
 	return m.Green(string(a))
 }
 
-func firstReason(f check.Finding) string {
-	if f.Readiness == check.Waiting {
+func firstReason(f readiness.Finding) string {
+	if f.Readiness == readiness.Waiting {
 		return "will wait: " + f.Reason
 	}
 	return f.Reason

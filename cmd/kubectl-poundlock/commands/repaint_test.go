@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 )
 
@@ -20,7 +21,7 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 		for _, away := range []string{"", "Poundlock does not answer."} {
 			s := survey{Away: away}
 			for i := range objects {
-				one := status.Standing{Kind: "Machine", Name: fmt.Sprint("m", i), Current: "MachineAPI", Requested: "MachineAPI"}
+				one := standing.Standing{Kind: "Machine", Name: fmt.Sprint("m", i), Current: "MachineAPI", Requested: "MachineAPI"}
 				if i%3 == 0 {
 					one.Requested, one.Reason, one.Message = "ClusterAPI", "WaitingForPause", "a sentence"
 				}

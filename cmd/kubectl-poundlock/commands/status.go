@@ -17,10 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -63,8 +65,8 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 
 // survey is what status says, as a program reads it.
 type survey struct {
-	Objects  []status.Standing `json:"objects"`
-	Progress []status.Progress `json:"progress,omitempty"`
+	Objects  []standing.Standing `json:"objects"`
+	Progress []status.Progress   `json:"progress,omitempty"`
 	// Neighbours counts the objects that others write to, too, by who.
 	Neighbours map[string]int `json:"neighbours,omitempty"`
 	// Rival is what of OpenShift's own migration keeps everything where it is.
@@ -78,13 +80,13 @@ type survey struct {
 }
 
 func surveyOf(f *inventory.Fleet) survey {
-	s := survey{Objects: []status.Standing{}, Rival: f.Rival}
+	s := survey{Objects: []standing.Standing{}, Rival: f.Rival}
 	for _, pair := range f.Pairs {
 		if pair.MachineAPI != nil && !pair.Kind.HasAuthority(pair.MachineAPI) {
 			s.leftAlone++
 			continue
 		}
-		s.Objects = append(s.Objects, status.Of(pair))
+		s.Objects = append(s.Objects, standing.Of(pair))
 		if pair.MachineAPI != nil {
 			s.write(authority.Neighbours(pair.Kind.Name, pair.MachineAPI))
 		}
@@ -98,13 +100,19 @@ func (s *survey) first() []string {
 	return slices.DeleteFunc([]string{s.Away, s.GateOff}, func(text string) bool { return text == "" })
 }
 
+// away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
+func (p *plugin) away(ctx context.Context, namespace string) string {
+	is, lease := presence.Signs(ctx, p.Plugin, namespace)
+	return presence.Away(is, lease, p.Now())
+}
+
 // gateOff returns that the feature gate is off, as far as the user may read it.
 func (p *plugin) gateOff(ctx context.Context) string {
-	s, err := p.server(ctx)
+	s, err := presence.Read(ctx, p.Plugin)
 	if err != nil {
 		return ""
 	}
-	return s.gateOff()
+	return s.GateOff()
 }
 
 // write counts who else writes to an object.
@@ -188,7 +196,7 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Q
 
 // writeNews writes the objects that are not as they were seen last.
 func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) error {
-	var news []status.Standing
+	var news []standing.Standing
 	for _, one := range s.Objects {
 		now := fmt.Sprintf("%+v", one)
 		if seen[one.Namespace+one.Ref()] != now {
@@ -285,7 +293,7 @@ func (w glance) others(s survey) {
 	}
 }
 
-func (w glance) rows(all []status.Standing) {
+func (w glance) rows(all []standing.Standing) {
 	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
 	if w.wide() {
 		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE",
@@ -313,7 +321,7 @@ func yesNo(s metav1.ConditionStatus) string {
 	return "?"
 }
 
-func (w glance) authority(s status.Standing) string {
+func (w glance) authority(s standing.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
 		return w.Yellow("nobody yet → " + printers.Dash(s.Requested.Text()))
@@ -337,14 +345,14 @@ func (w glance) truth(s metav1.ConditionStatus) string {
 	return w.Yellow("unknown")
 }
 
-func (w glance) since(s status.Standing) string {
+func (w glance) since(s standing.Standing) string {
 	if s.Since.IsZero() {
 		return "-"
 	}
 	return duration.HumanDuration(s.Age(w.now))
 }
 
-func (w glance) waits(s status.Standing) string {
+func (w glance) waits(s standing.Standing) string {
 	reason := s.Reason
 	if s.Deleting {
 		reason = strings.TrimSpace(reason + " (being deleted)")
@@ -352,7 +360,7 @@ func (w glance) waits(s status.Standing) string {
 	return w.Yellow(reason)
 }
 
-func (w glance) counts(all []status.Standing) {
+func (w glance) counts(all []standing.Standing) {
 	by := map[string]int{}
 	for _, s := range all {
 		switch {
@@ -383,12 +391,12 @@ func (w glance) bar(p status.Progress) string {
 }
 
 // messages says in whole sentences what is waited for, each once.
-func (w glance) messages(all []status.Standing) {
+func (w glance) messages(all []standing.Standing) {
 	const most = 10
 	shown, fields := 0, false
 	for _, s := range all {
-		if s.Message == "" || s.Reason == check.ReasonFields {
-			fields = fields || s.Reason == check.ReasonFields
+		if s.Message == "" || s.Reason == readiness.ReasonFields {
+			fields = fields || s.Reason == readiness.ReasonFields
 			continue
 		}
 		if shown++; shown > most {
@@ -401,6 +409,6 @@ func (w glance) messages(all []status.Standing) {
 		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
 	}
 	if fields {
-		w.Linef("\n%s: kubectl poundlock check tells each field and why.", check.ReasonFields)
+		w.Linef("\n%s: kubectl poundlock check tells each field and why.", readiness.ReasonFields)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package explain_test
+package topics_test
 
 import (
 	"os"
@@ -13,15 +13,15 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 func TestFind(t *testing.T) {
-	all := explain.Topics()
+	all := topics.Topics()
 	for asked, want := range map[string]string{
 		"authority/spec-locked":    "authority/spec-locked",
 		"[authority/spec-locked]":  "authority/spec-locked",
@@ -71,12 +71,12 @@ func TestFind(t *testing.T) {
 
 // What a person reads in a condition, and waits because of, is explained.
 func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
-	all := explain.Topics()
+	all := topics.Topics()
 	for _, reason := range []string{
 		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
 		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused,
 		authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen,
-		check.ReasonFields, check.ReasonNoObject, check.ReasonNotManaged, check.ReasonRefused,
+		readiness.ReasonFields, readiness.ReasonNoObject, readiness.ReasonNotManaged, readiness.ReasonRefused,
 	} {
 		if len(all.Find(reason)) == 0 {
 			t.Errorf("%s is not explained: docs/runbooks.md has a table of reasons", reason)
@@ -86,14 +86,14 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 
 // Every installed set of AWS has deviceIndex 0, which moves.
 func TestAFieldMovesWithItsZeroValue(t *testing.T) {
-	found := explain.Topics().Find("deviceIndex")
+	found := topics.Topics().Find("deviceIndex")
 	if len(found) == 0 || !strings.Contains(found[0].Parts[0].Text, "another value than zero") {
 		t.Errorf("%+v", found)
 	}
 }
 
 func TestATopicIsWhole(t *testing.T) {
-	all := explain.Topics()
+	all := topics.Topics()
 	for _, topic := range all {
 		for _, part := range topic.Parts {
 			if part.Text == "" {
@@ -108,9 +108,9 @@ func TestATopicIsWhole(t *testing.T) {
 
 // Whatever a person can read of Poundlock's, explain answers. The sources say what there is; docs compares conditions, events, alerts and metrics with them.
 func TestWhatIsPrintedIsExplained(t *testing.T) {
-	all := explain.Topics()
-	asked := map[string]string{status.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
-	for _, v := range check.Readinesses() {
+	all := topics.Topics()
+	asked := map[string]string{standing.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
+	for _, v := range readiness.Readinesses() {
 		asked[string(v)] = "a verdict"
 	}
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI, authority.Migrating} {
@@ -123,7 +123,7 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 	for _, r := range slices.Concat(authority.Rules(), admission.Rules()) {
 		asked[r.ID] = "a rule"
 	}
-	for _, reason := range explain.ReasonNames() {
+	for _, reason := range topics.ReasonNames() {
 		asked[reason] = "a reason"
 	}
 	for what, of := range map[string]struct {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package topics
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -57,9 +57,9 @@ func Topics() Catalog {
 
 // verdicts are what the plugin's own tables have.
 func verdicts() []Topic {
-	out := []Topic{reasonTopic(status.ReasonRequested, "reason of kubectl poundlock status",
+	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
 		"another API was asked for, and Poundlock has not looked at the object since", "if it stays, look whether Poundlock runs: the first line of status reports it")}
-	for _, v := range check.Verdicts() {
+	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 	}
 	return out
@@ -100,7 +100,7 @@ func reasons() []Topic {
 	for _, r := range docs.Reasons() {
 		out = append(out, reasonTopic(r.Name, "reason: "+r.Section, r.Means, r.Do))
 	}
-	for _, r := range check.Reasons() {
+	for _, r := range readiness.Reasons() {
 		out = append(out, reasonTopic(r.Name, "reason of kubectl poundlock check", r.Means, r.Do))
 	}
 	return out

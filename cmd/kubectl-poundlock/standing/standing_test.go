@@ -1,22 +1,21 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status_test
+package standing_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-func standing(t *testing.T, spec, current, conditions string) status.Standing {
+func read(t *testing.T, spec, current, conditions string) standing.Standing {
 	t.Helper()
 	text := fmt.Sprintf(
 		`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":"MachineAPI","conditions":[%s]}}`,
@@ -25,7 +24,7 @@ func standing(t *testing.T, spec, current, conditions string) status.Standing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status.Of(f.Pairs[0])
+	return standing.Of(f.Pairs[0])
 }
 
 func TestOf(t *testing.T) {
@@ -45,21 +44,10 @@ func TestOf(t *testing.T) {
 		"a move is told before the mirror": {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
 		"nobody has looked at it":          {"MachineAPI", "", "", false, false, ""},
 	} {
-		s := standing(t, c.spec, c.status, c.conditions)
+		s := read(t, c.spec, c.status, c.conditions)
 		if s.Moving() != c.moving || s.At(authority.ClusterAPI) != c.there || s.Reason != c.reason {
 			t.Errorf("%s: %+v", sentence, s)
 		}
-	}
-}
-
-func TestProgressOf(t *testing.T) {
-	there, moving, rest := standing(t, "ClusterAPI", "ClusterAPI", ""), standing(t, "ClusterAPI", "Migrating", ""), standing(t, "MachineAPI", "MachineAPI", "")
-	want := []status.Progress{{To: authority.ClusterAPI, There: 1, Moving: 1, All: 2}}
-	if diff := cmp.Diff(want, status.ProgressOf([]status.Standing{there, moving, rest})); diff != "" {
-		t.Error(diff)
-	}
-	if got := status.ProgressOf([]status.Standing{there, rest}); got != nil {
-		t.Errorf("nothing moves: %v", got)
 	}
 }
 
@@ -83,7 +71,7 @@ func TestWhatAProviderSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := status.Of(f.Pairs[0]).Paused.Infrastructure; got != c.want {
+		if got := standing.Of(f.Pairs[0]).Paused.Infrastructure; got != c.want {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package presence
 
 import (
 	"reflect"
@@ -30,17 +30,17 @@ func TestServerOf(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		gates      *configv1.FeatureGate
-		want       server
+		want       Server
 	}{
-		"nothing is there":         {want: server{Namespace: "n"}},
-		"the gate alone":           {gates: gates("MachineAPIMigration"), want: server{Namespace: "n", Gate: "on"}},
-		"another gate":             {gates: gates("Other"), want: server{Namespace: "n", Gate: "off"}},
-		"on in one of two":         {gates: gates("MachineAPIMigration", "Other"), want: server{Namespace: "n", Gate: "off"}},
-		"an object without status": {gates: gates(), want: server{Namespace: "n", Gate: "off"}},
+		"nothing is there":         {want: Server{Namespace: "n"}},
+		"the gate alone":           {gates: gates("MachineAPIMigration"), want: Server{Namespace: "n", Gate: "on"}},
+		"another gate":             {gates: gates("Other"), want: Server{Namespace: "n", Gate: "off"}},
+		"on in one of two":         {gates: gates("MachineAPIMigration", "Other"), want: Server{Namespace: "n", Gate: "off"}},
+		"an object without status": {gates: gates(), want: Server{Namespace: "n", Gate: "off"}},
 		"a manager": {deployment("manager", "--control-plane"), gates("MachineAPIMigration"),
-			server{Namespace: "n", Installed: true, Image: "poundlock:v1", Replicas: 2, Ready: 1, Flags: []string{"--control-plane"}, Gate: "on"}},
+			Server{Namespace: "n", Installed: true, Image: "poundlock:v1", Replicas: 2, Ready: 1, Flags: []string{"--control-plane"}, Gate: "on"}},
 		"a manager that overrides it": {deployment("manager", "--feature-gate=off"), gates("MachineAPIMigration"),
-			server{Namespace: "n", Installed: true, Image: "poundlock:v1", Replicas: 2, Ready: 1, Flags: []string{"--feature-gate=off"}, Gate: "off"}},
+			Server{Namespace: "n", Installed: true, Image: "poundlock:v1", Replicas: 2, Ready: 1, Flags: []string{"--feature-gate=off"}, Gate: "off"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := serverOf("n", c.deployment, c.gates); !reflect.DeepEqual(got, c.want) {

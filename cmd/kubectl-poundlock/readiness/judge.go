@@ -1,11 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package check
+package readiness
 
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,7 +71,7 @@ const (
 	ReasonNotServed  = "KindNotServed"
 )
 
-// Reason explains one of the reasons that preflight alone gives.
+// Reason explains one of the reasons that the plugin alone gives.
 type Reason struct{ Name, Means, Do string }
 
 // Reasons lists them.
@@ -226,6 +227,20 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	slices.Sort(n.fields)
 	n.fields = slices.Compact(n.fields)
 	return n
+}
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// Short is a path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine; of a
+// list, any element.
+func Short(path string) string {
+	path = indexes.ReplaceAllString(path, "[]")
+	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
+		if _, rest, found := strings.Cut(path, way); found && rest != "" {
+			return rest
+		}
+	}
+	return path
 }
 
 // Names are what has to be shown, nil where nothing has to be.
