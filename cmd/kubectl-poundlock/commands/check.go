@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	configv1 "github.com/openshift/api/config/v1"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,9 +19,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
-	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -30,82 +28,11 @@ import (
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	files
-	selection
+	targets.Files
+	targets.Selection
 	cli.OutputFlags
 	to     string
 	failOn []string
-}
-
-// files is where objects are read from, if not from the cluster, and what of their cluster they do not say.
-type files struct {
-	paths []string
-	said  inventory.Cluster
-}
-
-func (f *files) bind(cmd *cobra.Command, says string) {
-	cmd.Flags().StringSliceVarP(&f.paths, "filename", "f", nil, says)
-	cmd.Flags().Var((*platformName)(&f.said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
-	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(platformNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
-	cmd.Flags().StringVar(&f.said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
-	cmd.Flags().StringVar(&f.said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
-	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Labels), "additional-sync-machine-labels",
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
-	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
-}
-
-// platformName is a flag of a platform as the Infrastructure names it, in whatever case it is typed.
-type platformName string
-
-func (p *platformName) String() string { return string(*p) }
-
-func (p *platformName) Type() string { return "string" }
-
-// Set takes the platforms that Poundlock has no conversion for too: what it says of them is an answer.
-func (p *platformName) Set(text string) error {
-	all := append(platformNames(), string(configv1.BareMetalPlatformType), string(configv1.IBMCloudPlatformType), string(configv1.KubevirtPlatformType),
-		string(configv1.LibvirtPlatformType), string(configv1.OvirtPlatformType), string(configv1.EquinixMetalPlatformType),
-		string(configv1.AlibabaCloudPlatformType), string(configv1.ExternalPlatformType), string(configv1.NonePlatformType))
-	for _, name := range all {
-		if strings.EqualFold(name, text) {
-			*p = platformName(name)
-			return nil
-		}
-	}
-	meant := ""
-	if near := spelling.Nearest(text, all); near != "" {
-		meant = fmt.Sprintf(". Did you mean %s?", near)
-	}
-	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
-}
-
-// platformNames are the platforms that Poundlock converts.
-func platformNames() []string {
-	var out []string
-	for _, p := range platforms.List() {
-		out = append(out, p.Name)
-	}
-	return out
-}
-
-// patterns is a flag of regular expressions.
-type patterns conversion.Patterns
-
-func (p *patterns) String() string {
-	var out []string
-	for _, pattern := range *p {
-		out = append(out, pattern.String())
-	}
-	return strings.Join(out, ",")
-}
-
-func (p *patterns) Type() string { return "strings" }
-
-func (p *patterns) Set(text string) error {
-	more, err := conversion.ParsePatterns(strings.Split(text, ","))
-	*p = append(*p, more...)
-	return err
 }
 
 func checkCommand(p *plugin) *cobra.Command {
@@ -132,17 +59,17 @@ Nothing is changed, and nothing is asked for.`,
   # In CI: fail if anything could not move, or for one reason only
   kubectl poundlock check -f manifests/ --fail-on blocked
   kubectl poundlock check -f manifests/ --fail-on FieldsNotConvertible -o json`,
-		ValidArgsFunction: p.completeTargets,
+		ValidArgsFunction: targets.Complete(p.Plugin),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.check(cmd.Context(), *o, args) },
 	}
-	o.files.bind(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
-	o.selection.bind(cmd)
+	o.Files.AddFlags(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
+	o.Selection.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                                  // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI)                                                                                                                          // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", readiness.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
@@ -163,7 +90,7 @@ type report struct {
 }
 
 func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error {
-	to, err := parseAPI(o.to)
+	to, err := targets.ParseAPI(o.to)
 	if err != nil {
 		return err
 	}
@@ -173,12 +100,12 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 	if err := knownFailures(o.failOn); err != nil {
 		return err
 	}
-	f, err := p.gather(ctx, o.files, o.selection, args)
+	f, err := o.Gather(ctx, p.Plugin, o.Selection, args)
 	if err != nil {
 		return err
 	}
-	r := judge(f, f.Describe(o.said), to)
-	if len(o.paths) == 0 {
+	r := judge(f, f.Describe(o.Said), to)
+	if len(o.Paths) == 0 {
 		pairs, err := p.Pairs()
 		if err != nil {
 			return err
@@ -211,39 +138,6 @@ func (p *plugin) configures(ctx context.Context) bool {
 	}
 	_, err = client.Resource(presence.Webhooks[0]).Get(ctx, presence.Name, metav1.GetOptions{})
 	return err == nil
-}
-
-// gather reads files, or the cluster.
-func (p *plugin) gather(ctx context.Context, from files, s selection, args []string) (*inventory.Fleet, error) {
-	t, err := parseTargets(args)
-	if err != nil {
-		return nil, err
-	}
-	q, err := p.query(s, t)
-	if err != nil {
-		return nil, err
-	}
-	var f *inventory.Fleet
-	if len(from.paths) > 0 {
-		f, err = inventory.FromFiles(from.paths, p.In, q.Pairs)
-		if err == nil {
-			f.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
-		}
-	} else {
-		f, err = p.cluster(ctx, q)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, t.pick(f, q.Pairs)
-}
-
-func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fleet, error) {
-	client, err := p.Client(nil)
-	if err != nil {
-		return nil, err
-	}
-	return inventory.FromCluster(ctx, client, q)
 }
 
 func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {

@@ -16,6 +16,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
@@ -37,17 +38,17 @@ written of that object. Where the answer depends on something of the cluster tha
   kubectl poundlock convert -f machineset.yaml
   kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
   kubectl -n openshift-cluster-api get machinesets.cluster.x-k8s.io,awsmachinetemplates -o yaml | kubectl poundlock convert -f -`,
-		ValidArgsFunction: p.completeTargets,
+		ValidArgsFunction: targets.Complete(p.Plugin),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.convert(cmd.Context(), *o, args) },
 	}
-	o.files.bind(cmd, "files, folders or - to convert instead of the cluster's objects")
+	o.Files.AddFlags(cmd, "files, folders or - to convert instead of the cluster's objects")
 	o.OutputFlags.AddFlags(cmd, "yaml", "json")
 	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
 	return cmd
 }
 
 type convertOptions struct {
-	files
+	targets.Files
 	cli.OutputFlags
 	comments bool
 }
@@ -56,10 +57,10 @@ func (p *plugin) convert(ctx context.Context, o convertOptions, args []string) e
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	if len(o.paths) == 0 && len(args) == 0 {
+	if len(o.Paths) == 0 && len(args) == 0 {
 		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
 	}
-	f, err := p.gather(ctx, o.files, selection{}, args)
+	f, err := o.Gather(ctx, p.Plugin, targets.Selection{}, args)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (p *plugin) convert(ctx context.Context, o convertOptions, args []string) e
 }
 
 func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
-	cluster := f.Describe(o.said)
+	cluster := f.Describe(o.Said)
 	for _, problem := range f.Problems {
 		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
 	}

@@ -13,11 +13,12 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 type diffOptions struct {
-	files
+	targets.Files
 	cli.OutputFlags
 	in  string
 	all bool
@@ -37,14 +38,14 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
   kubectl poundlock diff machine/master-0 --in clusterapi --all
   kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: p.completeTargets,
+		ValidArgsFunction: targets.Complete(p.Plugin),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.diff(cmd.Context(), *o, args) },
 	}
-	o.files.bind(cmd, "files, folders or - to read instead of the cluster")
+	o.Files.AddFlags(cmd, "files, folders or - to read instead of the cluster")
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
 	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too, and those that the mirror leaves to others")
-	_ = cmd.RegisterFlagCompletionFunc("in", completeAPI) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("in", targets.CompleteAPI) // the flag is there
 	return cmd
 }
 
@@ -52,18 +53,18 @@ func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	in, err := parseAPI(o.in)
+	in, err := targets.ParseAPI(o.in)
 	if err != nil {
 		return cli.Usagef("--in %q: want clusterapi or machineapi", o.in)
 	}
-	t, err := parseTargets(args)
+	t, err := targets.Parse(args)
 	if err != nil {
 		return err
 	}
-	if len(t) != 1 || t[0].name == "" {
+	if len(t) != 1 || t[0].Name == "" {
 		return cli.Usagef("diff wants one object: KIND/NAME")
 	}
-	f, err := p.one(ctx, o.files, t[0], args)
+	f, err := p.one(ctx, o.Files, t[0], args)
 	if err != nil {
 		return err
 	}
@@ -72,15 +73,15 @@ func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		return t[0].absent(pairs)
+		return t[0].Absent(pairs)
 	}
 	return p.writeDiff(o, f, f.Pairs[0], in)
 }
 
-// one reads a single pair, from files or from the cluster.
-func (p *plugin) one(ctx context.Context, from files, t target, args []string) (*inventory.Fleet, error) {
-	if len(from.paths) > 0 {
-		return p.gather(ctx, from, selection{}, args)
+// one reads a single pair, from targets.Files or from the cluster.
+func (p *plugin) one(ctx context.Context, from targets.Files, t targets.Target, args []string) (*inventory.Fleet, error) {
+	if len(from.Paths) > 0 {
+		return from.Gather(ctx, p.Plugin, targets.Selection{}, args)
 	}
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -91,7 +92,7 @@ func (p *plugin) one(ctx context.Context, from files, t target, args []string) (
 		return nil, err
 	}
 	for _, namespaces := range pairs {
-		f, err := inventory.One(ctx, client, namespaces, t.kind, t.name)
+		f, err := inventory.One(ctx, client, namespaces, t.Kind, t.Name)
 		if err != nil || len(f.Pairs) > 0 {
 			return f, err
 		}
@@ -100,7 +101,7 @@ func (p *plugin) one(ctx context.Context, from files, t target, args []string) (
 }
 
 func (p *plugin) writeDiff(o diffOptions, f *inventory.Fleet, pair inventory.Pair, in authority.API) error {
-	env, err := f.Env(f.Describe(o.said), pair)
+	env, err := f.Env(f.Describe(o.Said), pair)
 	if err != nil {
 		return err
 	}

@@ -26,13 +26,14 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 type migrateOptions struct {
-	selection
-	named
+	targets.Selection
+	targets.Names
 	to           string
 	wait         bool
 	withMachines bool
@@ -74,12 +75,12 @@ first failure nothing more is asked for.`,
 
   # Never mind
   kubectl poundlock migrate machineset/worker-a --cancel`,
-		ValidArgsFunction: p.completeTargets,
+		ValidArgsFunction: targets.Complete(p.Plugin),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.migrate(cmd.Context(), *o, args) },
 	}
 	flags := cmd.Flags()
-	o.selection.bind(cmd)
-	o.named.bind(cmd)
+	o.Selection.AddFlags(cmd)
+	o.Names.AddFlags(cmd)
 	flags.StringVar(&o.to, "to", "", "where to: clusterapi or machineapi")
 	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
 	flags.BoolVar(&o.withMachines, "with-machines", false, "of a MachineSet, its Machines too, after it; waits")
@@ -92,11 +93,11 @@ first failure nothing more is asked for.`,
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                              // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI)                                                                      // the flag is there
 	return cmd
 }
 
-func (o *migrateOptions) check(t targets) (authority.API, error) {
+func (o *migrateOptions) check(t targets.List) (authority.API, error) {
 	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
 	switch {
 	case len(t) == 0:
@@ -116,11 +117,11 @@ func (o *migrateOptions) check(t targets) (authority.API, error) {
 	case o.cancel:
 		return authority.Unset, nil
 	}
-	return parseAPI(o.to)
+	return targets.ParseAPI(o.to)
 }
 
 func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) error {
-	t, err := p.targets(o.named, args)
+	t, err := o.Names.Targets(p.Plugin, args)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	q, err := p.query(o.selection, t)
+	q, err := o.Query(p.Plugin, t)
 	if err != nil {
 		return err
 	}
@@ -146,11 +147,11 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	if err := m.choose(f, t, o.selector); err != nil {
+	if err := m.choose(f, t, o.Selector); err != nil {
 		return err
 	}
 	if !o.withMachines { // else a set goes before its Machines, which no target need name
-		t.inOrder(f.Pairs)
+		t.InOrder(f.Pairs)
 	}
 	if o.dryRun == "none" {
 		if err := m.carriedOut(ctx, q.Pairs[0].ClusterAPI); err != nil {
@@ -189,28 +190,28 @@ type mover struct {
 func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
 
 // choose narrows the fleet to what is meant, with the Machines of the sets where those are to go too.
-func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
+func (m *mover) choose(f *inventory.Fleet, t targets.List, selector string) error {
 	sets := map[string]bool{}
 	if m.withMachines {
-		matches, err := m.plugin.query(selection{selector: selector, all: m.all}, nil)
+		matches, err := targets.Selection{Selector: selector, All: m.All}.Query(m.Plugin, nil)
 		if err != nil {
 			return err
 		}
 		for _, pair := range f.Pairs {
-			if pair.Kind.Scales && t.mean(pair) && matches.Matches(pair) {
+			if pair.Kind.Scales && t.Mean(pair) && matches.Matches(pair) {
 				sets[pair.Namespaces.MachineAPI+"/"+pair.Name] = true
 			}
 		}
 		all := *f
-		if err := t.pick(&all, m.query.Pairs); err != nil { // names that are not there
+		if err := t.Pick(&all, m.query.Pairs); err != nil { // names that are not there
 			return err
 		}
 		f.Narrow(func(pair inventory.Pair) bool {
-			return t.mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
+			return t.Mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
 		})
 		return nil
 	}
-	return t.pick(f, m.query.Pairs)
+	return t.Pick(f, m.query.Pairs)
 }
 
 // forth plans, asks and moves.

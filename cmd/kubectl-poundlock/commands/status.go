@@ -24,13 +24,14 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 type statusOptions struct {
-	selection
-	named
+	targets.Selection
+	targets.Names
 	cli.OutputFlags
 	watch bool
 }
@@ -52,11 +53,11 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 
   # What is not in order, for a script
   kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
-		ValidArgsFunction: p.completeTargets,
+		ValidArgsFunction: targets.Complete(p.Plugin),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.status(cmd.Context(), *o, args) },
 	}
-	o.selection.bind(cmd)
-	o.named.bind(cmd)
+	o.Selection.AddFlags(cmd)
+	o.Names.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
@@ -129,22 +130,22 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	t, err := p.targets(o.named, args)
+	t, err := o.Names.Targets(p.Plugin, args)
 	if err != nil {
 		return err
 	}
-	q, err := p.query(o.selection, t)
+	q, err := o.Query(p.Plugin, t)
 	if err != nil {
 		return err
 	}
 	if o.watch {
 		return p.watchStatus(ctx, o, q, t)
 	}
-	f, err := p.cluster(ctx, q)
+	f, err := targets.FromCluster(ctx, p.Plugin, q)
 	if err != nil {
 		return err
 	}
-	if err := t.pick(f, q.Pairs); err != nil {
+	if err := t.Pick(f, q.Pairs); err != nil {
 		return err
 	}
 	s := surveyOf(f)
@@ -171,14 +172,14 @@ func (p *plugin) writeSurvey(o statusOptions, s survey) error {
 }
 
 // watchStatus shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
-func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Query, t targets) error {
+func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Query, t targets.List) error {
 	client, err := p.Client(nil)
 	if err != nil {
 		return err
 	}
 	seen, away, gateOff := map[string]string{}, p.away(ctx, q.Pairs[0].ClusterAPI), p.gateOff(ctx)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
-		f.Narrow(t.mean)
+		f.Narrow(t.Mean)
 		s := surveyOf(f)
 		s.Away, s.GateOff = away, gateOff
 		w := glance{p.Printer(), o.OutputFlags, p.Now()}

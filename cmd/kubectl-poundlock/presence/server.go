@@ -29,7 +29,7 @@ type Server struct {
 	Ready     int32    `json:"ready"`
 	Flags     []string `json:"flags,omitempty"`
 	// Gate is on or off; "" where it is not known.
-	Gate string `json:"FeatureGate,omitempty"`
+	Gate string `json:"featureGate,omitempty"`
 }
 
 // Read reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package targets
 
 import (
 	"context"
@@ -10,14 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// completeTargets completes KIND/NAME: the kinds, and behind a slash the names that the cluster has.
-func (p *plugin) completeTargets(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+// Complete completes KIND/NAME: the kinds, and behind a slash the names that the cluster has.
+func Complete(p *cli.Plugin) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return complete(cmd.Context(), p, begun)
+	}
+}
+
+func complete(ctx context.Context, p *cli.Plugin, begun string) ([]string, cobra.ShellCompDirective) {
 	word, name, named := strings.Cut(begun, "/")
 	if !named {
 		var out []string
@@ -30,26 +35,22 @@ func (p *plugin) completeTargets(cmd *cobra.Command, _ []string, begun string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second) // who waits for a completion types on
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // who waits for a completion types on
 	defer cancel()
 	var out []string
-	for _, n := range p.names(ctx, kind) {
+	for _, n := range names(ctx, p, kind) {
 		out = append(out, word+"/"+n)
 	}
 	return cli.Starting(out, word+"/"+name), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names lists objects of a kind by their names, none where the cluster does not answer.
-func (p *plugin) names(ctx context.Context, kind authority.Kind) []string {
+func names(ctx context.Context, p *cli.Plugin, kind authority.Kind) []string {
 	pairs, err := p.Pairs()
 	if err != nil {
 		return nil
 	}
-	config, err := p.RESTConfig(nil)
-	if err != nil {
-		return nil
-	}
-	client, err := dynamic.NewForConfig(config)
+	client, err := p.Client(nil)
 	if err != nil {
 		return nil
 	}

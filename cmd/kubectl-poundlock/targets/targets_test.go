@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package targets
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 		"awsmachinetemplate/a":                          "moves with its MachineSet",
 		"cpms/cluster":                                  "a ControlPlaneMachineSet moves alone",
 	} {
-		_, err := parseTargets([]string{word})
+		_, err := Parse([]string{word})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", word, err, want)
 		}
@@ -32,11 +32,11 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 
 // Who misses an object reads where it was looked for.
 func TestAnObjectThatIsNotThereNamesTheNamespaces(t *testing.T) {
-	t1, err := parseTargets([]string{"machineset/a"})
+	t1, err := Parse([]string{"machineset/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = t1.pick(&inventory.Fleet{}, authority.Pairs{inventory.DefaultPair})
+	err = t1.Pick(&inventory.Fleet{}, authority.Pairs{inventory.DefaultPair})
 	if err == nil || !strings.Contains(err.Error(), "openshift-machine-api and openshift-cluster-api") || !strings.Contains(err.Error(), "--namespaces") {
 		t.Error(err)
 	}

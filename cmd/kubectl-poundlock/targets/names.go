@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package targets
 
 import (
 	"fmt"
@@ -16,19 +16,41 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// named is where the names of a cluster's objects are read from, besides the arguments.
-type named struct{ paths []string }
+// Names is where the names of a cluster's objects are read from, besides the arguments.
+type Names struct{ Paths []string }
 
-func (n *named) bind(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVarP(&n.paths, "filename", "f", nil,
+// AddFlags adds -f.
+func (n *Names) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&n.Paths, "filename", "f", nil,
 		"read the objects' names from files or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 
+// Targets are the objects that the arguments and files name.
+func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
+	if len(n.Paths) == 0 {
+		return Parse(args)
+	}
+	pairs, err := p.Pairs()
+	if err != nil {
+		return nil, err
+	}
+	t, err := Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	names, err := n.names(p.In, pairs)
+	if err != nil {
+		return nil, err
+	}
+	more, err := Parse(names)
+	return append(t, more...), err
+}
+
 // names are those of the files. Files without any are an error: no names mean all objects.
-func (n named) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
+func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 	var out []string
-	for _, path := range n.paths {
+	for _, path := range n.Paths {
 		read, err := namesIn(path, stdin, pairs)
 		if err != nil {
 			return nil, err
