@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -47,4 +48,9 @@ func Starting(words []string, with string) []string {
 		}
 	}
 	return out
+}
+
+// CompleteFlag completes a flag of the command by fixed words.
+func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }

@@ -15,7 +15,7 @@ var dryRuns = []string{"none", "client", "server"}
 // AddDryRunFlag adds the flag --dry-run, and completes its values.
 func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
 	cmd.Flags().StringVar(value, "dry-run", "none", help)
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRuns, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	CompleteFlag(cmd, "dry-run", dryRuns...)
 }
 
 // CheckDryRun refuses other values.

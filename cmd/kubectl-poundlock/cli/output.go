@@ -37,7 +37,7 @@ func (o *OutputFlags) AddFlags(cmd *cobra.Command, known ...string) {
 	names := slices.Concat(known, o.templates())
 	cmd.Flags().StringVarP(&o.Format, "output", "o", known[0], "write it as one of "+strings.Join(names, ", "))
 	o.template.AddFlags(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	CompleteFlag(cmd, "output", names...)
 }
 
 // AddTableFlags adds the flags of tables of objects.

@@ -66,9 +66,9 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
 		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")                                                                             // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp))                  // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	cli.CompleteFlag(cmd, "strategy", strategies...)
+	cli.CompleteFlag(cmd, "dry-run", "client", "server")
 	return cmd
 }
 

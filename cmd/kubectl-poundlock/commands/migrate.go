@@ -92,8 +92,8 @@ first failure nothing more is asked for.`,
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI)                                                                      // the flag is there
+	cli.CompleteFlag(cmd, "output", "text", "json")
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 )
 
@@ -53,12 +54,8 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
-	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand,
-		cleanupCommand, versionCommand,
-	} {
-		root.AddCommand(command(p))
-	}
+	root.AddCommand(statusCommand(p), check.NewCommand(p.Plugin), convertCommand(p), diffCommand(p), migrateCommand(p), explainCommand(p), controlPlaneCommand(p),
+		providersCommand(p), privateTypesCommand(p), cleanupCommand(p), versionCommand(p))
 	typeArguments(root)
 	return root
 }

@@ -28,7 +28,7 @@ type Files struct {
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
 	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
-	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(platformNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	cli.CompleteFlag(cmd, "platform", platformNames()...)
 	cmd.Flags().StringVar(&f.Said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
 	cmd.Flags().StringVar(&f.Said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
 	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Labels), "additional-sync-machine-labels",
