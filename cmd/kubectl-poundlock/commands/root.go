@@ -10,6 +10,10 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
 
 // plugin is what all commands share.
@@ -54,8 +58,8 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
-	root.AddCommand(statusCommand(p), check.NewCommand(p.Plugin), convertCommand(p), diffCommand(p), migrateCommand(p), explainCommand(p), controlPlaneCommand(p),
-		providersCommand(p), privateTypesCommand(p), cleanupCommand(p), versionCommand(p))
+	root.AddCommand(statusCommand(p), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrateCommand(p), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
+		providersCommand(p), privateTypesCommand(p), cleanupCommand(p), version.NewCommand(p.Plugin))
 	typeArguments(root)
 	return root
 }

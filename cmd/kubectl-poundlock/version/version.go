@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package version
 
 import (
 	"context"
@@ -16,21 +16,23 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 )
 
-type versionOptions struct {
+type options struct {
+	*cli.Plugin
 	cli.OutputFlags
 	client bool
 }
 
-func versionCommand(p *plugin) *cobra.Command {
-	o := &versionOptions{}
+// NewCommand is `kubectl poundlock version`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the plugin's version, and the cluster's Poundlock: its image, flags and feature gate", Args: cobra.NoArgs,
 		Example: `  kubectl poundlock version
   kubectl poundlock version --client`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.printVersion(cmd.Context(), *o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.client, "client", false, "ask no cluster")
-	o.AddFlags(cmd, "text", "json", "yaml")
+	o.OutputFlags.AddFlags(cmd, "text", "json", "yaml")
 	return cmd
 }
 
@@ -40,45 +42,45 @@ type versions struct {
 	Server *presence.Server `json:"server,omitempty"`
 }
 
-func (p *plugin) printVersion(ctx context.Context, o versionOptions) error {
+func (o *options) run(ctx context.Context) error {
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	v := versions{Client: p.version()}
+	v := versions{Client: o.version()}
 	var failed error
 	if !o.client {
-		v.Server, failed = presence.Read(ctx, p.Plugin)
+		v.Server, failed = presence.Read(ctx, o.Plugin)
 	}
-	if done, err := p.Document(o.OutputFlags, "Version", v); done {
+	if done, err := o.Document(o.OutputFlags, "Version", v); done {
 		if err == nil {
 			err = failed
 		}
 		return err
 	}
-	fmt.Fprintln(p.Out, "client:  kubectl-poundlock", v.Client)
+	fmt.Fprintln(o.Out, "client:  kubectl-poundlock", v.Client)
 	if s := v.Server; s != nil {
-		p.writeServer(*s)
+		o.writeServer(*s)
 	}
 	return failed
 }
 
-func (p *plugin) writeServer(s presence.Server) {
+func (o *options) writeServer(s presence.Server) {
 	if !s.Installed {
-		fmt.Fprintf(p.Out, "server:  no Deployment poundlock in %s\n", s.Namespace)
+		fmt.Fprintf(o.Out, "server:  no Deployment poundlock in %s\n", s.Namespace)
 	} else {
-		fmt.Fprintf(p.Out, "server:  %s, %d of %d replicas are ready\n", s.Image, s.Ready, s.Replicas)
-		fmt.Fprintf(p.Out, "flags:   %s\n", printers.Dash(strings.Join(s.Flags, " ")))
+		fmt.Fprintf(o.Out, "server:  %s, %d of %d replicas are ready\n", s.Image, s.Ready, s.Replicas)
+		fmt.Fprintf(o.Out, "flags:   %s\n", printers.Dash(strings.Join(s.Flags, " ")))
 	}
 	gate := s.Gate
 	if gate == "" {
 		gate = "not known"
 	}
-	fmt.Fprintf(p.Out, "gate:    %s is %s\n", presence.FeatureGate, gate)
+	fmt.Fprintf(o.Out, "gate:    %s is %s\n", presence.FeatureGate, gate)
 }
 
-func (p *plugin) version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && p.Version == "" {
+func (o *options) version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && o.Version == "" {
 		return info.Main.Version
 	}
-	return p.Version
+	return o.Version
 }

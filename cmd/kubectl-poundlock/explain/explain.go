@@ -1,10 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package explain
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,15 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 )
 
-func explainCommand(p *plugin) *cobra.Command {
-	o := &cli.OutputFlags{}
+// options are the flags of explain.
+type options struct {
+	*cli.Plugin
+	cli.OutputFlags
+}
+
+// NewCommand is `kubectl poundlock explain`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
 		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
@@ -32,34 +38,33 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := slices.DeleteFunc(topics.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return cli.Starting(topics.Topics().Names(), begun), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0]) },
 	}
-	o.AddFlags(cmd, "text", "json", "yaml")
+	o.OutputFlags.AddFlags(cmd, "text", "json", "yaml")
 	return cmd
 }
 
-func (p *plugin) explain(o cli.OutputFlags, asked string) error {
+func (o *options) run(asked string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	topics := topics.Topics()
-	found := topics.Find(asked)
+	all := topics.Topics()
+	found := all.Find(asked)
 	if len(found) == 0 {
 		text := "nothing is known of \"" + asked + "\""
-		if similar := topics.Similar(asked); len(similar) > 0 {
+		if similar := all.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {
 			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field, as Poundlock prints it"
 		}
 		return cli.Exit(cli.CodeError, text)
 	}
-	if done, err := p.Document(o, "TopicList", found); done {
+	if done, err := o.Document(o.OutputFlags, "TopicList", found); done {
 		return err
 	}
-	w := p.Printer()
+	w := o.Printer()
 	for i, t := range found {
 		if i > 0 {
 			w.Linef("")
