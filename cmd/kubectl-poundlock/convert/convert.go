@@ -17,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
+// options are the flags of convert.
 type options struct {
 	*cli.Plugin
 	targets.Files

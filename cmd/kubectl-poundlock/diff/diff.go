@@ -13,6 +13,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
+// options are the flags of diff.
 type options struct {
 	*cli.Plugin
 	targets.Files

@@ -16,6 +16,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 )
 
+// options are the flags of version.
 type options struct {
 	*cli.Plugin
 	cli.OutputFlags

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package status
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 )
 
 // A watch never writes more lines than the terminal has, and the headings stay.
@@ -27,7 +26,7 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 				}
 				s.Objects = append(s.Objects, one)
 			}
-			s.Progress = status.ProgressOf(s.Objects)
+			s.Progress = ProgressOf(s.Objects)
 			out := &bytes.Buffer{}
 			const height = 20
 			glance{Output: printers.Output{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)

@@ -1,0 +1,163 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
+)
+
+// options are the flags of status.
+type options struct {
+	*cli.Plugin
+	targets.Selection
+	targets.Names
+	cli.OutputFlags
+	watch bool
+}
+
+// NewCommand is `kubectl poundlock status`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "status [KIND[/NAME]…]",
+		Short: "Show which API is authoritative for what, and what is waited for",
+		Long: `Show which API is authoritative for what, and what is waited for.
+
+AUTHORITY is which API is authoritative, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the authoritative object. PAUSED is
+what the controllers of each side say, Machine API's first. SINCE is how long it has been so.`,
+		Example: `  # The fleet at a glance
+  kubectl poundlock status
+
+  # One set and all Machines, until Ctrl-C
+  kubectl poundlock status machineset/worker-a machines --watch
+
+  # What is not in order, for a script
+  kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
+		ValidArgsFunction: targets.Complete(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.Selection.AddFlags(cmd)
+	o.Names.AddFlags(cmd)
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
+	o.AddTableFlags(cmd)
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, args []string) error {
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
+	}
+	t, err := o.Names.Targets(o.Plugin, args)
+	if err != nil {
+		return err
+	}
+	q, err := o.Query(o.Plugin, t)
+	if err != nil {
+		return err
+	}
+	if o.watch {
+		return o.follow(ctx, q, t)
+	}
+	f, err := targets.FromCluster(ctx, o.Plugin, q)
+	if err != nil {
+		return err
+	}
+	if err := t.Pick(f, q.Pairs); err != nil {
+		return err
+	}
+	s := surveyOf(f)
+	s.Away, s.GateOff = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	return o.writeSurvey(s)
+}
+
+// away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
+func (o *options) away(ctx context.Context, namespace string) string {
+	is, lease := presence.Signs(ctx, o.Plugin, namespace)
+	return presence.Away(is, lease, o.Now())
+}
+
+// gateOff returns that the feature gate is off, as far as the user may read it.
+func (o *options) gateOff(ctx context.Context) string {
+	s, err := presence.Read(ctx, o.Plugin)
+	if err != nil {
+		return ""
+	}
+	return s.GateOff()
+}
+
+func (o *options) writeSurvey(s survey) error {
+	var err error
+	if s.Objects, err = cli.Sorted(o.OutputFlags, s.Objects); err != nil {
+		return err
+	}
+	if done, err := o.Document(o.OutputFlags, "StatusReport", s); done {
+		return err
+	}
+	if o.Format == "name" {
+		for _, one := range s.Objects {
+			fmt.Fprintln(o.Out, one.Object())
+		}
+		return nil
+	}
+	glance{o.Printer(), o.OutputFlags, o.Now()}.write(s)
+	return nil
+}
+
+// follow shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
+func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List) error {
+	client, err := o.Client(nil)
+	if err != nil {
+		return err
+	}
+	seen, away, gateOff := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
+		f.Narrow(t.Mean)
+		s := surveyOf(f)
+		s.Away, s.GateOff = away, gateOff
+		w := glance{o.Printer(), o.OutputFlags, o.Now()}
+		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
+			w.repaint(s)
+			return false, nil
+		}
+		return false, o.writeNews(s, seen)
+	})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // Ctrl-C is how a watch ends
+	}
+	return err
+}
+
+// writeNews writes the objects that are not as they were seen last.
+func (o *options) writeNews(s survey, seen map[string]string) error {
+	var news []standing.Standing
+	for _, one := range s.Objects {
+		now := fmt.Sprintf("%+v", one)
+		if seen[one.Namespace+one.Ref()] != now {
+			seen[one.Namespace+one.Ref()] = now
+			news = append(news, one)
+		}
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	if o.Format == "table" || o.Format == "wide" {
+		out := o.OutputFlags
+		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
+		glance{o.Printer(), out, o.Now()}.rows(news)
+		return nil
+	}
+	return o.writeSurvey(survey{Objects: news, Progress: s.Progress})
+}
