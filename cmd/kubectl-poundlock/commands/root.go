@@ -13,6 +13,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
@@ -59,7 +60,7 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
-	root.AddCommand(status.NewCommand(p.Plugin), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrateCommand(p), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
+	root.AddCommand(status.NewCommand(p.Plugin), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrate.NewCommand(p.Plugin), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
 		providersCommand(p), privateTypesCommand(p), cleanupCommand(p), version.NewCommand(p.Plugin))
 	typeArguments(root)
 	return root
