@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
@@ -61,7 +62,7 @@ Exit codes:
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	root.AddCommand(status.NewCommand(p.Plugin), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrate.NewCommand(p.Plugin), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
-		providersCommand(p), privateTypesCommand(p), cleanupCommand(p), version.NewCommand(p.Plugin))
+		providersCommand(p), privateTypesCommand(p), cleanup.NewCommand(p.Plugin), version.NewCommand(p.Plugin))
 	typeArguments(root)
 	return root
 }
