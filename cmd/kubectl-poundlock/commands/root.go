@@ -15,6 +15,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/privatetypes"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/providers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
@@ -62,7 +64,7 @@ Exit codes:
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	root.AddCommand(status.NewCommand(p.Plugin), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrate.NewCommand(p.Plugin), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
-		providersCommand(p), privateTypesCommand(p), cleanup.NewCommand(p.Plugin), version.NewCommand(p.Plugin))
+		providers.NewCommand(p.Plugin), privatetypes.NewCommand(p.Plugin), cleanup.NewCommand(p.Plugin), version.NewCommand(p.Plugin))
 	typeArguments(root)
 	return root
 }

@@ -1,23 +1,28 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package privatetypes
 
 import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
 var definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-const privateTypesNamespace = "hypershift"
+const defaultNamespace = "hypershift"
 
-func privateTypesCommand(p *plugin) *cobra.Command {
+// NewCommand is `kubectl poundlock private-types`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "private-types",
 		Short: "Install Cluster API's types under private names, so that the platform's and yours do not meet",
@@ -38,27 +43,32 @@ Clients of Cluster API reach them under the standard names, through a proxy besi
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(privateTypesInstall(p), privateTypesStatus(p), privateTypesUninstall(p), privateTypesSidecar(p))
+	cmd.AddCommand(newInstall(p), newStatus(p), newUninstall(p), newSidecar(p))
 	return cmd
 }
 
-type privateTypesOptions struct {
-	privatetypes.Options
-	files       []string
-	fromCluster bool
-	caBundle    string
-	takeOver    bool
-	dryRun      string
-	yes         bool
-}
-
-func (o *privateTypesOptions) check() error {
-	return cli.CheckDryRun(o.dryRun)
-}
-
-func (p *plugin) privateNamespace() string {
+// namespaceOf is the namespace that private types' objects are in.
+func namespaceOf(p *cli.Plugin) string {
 	if *p.Config.Namespace != "" {
 		return *p.Config.Namespace
 	}
-	return privateTypesNamespace
+	return defaultNamespace
+}
+
+// manifestsAt reads a file, the YAML and JSON files of a folder, or standard input, by name.
+func manifestsAt(p *cli.Plugin, name string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	if name == "-" {
+		text, err := io.ReadAll(p.In)
+		out["standard input"] = text
+		return out, err
+	}
+	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path != name && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+			return err
+		}
+		out[path], err = os.ReadFile(path)
+		return err
+	})
+	return out, err
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package privatetypes
 
 import (
 	"context"
@@ -20,11 +20,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 	"github.com/poundlock/poundlock/translation"
 )
 
-func privateTypesStatus(p *plugin) *cobra.Command {
+func newStatus(p *cli.Plugin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the private types: versions, converter, objects, and whether the platform has their standard twin",
@@ -33,7 +34,7 @@ func privateTypesStatus(p *plugin) *cobra.Command {
 Exit code 3 means that something is in the way: a definition is not established, its converter is not trusted, or no shim is ready.`,
 		Example: `  kubectl poundlock private-types status`,
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.privateTypesStatus(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), p) },
 	}
 }
 
@@ -150,7 +151,7 @@ func (t *privateType) problems() []string {
 	return out
 }
 
-func (p *plugin) privateTypesStatus(ctx context.Context) error {
+func status(ctx context.Context, p *cli.Plugin) error {
 	client, err := p.Client(nil)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 	}
 	out.Table(rows)
 	if shim {
-		text, err := p.shimState(ctx, client)
+		text, err := shimState(ctx, p, client)
 		switch {
 		case errors.Is(err, errNotReady):
 			problems = append(problems, "the conversion shim: "+text)
@@ -204,11 +205,11 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 var errNotReady = errors.New("not ready")
 
 // shimState says how many replicas of the shim are ready.
-func (p *plugin) shimState(ctx context.Context, client dynamic.Interface) (string, error) {
-	d, err := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(p.privateNamespace()).Get(ctx,
+func shimState(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (string, error) {
+	d, err := client.Resource(presence.Deployments).Namespace(namespaceOf(p)).Get(ctx,
 		privatetypes.Shim, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return "not installed in namespace " + p.privateNamespace(), errNotReady
+		return "not installed in namespace " + namespaceOf(p), errNotReady
 	}
 	if err != nil {
 		return "", err

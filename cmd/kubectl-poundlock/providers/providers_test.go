@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package providers
 
 import (
 	"bytes"
@@ -59,10 +59,10 @@ func TestProvidersTable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := &plugin{&cli.Plugin{}}
+			p := &options{Plugin: &cli.Plugin{}}
 			p.Out = &out
 			p.Env = func(string) string { return "" }
-			p.providersTable(&c.view)
+			p.writeTable(&c.view)
 			got := squeezed(out.String())
 			for _, line := range c.want {
 				if !strings.Contains(got, line+"\n") {
@@ -104,13 +104,13 @@ func TestProvidersExitCodes(t *testing.T) {
 		"deleted":                          {install.View{Platform: on, Missing: []string{"infrastructure-aws"}, Providers: same}, cli.CodeHeld, cli.CodeHeld, "infrastructure-aws are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &plugin{&cli.Plugin{}}
+			p := &options{Plugin: &cli.Plugin{}}
 			p.Out = &bytes.Buffer{}
 			for _, mode := range []struct {
 				name string
 				err  error
 				code int
-			}{{"render", render(p.Out, &c.view), c.render}, {"diff", p.providersDiff(&c.view), c.diff}} {
+			}{{"render", render(p.Out, &c.view), c.render}, {"diff", p.writeDiff(&c.view), c.diff}} {
 				code, text := cli.Code(mode.err)
 				if code != mode.code || mode.err != nil && !strings.Contains(text, c.want) {
 					t.Errorf("--%s: %d, %q; want %d, %q", mode.name, code, text, mode.code, c.want)
@@ -136,10 +136,10 @@ func TestREADMEShowsProviders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	p := &plugin{&cli.Plugin{}}
+	p := &options{Plugin: &cli.Plugin{}}
 	p.Out = &out
 	p.Env = func(string) string { return "" }
-	p.providersTable(&install.View{Platform: installation.Platform{Name: "AWS"}, Providers: []install.ProviderView{
+	p.writeTable(&install.View{Platform: installation.Platform{Name: "AWS"}, Providers: []install.ProviderView{
 		providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, ReadyVersion: "v1.13.6"}),
 		providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, ReadyVersion: "v2.13.0"}),
 	}})

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package providers
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -17,67 +16,6 @@ import (
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
-
-func providersCommand(p *plugin) *cobra.Command {
-	o := &providersOptions{}
-	cmd := &cobra.Command{
-		Use:   "providers",
-		Short: "Show which providers of Cluster API are installed, and what the installer waits for",
-		Long: `Show which providers of Cluster API are installed: version, hash of the content, and the stage in which each one waits, and for what.
-
-It reads what the installer reads, and writes nothing.
-
-Exit codes of --diff, and of --render but for 3:
-  0  nothing differs from what the installer applies, and that is the release's content
-  1  an error: the question could not be answered, because an object could not be read for example
-  3  something differs; kubectl diff has 1 for that
-  5  something holds the release back: what is shown is the content that was installed last, or nothing`,
-		Example: `  kubectl poundlock providers
-
-  # What somebody changed or added.
-  kubectl poundlock providers --diff
-
-  # What would be applied.
-  kubectl poundlock providers --render`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.providers(cmd, *o) },
-	}
-	cmd.Flags().BoolVar(&o.render, "render", false, "Print the objects that would be applied, as YAML (false)")
-	cmd.Flags().BoolVar(&o.diff, "diff", false, "Print what in the cluster differs from them (false)")
-	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil, "Also look at these platforms, as the installer is told: IBMCloud, Nutanix, KubeVirt (none)")
-	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "Accept images that are named by a tag, as the installer is told (false)")
-	return cmd
-}
-
-type providersOptions struct {
-	render, diff, tags bool
-	platforms          []string
-}
-
-func (p *plugin) providers(cmd *cobra.Command, o providersOptions) error {
-	if o.render && o.diff {
-		return cli.Usagef("--render and --diff: use one of them")
-	}
-	if err := installation.CheckEnabled(o.platforms); err != nil {
-		return cli.Usagef("--enable-platform: %v", err)
-	}
-	config, err := p.RESTConfig(nil)
-	if err != nil {
-		return err
-	}
-	view, err := install.Look(cmd.Context(), config, install.Options{Enabled: o.platforms, AllowTags: o.tags})
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.render:
-		return render(p.Out, view)
-	case o.diff:
-		return p.providersDiff(view)
-	}
-	p.providersTable(view)
-	return nil
-}
 
 func render(out io.Writer, view *install.View) error {
 	for _, provider := range view.Providers {
@@ -112,18 +50,18 @@ func held(view *install.View) error {
 	return nil
 }
 
-// providersDiff prints what differs. Each end has a code of its own; what could not be read comes first, because then the others may be wrong.
-func (p *plugin) providersDiff(view *install.View) error {
+// writeDiff prints what differs. Each end has a code of its own; what could not be read comes first, because then the others may be wrong.
+func (o *options) writeDiff(view *install.View) error {
 	differs := false
 	var unread []error
 	for _, provider := range view.Providers {
-		for _, o := range provider.Objects {
-			if o.Unread != nil {
-				unread = append(unread, fmt.Errorf("%s: %w", provider.Label(), o.Unread))
+		for _, object := range provider.Objects {
+			if object.Unread != nil {
+				unread = append(unread, fmt.Errorf("%s: %w", provider.Label(), object.Unread))
 			}
-			for _, line := range describe(o) {
+			for _, line := range describe(object) {
 				differs = true
-				fmt.Fprintf(p.Out, "%s %s/%s: %s\n", provider.Label(), o.Want.GetKind(), o.Want.GetName(), line)
+				fmt.Fprintf(o.Out, "%s %s/%s: %s\n", provider.Label(), object.Want.GetKind(), object.Want.GetName(), line)
 			}
 		}
 	}
@@ -150,8 +88,8 @@ func describe(o install.ObjectView) []string {
 	return out
 }
 
-func (p *plugin) providersTable(view *install.View) {
-	out := p.Printer()
+func (o *options) writeTable(view *install.View) {
+	out := o.Printer()
 	switch {
 	case view.Rival != "":
 		out.Linef("The installer writes nothing: OpenShift's own one runs, Deployment %s.", view.Rival)

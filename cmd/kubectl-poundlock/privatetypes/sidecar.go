@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package privatetypes
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
-func privateTypesSidecar(p *plugin) *cobra.Command {
+func newSidecar(p *cli.Plugin) *cobra.Command {
 	var image string
 	var file string
 	cmd := &cobra.Command{
@@ -32,7 +32,7 @@ Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not
 			if file == "" {
 				return cli.Usagef("say where the Deployment is: --filename FILE, or - for standard input")
 			}
-			return p.sidecar(file, image)
+			return sidecar(p, file, image)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "Read the Deployment from this file, or - for standard input")
@@ -40,8 +40,8 @@ Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not
 	return cmd
 }
 
-func (p *plugin) sidecar(file, image string) error {
-	texts, err := p.manifestsAt(file)
+func sidecar(p *cli.Plugin, file, image string) error {
+	texts, err := manifestsAt(p, file)
 	if err != nil {
 		return err
 	}

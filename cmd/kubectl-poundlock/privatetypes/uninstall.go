@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package privatetypes
 
 import (
 	"context"
@@ -21,8 +21,15 @@ import (
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
-func privateTypesUninstall(p *plugin) *cobra.Command {
-	o := &privateTypesOptions{}
+// uninstallOptions are the flags of uninstall.
+type uninstallOptions struct {
+	*cli.Plugin
+	dryRun string
+	yes    bool
+}
+
+func newUninstall(p *cli.Plugin) *cobra.Command {
+	o := &uninstallOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Delete the private definitions and the shim, unless objects of them are left",
@@ -31,19 +38,19 @@ func privateTypesUninstall(p *plugin) *cobra.Command {
 It deletes what install created, and nothing else.`,
 		Example: `  kubectl poundlock private-types uninstall`,
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.uninstallPrivateTypes(cmd.Context(), *o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask (false)")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: print what would be deleted; server: have the API server try each write; none")
 	return cmd
 }
 
-// uninstallPrivateTypes deletes definitions first: while there is one, it may need the shim.
-func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOptions) error {
-	if err := o.check(); err != nil {
+// run deletes definitions first: while there is one, it may need the shim.
+func (o *uninstallOptions) run(ctx context.Context) error {
+	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
-	client, err := p.Client(nil)
+	client, err := o.Client(nil)
 	if err != nil {
 		return err
 	}
@@ -63,29 +70,29 @@ func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOption
 	if len(left) > 0 {
 		return cli.Exit(cli.CodeNo, "there are objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
 	}
-	doomed, err := p.installed(ctx, client, types)
+	doomed, err := o.installed(ctx, client, types)
 	if err != nil {
 		return err
 	}
 	for _, d := range doomed {
 		_, name, _ := resourceOf(client, d)
 		if o.dryRun == "client" || o.dryRun == "none" && !o.yes {
-			fmt.Fprintf(p.Out, "%s is to be deleted\n", name)
+			fmt.Fprintf(o.Out, "%s is to be deleted\n", name)
 		}
 	}
 	if len(doomed) == 0 {
-		fmt.Fprintln(p.Out, "Nothing is installed.")
+		fmt.Fprintln(o.Out, "Nothing is installed.")
 	}
 	if o.dryRun == "client" || len(doomed) == 0 {
 		return nil
 	}
 	if o.dryRun == "none" {
-		if err := p.Confirm(ctx, o.yes, "Delete them?"); err != nil {
+		if err := o.Confirm(ctx, o.yes, "Delete them?"); err != nil {
 			return err
 		}
 	}
 	for _, d := range doomed {
-		if err := p.remove(ctx, client, d, o.dryRun == "server"); err != nil {
+		if err := o.remove(ctx, client, d); err != nil {
 			return err
 		}
 	}
@@ -93,31 +100,32 @@ func (p *plugin) uninstallPrivateTypes(ctx context.Context, o privateTypesOption
 }
 
 // remove deletes an object. A definition is gone when the API server has looked for objects of it, for which it may need the shim.
-func (p *plugin) remove(ctx context.Context, client dynamic.Interface, o *unstructured.Unstructured, dry bool) error {
-	at, name, _ := resourceOf(client, o)
-	uid := o.GetUID()
+func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
+	at, name, _ := resourceOf(client, object)
+	uid := object.GetUID()
 	options, done := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}, "deleted"
+	dry := o.dryRun == "server"
 	if dry {
 		options.DryRun, done = []string{metav1.DryRunAll}, "deleted (server dry run)"
 	}
-	if err := at.Delete(ctx, o.GetName(), options); err != nil && !apierrors.IsNotFound(err) {
+	if err := at.Delete(ctx, object.GetName(), options); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
-	if !dry && o.GetKind() == "CustomResourceDefinition" {
+	if !dry && object.GetKind() == "CustomResourceDefinition" {
 		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := at.Get(ctx, o.GetName(), metav1.GetOptions{})
+			_, err := at.Get(ctx, object.GetName(), metav1.GetOptions{})
 			return apierrors.IsNotFound(err), nil
 		})
 		if err != nil {
 			return cli.Exit(cli.CodeTimeout, name+" is still being deleted. The same command goes on later")
 		}
 	}
-	fmt.Fprintf(p.Out, "%s %s\n", name, done)
+	fmt.Fprintf(o.Out, "%s %s\n", name, done)
 	return nil
 }
 
 // installed are the objects that are there and that install has created: the definitions first.
-func (p *plugin) installed(ctx context.Context, client dynamic.Interface, types []privateType) ([]*unstructured.Unstructured, error) {
+func (o *uninstallOptions) installed(ctx context.Context, client dynamic.Interface, types []privateType) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, t := range types {
 		if t.mine {
@@ -128,7 +136,7 @@ func (p *plugin) installed(ctx context.Context, client dynamic.Interface, types 
 	for _, kind := range slices.Backward(privatetypes.Kinds) {
 		var at dynamic.ResourceInterface = client.Resource(kind.GroupVersionKind.GroupVersion().WithResource(kind.Resource))
 		if kind.Namespaced {
-			at = client.Resource(kind.GroupVersionKind.GroupVersion().WithResource(kind.Resource)).Namespace(p.privateNamespace())
+			at = client.Resource(kind.GroupVersionKind.GroupVersion().WithResource(kind.Resource)).Namespace(namespaceOf(o.Plugin))
 		}
 		list, err := at.List(ctx, selector)
 		switch {

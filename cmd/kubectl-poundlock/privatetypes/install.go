@@ -1,15 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package privatetypes
 
 import (
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,8 +28,19 @@ import (
 	"github.com/poundlock/poundlock/manifests/privatetypes"
 )
 
-func privateTypesInstall(p *plugin) *cobra.Command {
-	o := &privateTypesOptions{}
+// installOptions are the flags of install.
+type installOptions struct {
+	*cli.Plugin
+	privatetypes.Options
+	files       []string
+	fromCluster bool
+	caBundle    string
+	takeOver    bool
+	dryRun      string
+}
+
+func newInstall(p *cli.Plugin) *cobra.Command {
+	o := &installOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "install -f FILE|DIR… --upstream SUFFIX=URL…",
 		Short: "Create the private twins of standard CustomResourceDefinitions, and the conversion shim",
@@ -47,7 +55,7 @@ what it created. It never touches a standard definition. It ends once the API se
   # What would be applied?
   kubectl poundlock private-types install -f crds/ --image … --upstream … --dry-run=client`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.installPrivateTypes(cmd.Context(), *o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "Read definitions from this file, folder (with those below it), or - for standard input. Repeat it (none)")
@@ -63,15 +71,15 @@ what it created. It never touches a standard definition. It ends once the API se
 	return cmd
 }
 
-// installPrivateTypes applies the shim first and the definitions last, since reads of an upgraded definition need it.
-func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions) error {
-	if err := o.check(); err != nil {
+// run applies the shim first and the definitions last, since reads of an upgraded definition need it.
+func (o *installOptions) run(ctx context.Context) error {
+	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
 	if (len(o.files) == 0) == !o.fromCluster {
 		return cli.Usagef("say where the definitions are: --filename FILE|DIR, or --from-cluster")
 	}
-	o.Namespace = p.privateNamespace()
+	o.Namespace = namespaceOf(o.Plugin)
 	if o.caBundle != "" {
 		ca, err := os.ReadFile(o.caBundle)
 		if err != nil {
@@ -82,15 +90,15 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 	var client dynamic.Interface
 	if o.dryRun != "client" || o.fromCluster {
 		var err error
-		if client, err = p.Client(nil); err != nil {
+		if client, err = o.Client(nil); err != nil {
 			return err
 		}
 	}
-	standard, err := p.standardDefinitions(ctx, client, o)
+	standard, err := o.standardDefinitions(ctx, client)
 	if err != nil {
 		return err
 	}
-	all, err := p.privateObjects(standard, o)
+	all, err := o.objects(standard)
 	if err != nil {
 		return err
 	}
@@ -103,7 +111,7 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(p.Out, "---\n%s", text)
+			fmt.Fprintf(o.Out, "---\n%s", text)
 		}
 		return nil
 	}
@@ -114,19 +122,19 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 		return err
 	}
 	for _, object := range all {
-		if err := p.apply(ctx, client, object, o.dryRun == "server"); err != nil {
+		if err := o.apply(ctx, client, object); err != nil {
 			return err
 		}
 	}
 	if o.dryRun == "server" {
 		return nil
 	}
-	return p.served(ctx, all)
+	return o.served(ctx, all)
 }
 
 // served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and ends.
-func (p *plugin) served(ctx context.Context, all []*unstructured.Unstructured) error {
-	config, err := p.RESTConfig(nil)
+func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstructured) error {
+	config, err := o.RESTConfig(nil)
 	if err != nil {
 		return err
 	}
@@ -168,7 +176,7 @@ func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructur
 }
 
 // standardDefinitions reads what private twins are made from.
-func (p *plugin) standardDefinitions(ctx context.Context, client dynamic.Interface, o privateTypesOptions) ([]*unstructured.Unstructured, error) {
+func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic.Interface) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	if o.fromCluster {
 		list, err := client.Resource(definitions).List(ctx, metav1.ListOptions{})
@@ -178,11 +186,11 @@ func (p *plugin) standardDefinitions(ctx context.Context, client dynamic.Interfa
 		for i := range list.Items {
 			found = append(found, &list.Items[i])
 		}
-		fmt.Fprintln(p.ErrOut,
+		fmt.Fprintln(o.ErrOut,
 			"Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use --filename with the definitions that they were released with.")
 	}
 	for _, name := range o.files {
-		texts, err := p.manifestsAt(name)
+		texts, err := manifestsAt(o.Plugin, name)
 		if err != nil {
 			return nil, err
 		}
@@ -207,26 +215,8 @@ func (p *plugin) standardDefinitions(ctx context.Context, client dynamic.Interfa
 	return found, nil
 }
 
-// manifestsAt reads a file, the YAML and JSON files of a folder, or standard input, by name.
-func (p *plugin) manifestsAt(name string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	if name == "-" {
-		text, err := io.ReadAll(p.In)
-		out["standard input"] = text
-		return out, err
-	}
-	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path != name && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
-			return err
-		}
-		out[path], err = os.ReadFile(path)
-		return err
-	})
-	return out, err
-}
-
-// privateObjects are all objects of an installation, in the order in which they are applied.
-func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o privateTypesOptions) ([]*unstructured.Unstructured, error) {
+// objects are all objects of an installation, in the order in which they are applied.
+func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	all, err := privatetypes.Objects(o.Options)
 	if err != nil {
 		return nil, cli.Usagef("%v", err)
@@ -252,7 +242,7 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	if len(without) > 0 {
-		fmt.Fprintf(p.ErrOut,
+		fmt.Fprintf(o.ErrOut,
 			"Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
 			strings.Join(without, ", "))
 	}
@@ -260,7 +250,7 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 }
 
 // migrate allows clients to write into the definitions that are installed now, and into those that have been.
-func (o privateTypesOptions) migrate(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
+func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	var names []string
 	for _, object := range all {
 		if object.GetKind() == "CustomResourceDefinition" {
@@ -280,7 +270,7 @@ func (o privateTypesOptions) migrate(ctx context.Context, client dynamic.Interfa
 }
 
 // place refuses a namespace that does not exist, before there is half an installation.
-func (o privateTypesOptions) place(ctx context.Context, client dynamic.Interface) error {
+func (o *installOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s",
@@ -290,7 +280,7 @@ func (o privateTypesOptions) place(ctx context.Context, client dynamic.Interface
 }
 
 // mine refuses definitions that something else has created.
-func (o privateTypesOptions) mine(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
+func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	for _, object := range all {
 		if object.GetKind() != "CustomResourceDefinition" || o.takeOver {
 			continue
@@ -325,21 +315,21 @@ func resourceOf(client dynamic.Interface, o *unstructured.Unstructured) (at dyna
 	return nil, "", false
 }
 
-func (p *plugin) apply(ctx context.Context, client dynamic.Interface, o *unstructured.Unstructured, dry bool) error {
-	at, name, optional := resourceOf(client, o)
+func (o *installOptions) apply(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
+	at, name, optional := resourceOf(client, object)
 	if at == nil {
-		return fmt.Errorf("%s %s: there is no row for this kind", o.GetKind(), o.GetName())
+		return fmt.Errorf("%s %s: there is no row for this kind", object.GetKind(), object.GetName())
 	}
 	options, done := metav1.ApplyOptions{FieldManager: privatetypes.Name, Force: true}, "applied"
-	if dry {
+	if o.dryRun == "server" {
 		options.DryRun, done = []string{metav1.DryRunAll}, "applied (server dry run)"
 	}
-	_, err := at.Apply(ctx, o.GetName(), o, options)
+	_, err := at.Apply(ctx, object.GetName(), object, options)
 	switch {
 	case err == nil:
-		fmt.Fprintf(p.Out, "%s %s\n", name, done)
+		fmt.Fprintf(o.Out, "%s %s\n", name, done)
 	case optional && (apierrors.IsNotFound(err) || meta.IsNoMatchError(err)):
-		fmt.Fprintf(p.Out, "%s left out: this cluster has no such kind\n", name)
+		fmt.Fprintf(o.Out, "%s left out: this cluster has no such kind\n", name)
 	default:
 		return fmt.Errorf("applying %s: %w", name, err)
 	}
