@@ -11,6 +11,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
@@ -21,12 +22,9 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
 
-// plugin is what all commands share.
-type plugin struct{ *cli.Plugin }
-
 // New is the whole command line.
 func New(o cli.Options) *cobra.Command {
-	p := &plugin{&cli.Plugin{Options: o}}
+	p := &cli.Plugin{Options: o}
 	root := &cobra.Command{
 		Use:   "kubectl-poundlock",
 		Short: "See, check and move the authority over machines between Machine API and Cluster API",
@@ -63,8 +61,8 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	p.AddFlags(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
-	root.AddCommand(status.NewCommand(p.Plugin), check.NewCommand(p.Plugin), convert.NewCommand(p.Plugin), diff.NewCommand(p.Plugin), migrate.NewCommand(p.Plugin), explain.NewCommand(p.Plugin), controlPlaneCommand(p),
-		providers.NewCommand(p.Plugin), privatetypes.NewCommand(p.Plugin), cleanup.NewCommand(p.Plugin), version.NewCommand(p.Plugin))
+	root.AddCommand(status.NewCommand(p), check.NewCommand(p), convert.NewCommand(p), diff.NewCommand(p), migrate.NewCommand(p), explain.NewCommand(p),
+		controlplane.NewCommand(p), providers.NewCommand(p), privatetypes.NewCommand(p), cleanup.NewCommand(p), version.NewCommand(p))
 	typeArguments(root)
 	return root
 }

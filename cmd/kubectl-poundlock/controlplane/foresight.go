@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package controlplane
 
 import (
 	"fmt"
@@ -9,10 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/internal/amount"
-	policy "github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // foresight writes a plan for people.
@@ -21,7 +20,7 @@ type foresight struct {
 	wide bool
 }
 
-func (w foresight) write(r controlplane.Report) {
+func (w foresight) write(r Report) {
 	w.head(r)
 	w.Linef("")
 	w.indexes(r)
@@ -33,7 +32,7 @@ func (w foresight) write(r controlplane.Report) {
 	}
 }
 
-func (w foresight) head(r controlplane.Report) {
+func (w foresight) head(r Report) {
 	from := ""
 	if r.Source != "cluster" {
 		from = ", as " + r.Source + " has it"
@@ -42,7 +41,7 @@ func (w foresight) head(r controlplane.Report) {
 	w.Linef("%s: %s%s", w.Bold("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
 }
 
-func (w foresight) indexes(r controlplane.Report) {
+func (w foresight) indexes(r Report) {
 	rows := [][]string{{"INDEX", "FAILURE DOMAIN", "MACHINE", "READY", "OWNED", "WHAT BECOMES OF IT"}}
 	if w.wide {
 		rows[0] = append(rows[0], "PHASE", "NODE", "AUTHORITY")
@@ -70,7 +69,7 @@ func (w foresight) yes(is bool) string {
 }
 
 // fate is what becomes of a Machine, in a few words.
-func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
+func (w foresight) fate(r Report, m Machine) string {
 	switch {
 	case m.Deleting:
 		return w.Yellow("goes: it is being deleted")
@@ -78,23 +77,23 @@ func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 		return "stays"
 	case len(r.Invalid) > 0:
 		return "nothing: the set is invalid"
-	case m.Updated && slices.ContainsFunc(r.Steps, func(s controlplane.ForecastStep) bool { return s.Verb == string(policy.Delete) && s.Machine == m.Name }):
+	case m.Updated && slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return s.Verb == string(controlplane.Delete) && s.Machine == m.Name }):
 		return w.Yellow("is deleted: see the steps")
 	case !m.Updated:
 		return w.Yellow("is outdated: replaced")
 	case m.Failed:
 		return w.Red("has failed")
-	case len(m.In(policy.InPlace)) > 0:
+	case len(m.In(controlplane.InPlace)) > 0:
 		return "stays, changed in place"
 	}
 	return "stays"
 }
 
 // effects are what is done about a difference, for people.
-var effects = map[string]string{string(policy.Rollout): "Machine is replaced", string(policy.InPlace): "changed in place",
-	string(policy.Ignored): "nothing: new Machines have it"}
+var effects = map[string]string{string(controlplane.Rollout): "Machine is replaced", string(controlplane.InPlace): "changed in place",
+	string(controlplane.Ignored): "nothing: new Machines have it"}
 
-func (w foresight) differences(r controlplane.Report) {
+func (w foresight) differences(r Report) {
 	rows := [][]string{{"MACHINE", "FIELD", "HAS", "IS TO HAVE", "WHAT IS DONE"}}
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
@@ -126,7 +125,7 @@ func (w foresight) value(text string) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-func (w foresight) steps(r controlplane.Report) {
+func (w foresight) steps(r Report) {
 	if len(r.Problems) > 0 {
 		return
 	}
@@ -153,14 +152,14 @@ func (w foresight) hang(mark, text string) {
 	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
 }
 
-func (w foresight) when(s controlplane.ForecastStep) string {
+func (w foresight) when(s ForecastStep) string {
 	if s.Now {
 		return w.Bold("now: ")
 	}
 	return "then: "
 }
 
-func (w foresight) deed(s controlplane.ForecastStep) string {
+func (w foresight) deed(s ForecastStep) string {
 	at := ""
 	if s.Index != nil {
 		at = fmt.Sprintf(" at index %d", *s.Index)
@@ -169,19 +168,19 @@ func (w foresight) deed(s controlplane.ForecastStep) string {
 		at += " in " + s.FailureDomain
 	}
 	switch s.Verb {
-	case string(policy.Adopt):
+	case string(controlplane.Adopt):
 		return "own " + s.Machine + "."
-	case string(policy.Amend):
+	case string(controlplane.Amend):
 		return "change " + s.Machine + "."
-	case string(policy.Create):
+	case string(controlplane.Create):
 		return w.Green("create "+s.Machine) + at + "."
-	case string(policy.Delete):
+	case string(controlplane.Delete):
 		return w.Red("delete "+s.Machine) + at + "."
 	}
 	return "wait:"
 }
 
-func (w foresight) problems(all []controlplane.Problem) {
+func (w foresight) problems(all []Problem) {
 	if len(all) == 0 {
 		return
 	}
@@ -192,9 +191,9 @@ func (w foresight) problems(all []controlplane.Problem) {
 	}
 }
 
-func (w foresight) admission(a controlplane.Admission) {
+func (w foresight) admission(a Admission) {
 	allows, refuses := "The webhook's rules, asked here, let it through", "The webhook's rules, asked here, refuse it"
-	if a.By == controlplane.ByServer {
+	if a.By == ByServer {
 		allows, refuses = "The API server, in a dry run, lets it through", "The API server, in a dry run, refuses it"
 	}
 	if a.Allowed {
@@ -212,11 +211,11 @@ func (w foresight) admission(a controlplane.Admission) {
 	}
 }
 
-func forecasts(o controlplane.Opinion) bool {
-	return o.Rule == controlplane.Forecasts || strings.HasSuffix(o.Message, "["+controlplane.Forecasts+"]")
+func forecasts(o Opinion) bool {
+	return o.Rule == Forecasts || strings.HasSuffix(o.Message, "["+Forecasts+"]")
 }
 
-func (w foresight) opinion(mark string, o controlplane.Opinion) {
+func (w foresight) opinion(mark string, o Opinion) {
 	text := o.Message
 	if o.Path != "" {
 		text = o.Path + ": " + text

@@ -1,11 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package controlplane
 
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // trial keeps what the API server warns of.
@@ -25,16 +27,16 @@ func (t *trial) HandleWarningHeader(_ int, _, text string) { t.warned = append(t
 
 // admission asks the rules, or the server, whether a set may be stored.
 func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured,
-	in policies.ControlPlane) (*controlplane.Admission, error) {
+	in policies.ControlPlane) (*Admission, error) {
 	stored := m.stored
 	if stored != nil && stored.GetName() != proposed.GetName() {
 		stored = nil
 	}
 	if !server {
-		return controlplane.Judge(stored, proposed, in)
+		return Judge(stored, proposed, in)
 	}
 	t.warned = nil
-	out := &controlplane.Admission{By: controlplane.ByServer, Operation: string(admissionv1.Update)}
+	out := &Admission{By: ByServer, Operation: string(admissionv1.Update)}
 	sets := m.client.Resource(controlPlaneSets).Namespace(m.namespace)
 	var err error
 	if stored == nil {
@@ -47,10 +49,30 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 		return out, err // nobody answered
 	}
 	if out.Allowed = err == nil; err != nil {
-		out.Refusals = append(out.Refusals, controlplane.Opinion{Message: err.Error()})
+		out.Refusals = append(out.Refusals, Opinion{Message: err.Error()})
 	}
 	for _, text := range t.warned {
-		out.Warnings = append(out.Warnings, controlplane.Opinion{Message: text})
+		out.Warnings = append(out.Warnings, Opinion{Message: text})
 	}
 	return out, nil
+}
+
+// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates.
+// Nothing is stored.
+func (m *masters) try(ctx context.Context, s *sight) {
+	plan := controlplane.Make(s.view())
+	trials := plan.NeededTrials()
+	for _, t := range trials {
+		t.Machine.OwnerReferences = nil // whether the reader may refer to the set says nothing about the Machine
+	}
+	answers, err := facts.Try(ctx, dryRunner{m.client}, trials)
+	for _, a := range answers {
+		if a.Unanswered != "" && err == nil {
+			err = errors.New(a.Unanswered)
+		}
+	}
+	s.in.Trials = answers
+	if err != nil {
+		fmt.Fprintf(m.ErrOut, "What admission makes of new Machines is not in this plan: %v\n", err)
+	}
 }

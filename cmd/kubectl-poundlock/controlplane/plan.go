@@ -1,11 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,28 +12,23 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
-	"github.com/poundlock/poundlock/facts"
-	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
-type controlPlanePlanOptions struct {
+// planOptions are the flags of plan.
+type planOptions struct {
+	*cli.Plugin
 	cli.OutputFlags
 	file     string
 	strategy string
 	dryRun   string
 }
 
-func controlPlanePlanCommand(p *plugin) *cobra.Command {
-	o := &controlPlanePlanOptions{}
+func newPlan(p *cli.Plugin) *cobra.Command {
+	o := &planOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "plan [-f FILE]",
 		Short: "Tell what a ControlPlaneMachineSet does with the control plane, step by step",
@@ -59,7 +53,7 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
   # For a script: the Machines that would be replaced
   kubectl poundlock controlplane plan -f set.yaml -o json | jq -r '.indexes[].machines[] | select(.updated | not).name'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlanePlan(cmd.Context(), *o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
@@ -72,7 +66,7 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 	return cmd
 }
 
-func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions) error {
+func (o *planOptions) run(ctx context.Context) error {
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
@@ -85,16 +79,16 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	}
 	var file *unstructured.Unstructured
 	if o.file != "" {
-		if file, err = p.setFile(o.file); err != nil {
+		if file, err = o.setFile(o.file); err != nil {
 			return err
 		}
 	}
 	t := &trial{}
-	client, err := p.Client(t)
+	client, err := o.Client(t)
 	if err != nil {
 		return err
 	}
-	m, err := p.findMasters(ctx, client)
+	m, err := findMasters(ctx, o.Plugin, client)
 	if err != nil {
 		return err
 	}
@@ -107,7 +101,7 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	if proposed == nil {
 		return m.none()
 	}
-	if proposed, err = controlplane.With(proposed, strategy); err != nil {
+	if proposed, err = With(proposed, strategy); err != nil {
 		return err
 	}
 	seen, err := m.see(ctx, sourceOf(o.file), proposed)
@@ -115,31 +109,37 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 		return err
 	}
 	m.try(ctx, seen)
-	var admission *controlplane.Admission
+	var admission *Admission
 	if file != nil || strategy != "" {
 		if admission, err = m.admission(ctx, t, o.dryRun == "server", proposed, seen.in); err != nil {
 			return err
 		}
 		// Whether the strategy Recreate is allowed, only the webhook that runs there knows.
-		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == controlplane.ByServer && admission.Allowed
+		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == ByServer && admission.Allowed
 	}
-	r := controlplane.ReportOf(sourceOf(o.file), seen.view())
+	r := ReportOf(sourceOf(o.file), seen.view())
 	r.Admission = admission
-	return p.writePlan(o.OutputFlags, r)
+	return o.write(r)
 }
 
+// largestSet is beyond what an API server stores.
+const largestSet = 16 << 20
+
 // setFile reads the one set of -f.
-func (p *plugin) setFile(path string) (*unstructured.Unstructured, error) {
+func (o *planOptions) setFile(path string) (*unstructured.Unstructured, error) {
 	if path == "-" {
-		return controlplane.Parse(sourceOf(path), p.In)
+		return Parse(sourceOf(path), o.In)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading -f %s: %w", path, err)
 	}
 	defer f.Close()
-	return controlplane.Parse(sourceOf(path), io.LimitReader(f, largestSet))
+	return Parse(sourceOf(path), io.LimitReader(f, largestSet))
 }
+
+// strategies are the words for --strategy.
+var strategies = []string{string(machinev1.RollingUpdate), string(machinev1.OnDelete), string(machinev1.Recreate)}
 
 func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
 	if text == "" {
@@ -150,43 +150,6 @@ func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, e
 		return "", cli.Usagef("--strategy %q: want %s", text, strings.Join(strategies, ", "))
 	}
 	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
-}
-
-// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates.
-// Nothing is stored.
-func (m *masters) try(ctx context.Context, s *sight) {
-	plan := policy.Make(s.view())
-	trials := plan.NeededTrials()
-	for _, t := range trials {
-		t.Machine.OwnerReferences = nil // whether the reader may refer to the set says nothing about the Machine
-	}
-	answers, err := facts.Try(ctx, dryRunner{m.client}, trials)
-	for _, a := range answers {
-		if a.Unanswered != "" && err == nil {
-			err = errors.New(a.Unanswered)
-		}
-	}
-	s.in.Trials = answers
-	if err != nil {
-		fmt.Fprintf(m.ErrOut, "What admission makes of new Machines is not in this plan: %v\n", err)
-	}
-}
-
-// dryRunner creates Machines with a dry run.
-type dryRunner struct{ dynamic.Interface }
-
-// Create has the API server try, and puts what it would store into the object.
-func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
-	u, is := o.(*unstructured.Unstructured)
-	if !is {
-		return fmt.Errorf("creating %T: want an unstructured object", o)
-	}
-	got, err := r.Resource(machinev1beta1.GroupVersion.WithResource("machines")).Namespace(u.GetNamespace()).Create(ctx, u,
-		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
-	if err == nil {
-		u.Object = got.Object
-	}
-	return err
 }
 
 // propose is the file's set in the cluster: over the stored one, or a new one.
@@ -206,15 +169,15 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	if stored != nil && stored.GetName() != file.GetName() {
 		stored = nil // another one, which is a new one; a rule has a word on its name
 	}
-	out := controlplane.Over(stored, file)
+	out := Over(stored, file)
 	out.SetNamespace(m.namespace)
 	return out, nil
 }
 
-func (p *plugin) writePlan(o cli.OutputFlags, r controlplane.Report) error {
-	done, err := p.Document(o, "ControlPlanePlan", r)
+func (o *planOptions) write(r Report) error {
+	done, err := o.Document(o.OutputFlags, "ControlPlanePlan", r)
 	if !done {
-		foresight{p.Printer(), o.Format == "wide"}.write(r)
+		foresight{o.Printer(), o.Format == "wide"}.write(r)
 	}
 	if err == nil && r.Stuck() {
 		return cli.Exit(cli.CodeNo, "")

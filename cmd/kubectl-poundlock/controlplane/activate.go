@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package controlplane
 
 import (
 	"context"
@@ -15,19 +15,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies"
-	policy "github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-type controlPlaneActivateOptions struct {
+// activateOptions are the flags of activate.
+type activateOptions struct {
+	*cli.Plugin
 	yes    bool
 	dryRun string
 }
 
-func controlPlaneActivateCommand(p *plugin) *cobra.Command {
-	o := &controlPlaneActivateOptions{}
+func newActivate(p *cli.Plugin) *cobra.Command {
+	o := &activateOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "activate",
 		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
@@ -40,47 +41,47 @@ An Active set cannot be made Inactive again. To stop it, delete it in the backgr
   # What would the webhook say?
   kubectl poundlock controlplane activate --dry-run=server`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlaneActivate(cmd.Context(), *o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
 	return cmd
 }
 
-func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivateOptions) error {
+func (o *activateOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
 	t := &trial{}
-	client, err := p.Client(t)
+	client, err := o.Client(t)
 	if err != nil {
 		return err
 	}
-	m, err := p.findMasters(ctx, client)
+	m, err := findMasters(ctx, o.Plugin, client)
 	if err != nil {
 		return err
 	}
 	if m.stored == nil {
 		return m.none()
 	}
-	a := &activation{masters: m, Output: p.Printer(), controlPlaneActivateOptions: o, trial: t}
+	a := &activation{masters: m, Output: o.Printer(), flags: o, trial: t}
 	seen, err := m.see(ctx, sourceOf(""), m.stored)
 	if err != nil {
 		return err
 	}
 	m.try(ctx, seen)
-	return a.activate(ctx, controlplane.ReportOf(sourceOf(""), seen.view()), seen.in)
+	return a.activate(ctx, ReportOf(sourceOf(""), seen.view()), seen.in)
 }
 
 // activation carries out one command.
 type activation struct {
 	*masters
 	printers.Output
-	controlPlaneActivateOptions
 	*trial
+	flags *activateOptions
 }
 
-func (a *activation) activate(ctx context.Context, r controlplane.Report, in policies.ControlPlane) error {
+func (a *activation) activate(ctx context.Context, r Report, in policies.ControlPlane) error {
 	switch {
 	case r.State == "Active":
 		a.Linef("controlplanemachineset/%s is Active already. What it does: kubectl poundlock controlplane plan", r.Name)
@@ -96,12 +97,12 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 	for _, f := range forecast(r) {
 		a.Linef("%s", printers.Wrap(a.Bold(f), "", a.Width))
 	}
-	if a.dryRun == "client" {
+	if a.flags.dryRun == "client" {
 		a.Linef("\nNothing was changed (--dry-run=client).")
 		return nil
 	}
-	if a.dryRun == "none" {
-		if err := a.Confirm(ctx, a.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+	if a.flags.dryRun == "none" {
+		if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
 			return err
 		}
 	}
@@ -109,9 +110,9 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 }
 
 // forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.
-func forecast(r controlplane.Report) []string {
-	owns := func(s controlplane.ForecastStep) bool { return s.Verb == string(policy.Adopt) }
-	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s controlplane.ForecastStep) bool { return !owns(s) }) {
+func forecast(r Report) []string {
+	owns := func(s ForecastStep) bool { return s.Verb == string(controlplane.Adopt) }
+	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return !owns(s) }) {
 		return []string{"No Machine is created, changed or deleted."}
 	}
 	var out []string
@@ -122,12 +123,12 @@ func forecast(r controlplane.Report) []string {
 }
 
 // allowed refuses where nothing would come of it, or admission would refuse.
-func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) error {
-	active, err := controlplane.Active(a.stored)
+func (a *activation) allowed(r Report, in policies.ControlPlane) error {
+	active, err := Active(a.stored)
 	if err != nil {
 		return err
 	}
-	judged, err := controlplane.Judge(a.stored, active, in)
+	judged, err := Judge(a.stored, active, in)
 	if err != nil {
 		return err
 	}
@@ -150,14 +151,14 @@ func (a *activation) patch(ctx context.Context) error {
 		return err
 	}
 	options, done := metav1.PatchOptions{FieldManager: cli.FieldManager}, "is Active"
-	if a.dryRun == "server" {
+	if a.flags.dryRun == "server" {
 		options.DryRun, done = []string{metav1.DryRunAll}, "would be activated (server dry run)"
 	}
 	a.warned = nil
 	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
 	a.Linef("")
 	for _, text := range a.warned {
-		if o := (controlplane.Opinion{Message: text}); !forecasts(o) { // said above
+		if o := (Opinion{Message: text}); !forecasts(o) { // said above
 			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
 		}
 	}
@@ -168,7 +169,7 @@ func (a *activation) patch(ctx context.Context) error {
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))
 	}
 	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Green(done))
-	if a.dryRun == "none" {
+	if a.flags.dryRun == "none" {
 		a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
 	}
 	return nil
