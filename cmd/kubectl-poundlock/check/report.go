@@ -33,8 +33,10 @@ type report struct {
 
 // reportOf judges each pair.
 func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
-	r := report{To: to, Counts: map[string]int{}, Objects: []readiness.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...), others: f.Others,
-		unchecked: f.Unchecked()}
+	r := report{
+		To: to, Counts: map[string]int{}, Objects: []readiness.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...),
+		others: f.Others, unchecked: f.Unchecked(),
+	}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
 		finding := readiness.Judge(pair, to, env, unknown, f.Lacks(c, env))

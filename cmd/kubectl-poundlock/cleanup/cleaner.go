@@ -136,7 +136,8 @@ func (c *cleaner) apply(ctx context.Context, change Change, dryRun ...string) er
 	if err != nil {
 		return err
 	}
-	objects, options := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace), metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun}
+	objects := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace)
+	options := metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun}
 	if _, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options); err != nil || change.StatusPatch() == nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 
 // none is the error where a set is wanted and there is none.
 func (m *masters) none() error {
-	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines where its manager runs with --control-plane; "+
+	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines "+
+		"where its manager runs with --control-plane; "+
 		"why it does not, its events say: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
 }
 

@@ -120,7 +120,8 @@ func (w roster) differs(m Machine) string {
 
 // wanted are the statuses of conditions that are in order; of any other condition nothing is known.
 var wanted = map[string]string{
-	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True", "Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
+	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True",
+	"Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
 }
 
 // inOrder are conditions in the same order each time: an object has them in the order in which they were written.

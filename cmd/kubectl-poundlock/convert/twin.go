@@ -51,7 +51,8 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.Error
 		Target: at.infra, Core: at.template})
 	rows := append(Core(platform), Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, Place{})...)
 	header := fmt.Sprintf(
-		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is authoritative, the pause.",
+		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\n"+
+			"owner references, the sync finalizer and, while Machine API is authoritative, the pause.",
 		pair.Kind.Name, pair.Name)
 	out := []piece{{twin.Core, source, header, rows}}
 	if twin.Infra != nil {

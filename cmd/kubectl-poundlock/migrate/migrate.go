@@ -78,7 +78,8 @@ first failure nothing more is asked for.`,
 	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
-	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
+	flags.BoolVar(&o.controlPlane, "include-control-plane", false,
+		"Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
@@ -160,6 +161,6 @@ func (o *options) carriedOut(ctx context.Context, namespace string) error {
 	if err != nil || is != presence.Silent {
 		return err
 	}
-	return cli.Exit(cli.CodeNo,
-		"Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for")
+	return cli.Exit(cli.CodeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. "+
+		"Nobody would carry a request out, so nothing was asked for")
 }

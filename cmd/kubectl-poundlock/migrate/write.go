@@ -20,7 +20,9 @@ func (m *mover) show(plan []PlannedMove) {
 	}
 	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
 	for _, s := range plan {
-		rows = append(rows, []string{s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+		rows = append(rows, []string{
+			s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding),
+		})
 	}
 	if !slices.ContainsFunc(plan, func(s PlannedMove) bool { return role(s.Pair) != "" }) {
 		for i, row := range rows {

@@ -46,7 +46,8 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 	lease := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": authority.ProbeName, "namespace": namespace},
 	}}
-	_, err = client.Resource(Leases).Namespace(namespace).Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
+	_, err = client.Resource(Leases).Namespace(namespace).Create(ctx, lease,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	switch {
 	case heard.poundlock:
 		return Answers, nil // whatever else became of the request

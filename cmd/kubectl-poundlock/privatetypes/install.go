@@ -148,7 +148,8 @@ func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstruc
 		return missing == "", nil
 	})
 	if wait.Interrupted(err) {
-		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing))
+		return cli.Exit(cli.CodeTimeout, fmt.Sprintf(
+			"everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing))
 	}
 	return err
 }
@@ -187,7 +188,8 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 			found = append(found, &list.Items[i])
 		}
 		fmt.Fprintln(o.ErrOut,
-			"Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use --filename with the definitions that they were released with.")
+			"Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use "+
+				"--filename with the definitions that they were released with.")
 	}
 	for _, name := range o.files {
 		texts, err := manifestsAt(o.Plugin, name)
@@ -236,14 +238,16 @@ func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unst
 		all = append(all, private)
 	}
 	if converted && o.URL == "" && len(o.Upstreams) == 0 {
-		return nil, cli.Usagef("these definitions have several versions, which a converter converts: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
+		return nil, cli.Usagef("these definitions have several versions, which a converter converts: " +
+			"--upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
 	}
 	if !converted && o.URL == "" && len(o.Upstreams) == 0 { // a shim without upstreams does not start
 		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	if len(without) > 0 {
 		fmt.Fprintf(o.ErrOut,
-			"Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
+			"Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: "+
+				"add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
 			strings.Join(without, ", "))
 	}
 	return all, nil
@@ -273,8 +277,8 @@ func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, 
 func (o *installOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s",
-			o.Namespace))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf(
+			"the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s", o.Namespace))
 	}
 	return nil // who may not read namespaces may still write into this one
 }

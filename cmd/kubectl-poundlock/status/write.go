@@ -107,8 +107,11 @@ func (w glance) rows(all []standing.Standing) {
 	}
 	for _, s := range all {
 		if w.wide() {
-			rows = append(rows, []string{s.Ref(), printers.Dash(string(s.Requested)), printers.Dash(string(s.Current)), w.truth(s.Synchronized), printers.Dash(string(s.Paused.MachineAPI)),
-				printers.Dash(string(s.Paused.ClusterAPI)), printers.Dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
+			rows = append(rows, []string{
+				s.Ref(), printers.Dash(string(s.Requested)), printers.Dash(string(s.Current)), w.truth(s.Synchronized),
+				printers.Dash(string(s.Paused.MachineAPI)), printers.Dash(string(s.Paused.ClusterAPI)), printers.Dash(string(s.Paused.Infrastructure)),
+				w.since(s), w.waits(s), s.Namespace,
+			})
 			continue
 		}
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +

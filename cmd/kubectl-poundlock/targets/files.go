@@ -32,7 +32,8 @@ func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringVar(&f.Said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
 	cmd.Flags().StringVar(&f.Said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
 	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Labels), "additional-sync-machine-labels",
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes "+
+			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }

@@ -71,7 +71,8 @@ func parseKind(word string) (authority.Kind, error) {
 	}
 	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
 		return authority.Kind{}, cli.Usagef("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
-			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
+			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
+			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
 			"Where it is: kubectl poundlock controlplane status")
 	}
 	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))

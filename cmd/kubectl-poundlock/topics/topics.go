@@ -58,7 +58,8 @@ func Topics() Catalog {
 // verdicts are what the plugin's own tables have.
 func verdicts() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
-		"another API was asked for, and Poundlock has not looked at the object since", "if it stays, look whether Poundlock runs: the first line of status reports it")}
+		"another API was asked for, and Poundlock has not looked at the object since",
+		"if it stays, look whether Poundlock runs: the first line of status reports it")}
 	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 	}
