@@ -14,6 +14,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+// completeConnection completes the flags of the connection by what the kubeconfig has.
+func (p *Plugin) completeConnection(root *cobra.Command) {
+	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
+		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
+			return Starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
 // allNamespaces are those that -n takes: both of each pair.
 func (p *Plugin) allNamespaces() []string {
 	pairs, err := authority.ParsePairs(p.Namespaces)

@@ -48,11 +48,7 @@ func (p *Plugin) AddFlags(root *cobra.Command) {
 	p.Config.AddFlags(flags)
 	flags.StringSliceVar(&p.Namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
 		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
-	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
-		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
-			return Starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
-		})
-	}
+	p.completeConnection(root)
 }
 
 // Printer writes for a person to the command's output.

@@ -32,8 +32,8 @@ type Server struct {
 	Gate string `json:"featureGate,omitempty"`
 }
 
-// Read reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.
-func Read(ctx context.Context, p *cli.Plugin) (*Server, error) {
+// ReadServer reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.
+func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
 	pairs, err := p.Pairs()
 	if err != nil {
 		return nil, err

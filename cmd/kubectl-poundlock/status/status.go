@@ -91,7 +91,7 @@ func (o *options) away(ctx context.Context, namespace string) string {
 
 // gateOff returns that the feature gate is off, as far as the user may read it.
 func (o *options) gateOff(ctx context.Context) string {
-	s, err := presence.Read(ctx, o.Plugin)
+	s, err := presence.ReadServer(ctx, o.Plugin)
 	if err != nil {
 		return ""
 	}

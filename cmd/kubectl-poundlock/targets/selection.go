@@ -11,6 +11,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Selection is which objects are meant.
@@ -42,4 +43,14 @@ func (s Selection) Query(p *cli.Plugin, t List) (inventory.Query, error) {
 		return inventory.Query{}, cli.Usagef("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].Name)
 	}
 	return inventory.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
+}
+
+func (t List) kinds() []authority.Kind {
+	var out []authority.Kind
+	for _, one := range t {
+		if !slices.ContainsFunc(out, func(k authority.Kind) bool { return k.Name == one.Kind.Name }) {
+			out = append(out, one.Kind)
+		}
+	}
+	return out
 }

@@ -102,16 +102,6 @@ func instead(word string) string {
 
 var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
 
-func (t List) kinds() []authority.Kind {
-	var out []authority.Kind
-	for _, one := range t {
-		if !slices.ContainsFunc(out, func(k authority.Kind) bool { return k.Name == one.Kind.Name }) {
-			out = append(out, one.Kind)
-		}
-	}
-	return out
-}
-
 // Mean reports whether the pair is meant; no targets mean all.
 func (t List) Mean(p inventory.Pair) bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(one Target) bool {
@@ -139,7 +129,7 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
-// InOrder puts the pairs in the order of the targets, and keeps the order of those that one Target means. A user who names a canary first wants it first.
+// InOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
 func (t List) InOrder(pairs []inventory.Pair) {
 	place := func(p inventory.Pair) int {
 		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })

@@ -50,7 +50,7 @@ func (o *options) run(ctx context.Context) error {
 	v := versions{Client: o.version()}
 	var failed error
 	if !o.client {
-		v.Server, failed = presence.Read(ctx, o.Plugin)
+		v.Server, failed = presence.ReadServer(ctx, o.Plugin)
 	}
 	if done, err := o.Document(o.OutputFlags, "Version", v); done {
 		if err == nil {
