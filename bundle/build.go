@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Options say what manifests are made into.
+// Options determine what manifests are made into.
 type Options struct {
 	Provider Provider
 	// Metadata is the provider's metadata.yaml.

@@ -31,7 +31,7 @@ var (
 	digest      = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
 )
 
-// Placeholder is the image of a container until an installer knows the release's. No registry has it, so a forgotten one cannot run.
+// Placeholder is the image of a container until an installer replaces it by the release's. No registry has it, so a forgotten one cannot run.
 func Placeholder(key string) string { return "registry.invalid/" + key + ":injected" }
 
 // Images puts a placeholder into each container, and lists the keys.

@@ -46,7 +46,7 @@ const (
 	Refused
 )
 
-// Row is what is known of a kind.
+// Row describes a kind: how it is sorted, applied and restricted.
 type Row struct {
 	Group, Kind string // Kind * means each kind of the group
 	Scope       Scope

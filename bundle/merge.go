@@ -126,7 +126,8 @@ type Overlap struct {
 }
 
 func (e *Overlap) Error() string {
-	return fmt.Sprintf("%s has ConfigMaps of different content, %s: waiting until all are of one release. Apply all ConfigMaps of that release, and delete those that it does not have",
+	return fmt.Sprintf("%s has ConfigMaps of different content, %s: waiting until all are of one release. "+
+		"Apply all ConfigMaps of that release, and delete those that it does not have",
 		e.Provider, strings.Join(e.Sets, ", and "))
 }
 

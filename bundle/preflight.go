@@ -27,7 +27,7 @@ func On(platform string, all []Bundle) []Bundle {
 }
 
 // Preflight returns what is wrong with providers that shall run together: none may be there twice, share an object or a certificate's Secret with another,
-// or keep a contract that the core provider does not know.
+// or keep a contract that the core provider does not support.
 func Preflight(all []Bundle) []error {
 	var problems []error
 	core := slices.IndexFunc(all, func(b Bundle) bool { return b.Provider.Type == Core })
@@ -70,7 +70,7 @@ func claim(owners map[string]string, key, label, what string) []error {
 	return []error{fmt.Errorf("%s is in %s and in %s: rename it in one of them", what, owner, label)}
 }
 
-// contracts are Cluster API's, oldest first. A core provider knows its own and the one before.
+// contracts are Cluster API's, oldest first. A core provider supports its own and the one before.
 var contracts = []string{"v1alpha3", "v1alpha4", "v1beta1", "v1beta2"}
 
 func knownContracts(core string) []string {

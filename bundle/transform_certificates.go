@@ -80,7 +80,7 @@ func (d *Draft) issue(service Document, must bool, owner map[string]string) {
 	d.set(service, ensure(service.Object, "metadata", "annotations"), "annotation "+issuers.ServingCert, issuers.ServingCert, secret)
 }
 
-// secretOf finds the Secret with the certificate of a Service: what its pods mount counts, whatever a Certificate says.
+// secretOf finds the Secret with the certificate of a Service: what its pods mount counts, whatever a Certificate names.
 func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 	mounted := d.mountedBehind(service)
 	var named, made []string

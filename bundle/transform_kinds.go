@@ -116,7 +116,8 @@ func (d *Draft) move(doc Document) {
 	switch namespace := doc.Namespace(); {
 	case namespace == "" && scope == UnknownScope:
 		if fate, _ := FateOf(doc.GroupKind()); fate == Kept {
-			d.note(doc, "metadata.namespace is missing, and no definition in the manifests says whether %s has a namespace: set it to %s if it has one, or the installer refuses the object",
+			d.note(doc, "metadata.namespace is missing, and no definition in the manifests says whether %s has a namespace: "+
+				"set it to %s if it has one, or the installer refuses the object",
 				doc.GroupKind(), Namespace)
 		}
 	case namespace == "" && scope != Namespaced, namespace == Namespace && scope != Cluster:

@@ -107,6 +107,7 @@ func RequiredSCC(d *Draft) {
 	}
 }
 
+// restrict unsets the users that restricted-v2 refuses: it allows those of the namespace's range, which only the cluster has.
 func (d *Draft) restrict(doc Document, context map[string]any, path string) {
 	for _, key := range []string{"runAsUser", "fsGroup"} {
 		d.unset(doc, context, path, key)
@@ -142,7 +143,7 @@ func (p pod) privileges() []string {
 
 const gatesFlag = "--feature-gates"
 
-// usualGates are set where a manager knows them: the nodes of OpenShift start with Ignition.
+// usualGates are set where a manager has them: the nodes of OpenShift start with Ignition.
 var usualGates = map[string]bool{"BootstrapFormatIgnition": true, "KubeadmBootstrapFormatIgnition": true}
 
 // FeatureGates sets feature gates in the commands and arguments of the managers: those that were asked for, which are added if they are missing, and

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Which of their words is
-// a namespace only their author knows. It refuses the URL of a Service: an API server does not ask the cluster's DNS.
+// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Only their author
+// can decide which of their words is a namespace. It refuses the URL of a Service: an API server does not ask the cluster's DNS.
 func UnmovedNamespaces(d *Draft) {
 	for _, doc := range d.Documents {
 		switch {
@@ -30,7 +30,7 @@ var (
 	celLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 )
 
-// unmoved looks at what is below a value. cel says whether celMembers are CEL there: in a definition they may be properties.
+// unmoved looks at what is below a value. cel reports whether celMembers are CEL there: in a definition they may be properties.
 func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
 	switch value := value.(type) {
 	case []any:

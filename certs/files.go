@@ -37,7 +37,7 @@ type FilesOptions struct {
 
 // Files serves tls.crt and tls.key of a folder and follows their changes. Kubelet swaps a whole generation of a mounted
 // Secret by one rename of the link ..data: the folder is watched, not the files, so no swap is missed. A pair that does
-// not fit together, is cut off, or is not valid now is never served while a better one is known.
+// not fit together, is cut off, or is not valid now is never served while a better one is loaded.
 type Files struct {
 	served
 	o      FilesOptions
@@ -89,7 +89,7 @@ func (f *Files) Start(ctx context.Context) error {
 			if time.Since(stirred) < 5*f.o.Quiet { // a folder that never rests is read all the same
 				wake.Reset(f.o.Quiet)
 			}
-		case err := <-watcher.Errors: // an overflow, say: the next read by interval repairs what was missed
+		case err := <-watcher.Errors: // such as an overflow: the next read by interval repairs what was missed
 			f.o.Log.V(1).Info("The watch of the folder stumbled", "folder", f.o.Dir, "error", err)
 		case <-wake.C:
 			stirred = time.Time{}

@@ -130,7 +130,7 @@ func encodeKey(key crypto.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// readCertificates reads what it can of a bundle and says what it could not.
+// readCertificates reads what it can of a bundle and returns what it could not.
 func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var (
 		certs []*x509.Certificate

@@ -295,7 +295,7 @@ func (t trust) lasted(now time.Time) time.Duration {
 	return now.Sub(t.since)
 }
 
-// tell makes the outcome of a pass the condition of readiness, and says it once in log and event.
+// tell makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
 func (s *SelfManaged) tell(err error) {
 	sentence, ready := "", ""
 	if err != nil {
@@ -348,7 +348,8 @@ func isNotStored(err error) bool {
 // noPlace is the reason for which there can be no Secret: its namespace is being deleted or is gone, or with the namespace the Role that lets Poundlock write
 // it.
 func (s *SelfManaged) noPlace(doing string, err error) error {
-	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",
+	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: "+
+		"is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",
 		doing, s.o.Secret, err, s.o.Secret.Namespace)}
 }
 

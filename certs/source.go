@@ -22,7 +22,7 @@ type Source interface {
 	Start(ctx context.Context) error
 	// NeedLeaderElection is false: each replica serves.
 	NeedLeaderElection() bool
-	// Ready is nil when a client that trusts the current caBundle completes a handshake; else it says what is missing.
+	// Ready is nil when a client that trusts the current caBundle completes a handshake; else it names what is missing.
 	Ready(*http.Request) error
 }
 

@@ -29,7 +29,7 @@ func IsOwn(mark, name string) bool {
 }
 
 // Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
-// hash of what it says. It says what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
+// hash of its content. It means what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
 // set's failure domains. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has
 // the other member is what it refers to: there is nothing to reflect, and both are nil.
 func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
@@ -72,7 +72,7 @@ func reflectAt(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec
 	return twin.Infra, nil
 }
 
-// distinct says once what is wrong in several failure domains.
+// distinct returns each problem once, though several failure domains have it.
 func distinct(errs field.ErrorList) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {

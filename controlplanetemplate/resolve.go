@@ -44,7 +44,7 @@ func Resolve(get environment.Get, account Account, pair authority.Pair, set []by
 	return controlplane.Resolve(out, t, providerSpec, errs), nil
 }
 
-// Account reads the account of the cloud that a cluster is in, empty where nothing has it; nil knows none.
+// Account reads the account of the cloud that a cluster is in, empty where nothing has it; nil returns none.
 type Account func(conversion.Platform, map[string]any) (string, error)
 
 func resolve(get environment.Get, account Account, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte,
@@ -84,7 +84,7 @@ func resolve(get environment.Get, account Account, pair authority.Pair, set *mac
 	return raw, nil, err
 }
 
-// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API needs to know of
+// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API reads of
 // such Machines is in its labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a zone: then
 // each of the set's failure domains is that zone in turn.
 func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env conversion.Env) *unstructured.Unstructured {

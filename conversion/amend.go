@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one
-// sentence for all of them, whichever Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object, and of its
+// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. It is one
+// sentence for all of them, whichever Machine it is reported for, and ends with the commands. The patches are JSON merge patches of the object, and of its
 // status; either may be empty. A merge patch replaces a list: one that is not empty has what is there, too.
 func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
@@ -73,7 +73,8 @@ func (p *Pass) Replacement(patch string) string {
 	if !held {
 		return allow + " && " + patched + " | kubectl replace --force -f -"
 	}
-	return fmt.Sprintf(`%s && %s > infracluster.json && kubectl patch %s --type=merge -p '{"metadata":{"finalizers":null}}' && kubectl replace --force --cascade=orphan -f infracluster.json`,
+	return fmt.Sprintf(`%s && %s > infracluster.json && kubectl patch %s --type=merge -p '{"metadata":{"finalizers":null}}' && `+
+		`kubectl replace --force --cascade=orphan -f infracluster.json`,
 		allow, patched, p.InfraCluster())
 }
 
@@ -103,8 +104,10 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		return
 	}
 	kind := p.Env.Platform.InfraCluster.Kind
-	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: %sremove it from the %[2]s for all Machines of the cluster",
-		list, kind, own), fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))), "Edit the object: kubectl edit "+p.InfraCluster())
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: "+
+		"%sremove it from the %[2]s for all Machines of the cluster", list, kind, own),
+		fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))),
+		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
 // Command is Unsupported with words that end in a command. It never cuts the command: half of one is none. One that no message holds is left out, and

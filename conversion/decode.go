@@ -64,7 +64,8 @@ func (p *Pass) unknown(raw []byte, err error) {
 		return // a former field, which clients write empty for ever
 	}
 	if other := respelt(raw, path); other != "" {
-		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; remove one of the two", other))
+		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; "+
+			"remove one of the two", other))
 		return
 	}
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
@@ -207,7 +208,7 @@ func tooLarge(found string) bool {
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and does not know where it
+// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and has no path of where it
 // stands. The path is empty where the JSON as a whole is at fault.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and structs that say
-// nothing, are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
+// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and empty structs,
+// are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
-// EncodeProviderSpec is Encode without empty text, which a type that always writes it cannot tell from absent text.
+// EncodeProviderSpec is Encode without empty text, which a type that always writes it does not distinguish from absent text.
 func EncodeProviderSpec(typed any) (map[string]any, error) { return encode(typed, pruner{text: true}) }
 
 func encode(typed any, p pruner) (map[string]any, error) {
@@ -60,7 +60,7 @@ func (p pruner) pruneStruct(v reflect.Value, out map[string]any) {
 		if !there {
 			continue
 		}
-		if value == nil && f.Type.Kind() != reflect.Struct { // a time that is not known is null, and has a place to be filled in
+		if value == nil && f.Type.Kind() != reflect.Struct { // an unknown time is null, and has a place to be filled in
 			delete(out, name)
 			continue
 		}

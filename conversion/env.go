@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Env is what a conversion needs of the cluster, as values. The zero value of a field means that it is not known.
+// Env is what a conversion needs of the cluster, as values. The zero value of a field means unknown.
 type Env struct {
 	Platform Platform
 	// ClusterName is the Infrastructure's status.infrastructureName, and the name of the Cluster.
@@ -67,7 +67,7 @@ func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
 }
 
 // PlatformStatus reads a string of the platform's own part of the Infrastructure's status, such as "resourceGroupName" of
-// status.platformStatus.azure; empty where it is not said.
+// status.platformStatus.azure; empty where it is absent.
 func (e *Env) PlatformStatus(fields ...string) string {
 	path := append([]string{"status", "platformStatus", strings.ToLower(e.Platform.Name)}, fields...)
 	value, _, _ := unstructured.NestedString(e.Infrastructure, path...)
@@ -133,7 +133,7 @@ type Platform struct {
 	Editable Editable
 	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from what the Infrastructure says, and says who makes it otherwise.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure's status, and names who makes it otherwise.
 	// nil: OpenShift makes it.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,
@@ -141,7 +141,7 @@ type Platform struct {
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
-	// Supposed is what an installer might have left in a cluster that is not known.
+	// Supposed is what an installer might have left in a cluster that was not read.
 	Supposed Supposition
 }
 

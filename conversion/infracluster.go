@@ -11,8 +11,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Unmade says what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each
-// release: who makes it, and the command that does. It is empty where OpenShift makes the object, and where the Infrastructure does not say
+// Unmade returns what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each
+// release: who makes it, and the command that does. It is empty where OpenShift makes the object, and where the Infrastructure lacks
 // enough. The Cluster is made too where it is missing.
 func (e *Env) Unmade(cluster bool) string {
 	if e.Platform.MakeInfraCluster == nil {
@@ -27,7 +27,8 @@ func (e *Env) Unmade(cluster bool) string {
 	objects := []any{map[string]any{"apiVersion": infra.GroupVersion().String(), "kind": infra.Kind, "metadata": metadata, "spec": spec}}
 	if !cluster {
 		objects = append(objects, map[string]any{"apiVersion": clusterv1.GroupVersion.String(), "kind": "Cluster", "metadata": metadata, "spec": map[string]any{
-			"controlPlaneEndpoint": spec["controlPlaneEndpoint"], "infrastructureRef": map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": e.ClusterName},
+			"controlPlaneEndpoint": spec["controlPlaneEndpoint"],
+			"infrastructureRef":    map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": e.ClusterName},
 		}})
 	}
 	var commands []string

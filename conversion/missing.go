@@ -16,7 +16,7 @@ const (
 )
 
 // Absent is Missing for an object of Cluster API's that has the cluster's name and does not exist: the Cluster, or the platform's
-// infrastructure cluster. cluster reports whether the Cluster exists; purpose says for what Cluster API needs it.
+// infrastructure cluster. cluster reports whether the Cluster exists; purpose is for what Cluster API needs it.
 func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	name := fmt.Sprintf("%s %s/%s does not exist", kind, e.ClusterAPINamespace, e.ClusterName)
 	if what := e.Unmade(cluster); what != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Pass is one run of a table over one object: what the rows may know besides their two sides, and where they say what
+// Pass is one run of a table over one object: what the rows may read besides their two sides, and where they report what
 // cannot go.
 type Pass struct {
 	Env *Env

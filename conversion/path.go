@@ -149,7 +149,7 @@ func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)
 	h := hops[0]
 	next := v.FieldByIndex(h.index)
 	if !h.each {
-		// The path is only worth its bytes when there is something to say.
+		// The path is only worth its bytes when there is a problem to report.
 		if next.IsZero() {
 			return
 		}
@@ -171,7 +171,7 @@ func indirect(v reflect.Value) reflect.Value {
 	return v
 }
 
-// set reports whether somebody has said something: any pointer that is not nil, any other value that is not empty, in a struct too.
+// set reports whether somebody has set a value: any pointer that is not nil, any other value that is not empty, in a struct too.
 func set(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -192,7 +192,7 @@ func set(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// Said lists the places below a path of a value (a pointer to a struct) where somebody has said something, other than
+// Said lists the places below a path of a value (a pointer to a struct) where somebody has set a value, other than
 // what passes.
 func Said(value any, path, passes string) []string {
 	var out []string

@@ -12,7 +12,8 @@ import (
 // ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
 func (p *Pass) WarnOfRollout() {
 	// A semicolon, as what goes before may end in a command that a person copies.
-	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet, where there is one, replaces each that differs from its template. "+
+	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet, where there is one, "+
+		"replaces each that differs from its template. "+
 		"Edit the template and every control plane Machine alike while its strategy is OnDelete, then set that back. Set it first: "+
 		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`,
 		p.Env.MachineAPINamespace)

@@ -17,7 +17,7 @@ type Table[M, C any] []Row[M, C]
 //
 // Paths are JSON paths below M or C, with [] behind a list whose elements are meant: "blockDevices[].ebs.iops".
 // A path that ends in ".*" stands for whatever is below it, today's fields and tomorrow's; only a row that converts
-// nothing may say so.
+// nothing may be marked so.
 type Row[M, C any] struct {
 	machineAPI, clusterAPI []string
 	note                   string
@@ -78,7 +78,7 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 		switch v = v.Elem(); {
 		case !v.IsZero() || t.leaf.Kind() == reflect.Pointer:
 		case v.Kind() == reflect.String:
-			return // empty text says nothing
+			return // empty text means absent
 		default:
 			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
 			return
@@ -123,7 +123,7 @@ func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t
 	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
 }
 
-// Iso is what no other row can say: the fields of one side that together mean those of the other. to and from must
+// Iso is what no other row can express: the fields of one side that together mean those of the other. to and from must
 // undo each other, or refuse through Pass what they cannot carry.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
 	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, verdict: Both, note: note, toC: to, toM: from}
@@ -148,13 +148,13 @@ func exist[M, C any](machineAPI, clusterAPI []string) error {
 	return nil
 }
 
-// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type could tell
-// it from none: a providerSpec is somebody's YAML.
+// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type
+// distinguishes the two: a providerSpec is somebody's YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }
 
-// refuseText is refuse, but that a pointer to empty text says nothing.
+// refuseText is refuse, but that a pointer to empty text means absent.
 func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {

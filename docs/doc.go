@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package docs generates the pages that follow from the code. It writes rules.md from the rows of the rules, and
-// states.md from the handoff's next step in each state.
-//
-// It also returns what only a page explains, such as the meaning of a condition's reason. So the plugin explains it in
-// the same words.
+// states.md from the handoff's next step in each state. It writes the tables of runbooks.md and signals.md from docs/meanings.
 //
 // Non-goals:
 //   - what a rule does: see the rule's row

@@ -11,8 +11,34 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/docs/meanings"
 )
+
+// The tables of these pages are generated. The prose around them is written by hand.
+func TestPagesOfMeanings(t *testing.T) {
+	for file, tables := range map[string][]meanings.Table{"runbooks.md": meanings.Runbooks(), "signals.md": meanings.Signals()} {
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := meanings.Fill(string(got), tables)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("the tables of %s are not those of docs/meanings; `go generate ./docs` writes them (-want +got):\n%s", file, diff)
+		}
+	}
+}
 
 // A person who reads a reason in a condition at three in the morning finds it in the runbooks. The sources say which there are.
 func TestEveryReasonHasARunbook(t *testing.T) {
@@ -53,12 +79,16 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 
 // The Machine API publishes some reasons itself.
 func TestPublishedReasonsHaveARunbook(t *testing.T) {
+	page, err := os.ReadFile("runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, reason := range []string{
 		machinev1beta1.InstanceMissingReason, machinev1beta1.InstanceNotCreatedReason, machinev1beta1.MachineCreationFailedConditionReason,
 		machinev1beta1.MachineCreationSucceededConditionReason, machinev1beta1.MachineDrainError, machinev1beta1.MachineHookPresent,
 		machinev1beta1.TooManyUnhealthyReason, machinev1beta1.ExternalRemediationTemplateNotFound, machinev1beta1.ExternalRemediationRequestCreationFailed,
 	} {
-		if !strings.Contains(runbooks, "`"+reason+"`") {
+		if !strings.Contains(string(page), "`"+reason+"`") {
 			t.Errorf("runbooks.md does not say what to do about %s", reason)
 		}
 	}
@@ -67,7 +97,7 @@ func TestPublishedReasonsHaveARunbook(t *testing.T) {
 // Whatever a person reads in a cluster, signals.md or the runbooks explain. The sources say what there is.
 func TestEverySignalIsExplained(t *testing.T) {
 	known := map[string]bool{}
-	for _, r := range slices.Concat(Reasons(), Signals()) {
+	for _, r := range meanings.Entries(slices.Concat(meanings.Runbooks(), meanings.Signals())) {
 		if r.Means == "" {
 			t.Errorf("%s is not explained", r.Name)
 		}
@@ -114,14 +144,6 @@ func TestEverySignalIsExplained(t *testing.T) {
 		if !known[string(c)] {
 			t.Errorf("signals.md does not explain the condition %s", c)
 		}
-	}
-}
-
-// A row may explain several names.
-func TestARowOfSeveralReasons(t *testing.T) {
-	got := reasonsIn("## Events\n\n| `A`, `B` | means | do |\n| `C` | means `x` | nothing |\n")
-	if len(got) != 3 || got[1].Name != "B" || got[1].Means != "means" || got[1].Do != "do" || got[2].Section != "Events" {
-		t.Errorf("%+v", got)
 	}
 }
 

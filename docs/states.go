@@ -85,7 +85,7 @@ func (b box) id() string {
 	return fmt.Sprintf("%s_%s", cmp.Or(b.current, "none"), b.reason)
 }
 
-// edge leads from box to box; by says whose doing it is.
+// edge leads from box to box; by is whose doing it is.
 type edge struct {
 	from, to box
 	by       string
@@ -224,7 +224,7 @@ func born(i authority.Instance) authority.Instance {
 	return authority.InstanceKnown
 }
 
-// answers is what a Cluster API controller does on seeing its object: it says whether it is paused, and acts only if it is not.
+// answers is what a Cluster API controller does on seeing its object: it reports whether it is paused, and acts only if it is not.
 func answers(p authority.Party) authority.Party {
 	switch {
 	case !p.Exists:

@@ -19,7 +19,7 @@ import (
 
 // Accounts reads which account of the cloud the cluster is in, from the ConfigMap that the Infrastructure's spec.cloudConfig names: it is no
 // secret, and needs no right to read one. The answer is asked for once in a while: it changes no more than the cluster's name. A nil Accounts
-// knows none.
+// returns none.
 type Accounts struct {
 	// Reader reads ConfigMaps live: a cache would hold all of a namespace.
 	Reader client.Reader

@@ -73,6 +73,7 @@ func Waits(p Provider, stage bundle.Stage, f Facts) string {
 	return ""
 }
 
+// waitsFor is the gate of an object's stage. Admission policies have none: a controller that no installation depends on writes their status.
 func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	switch o.Stage {
 	case bundle.Definitions:
@@ -129,7 +130,8 @@ func certificateWaits(secret string, service *unstructured.Unstructured, f Facts
 	case there && found.Service != "":
 		return fmt.Sprintf("Secret %s has the certificate of an earlier Service of this name. %s", secret, remedy)
 	case reason != "":
-		return fmt.Sprintf("the service CA does not write Secret %s: %s. Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
+		return fmt.Sprintf("the service CA does not write Secret %s: %s. "+
+			"Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
 			secret, strings.TrimSuffix(reason, "."), serviceCA, generationError, serviceCA, generationError)
 	case !there:
 		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
@@ -165,7 +167,7 @@ func conditionOf(o *unstructured.Unstructured, kind string) (status, message str
 	return "", ""
 }
 
-// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not know the versions that come next.
+// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not serve the versions that come next.
 func rolloutWaits(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	if number(status, "observedGeneration") < live.GetGeneration() {
@@ -310,7 +312,7 @@ func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not know
+// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not serve
 // their paths. o is nil if the whole configuration goes.
 func Vanishing(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {

@@ -39,7 +39,7 @@ func (i Item) GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: i.Group, Version: i.Version, Kind: i.Kind}
 }
 
-// Inventory lists what the installer wrote for a provider. It is stored before the first apply, so that a crash leaves no object that nobody knows of.
+// Inventory lists what the installer wrote for a provider. It is stored before the first apply, so that a crash leaves no object that is in no record.
 type Inventory struct {
 	Items []Item `json:"items"`
 }

@@ -103,7 +103,7 @@ func autoscaled(documents []bundle.Document) map[string]bool {
 	return out
 }
 
-// clientConfigs are the places that say how a webhook or a conversion is called.
+// clientConfigs are the fields for how a webhook or a conversion is called.
 func clientConfigs(o *unstructured.Unstructured) []map[string]any {
 	var out []map[string]any
 	if isWebhooks(o) {
@@ -157,8 +157,8 @@ func Kinds(all []Provider) []schema.GroupVersionKind {
 	return out
 }
 
-// CheckScopes compares the scopes of all providers' objects with what an API server serves. namespaced says whether a kind has a namespace, and known whether
-// the server has the kind at all.
+// CheckScopes compares the scopes of all providers' objects with what an API server serves. namespaced returns whether a kind has a namespace,
+// and known whether the server has the kind at all.
 func CheckScopes(all []Provider, namespaced func(schema.GroupVersionKind) (is, known bool)) []error {
 	defined := map[schema.GroupKind]bool{}
 	var objects []Object

@@ -68,7 +68,8 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	for i := range kept {
 		if of, err := providerOf(&kept[i]); err == nil && !forPlatform(&kept[i], platform.Name) {
 			return &Unplaced{fmt.Sprintf(
-				"Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, or remove the provider %[2]s",
+				"Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, "+
+					"or remove the provider %[2]s",
 				platform.Name, of.Label(), strings.Join(of.Platforms, ", "))}
 		}
 	}

@@ -92,7 +92,7 @@ func forPlatform(cm *corev1.ConfigMap, platform string) bool {
 	return err != nil || len(p.Platforms) == 0 || slices.Contains(p.Platforms, platform)
 }
 
-// providerOf is the provider that a ConfigMap says it carries.
+// providerOf is the provider whose content a ConfigMap is labelled to carry.
 func providerOf(cm *corev1.ConfigMap) (bundle.Provider, error) {
 	p := bundle.Provider{Name: cm.Labels[bundle.NameLabel], Type: bundle.Type(cm.Labels[bundle.TypeLabel]), Version: cm.Labels[bundle.VersionLabel]}
 	if cm.Annotations[bundle.PlatformAnnotation] != "" {
@@ -144,7 +144,7 @@ func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[st
 }
 
 // Waiting reports whether an error passes when the release has come completely, or the Infrastructure: a shard or the core provider is missing, ConfigMaps are
-// of two releases, or the platform is not known.
+// of two releases, or the platform is unknown.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
 	var overlap *bundle.Overlap
@@ -160,7 +160,8 @@ type Mixed struct {
 }
 
 func (m *Mixed) Error() string {
-	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. Apply all ConfigMaps of that release, or correct annotation %s",
+	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. "+
+		"Apply all ConfigMaps of that release, or correct annotation %s",
 		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
 }
 

@@ -58,7 +58,7 @@ type Outcome struct {
 	Err   error
 	// Down is which workload of installed content does not serve.
 	Down string
-	// Unseen reports that a workload of it cannot be read: whether it serves is not known.
+	// Unseen reports that a workload of it cannot be read: whether it serves is unknown.
 	Unseen bool
 	// Stored are definitions with objects in older versions. StoredUnseen reports that a definition was not read.
 	Stored       []string
@@ -92,7 +92,7 @@ type Pass struct {
 	Err        error
 	Waits      string
 	WaitsSince time.Time
-	// Unread says that Err is one of reading what the pass depends on: nothing else is known.
+	// Unread reports that Err is one of reading what the pass depends on: nothing else was judged.
 	Unread bool
 	// Version is the release.
 	Version string
@@ -166,7 +166,7 @@ func (p Pass) settled() bool {
 	return p.Err == nil && p.Waits == "" && !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
 }
 
-// Conditions are the ClusterOperator's. was says whether it is degraded so far.
+// Conditions are the ClusterOperator's. was is whether it is degraded so far.
 func (p Pass) Conditions(m Memory, was bool, now time.Time) []configv1.ClusterOperatorStatusCondition {
 	if p.Platform.Unsupported != "" {
 		return []configv1.ClusterOperatorStatusCondition{

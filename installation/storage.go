@@ -116,8 +116,8 @@ func ResourceOf(live *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: text(spec, "group"), Version: storageVersion(live), Kind: text(at(spec, "names"), "kind")}
 }
 
-// Lost decides about stored versions that a new definition lacks. first says that all objects must be rewritten before the definition may change; an error says
-// that the version in which the API server writes now would be lost.
+// Lost decides about stored versions that a new definition lacks. first reports that all objects must be rewritten before the definition
+// may change; an error means that the version in which the API server writes now would be lost.
 func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	storage, older := StorageOf(live)
 	lost := bundle.LostVersions(bundle.Document{Object: want.Object}, append(older, storage))
@@ -132,7 +132,7 @@ func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 }
 
 // Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they
-// are, what was served stays served, the old server stays the one that converts, and a version that only the new server knows is served with
+// are, what was served stays served, the old server stays the one that converts, and a version that only the new server has is served with
 // serveNew alone.
 func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.Unstructured {
 	if live == nil || !isDefinition(want) || !moves(want, live) {
@@ -165,8 +165,7 @@ func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.
 }
 
 // bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote. Where no server converts so far, the new one begins
-// when it runs, or with
-// the versions that it alone knows.
+// when it runs, or with the versions that it alone has.
 func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serveNew bool) {
 	conversion := at(live.DeepCopy().Object, "spec", "conversion")
 	if text(conversion, "strategy") != "Webhook" {

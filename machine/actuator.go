@@ -13,7 +13,7 @@ import (
 // Its comments are the contract; machine/machinetest has a suite that holds an actuator to it.
 //
 // Who calls. One Machine controller, and only while the Machine API is authoritative for the Machine: nothing is called for a paused one, except
-// that a creation whose end is not known is found out about (Exists, then Update) before the pause is acknowledged. Calls for one Machine
+// that a creation whose outcome is unknown is resolved (Exists, then Update) before the pause is acknowledged. Calls for one Machine
 // follow each other; calls for different Machines run at the same time.
 //
 // Idempotency. Every method may be called again with the same Machine at any time: after an error, after an answer that got
@@ -35,13 +35,13 @@ type Actuator interface {
 	// Exists reports whether the Machine has an instance that is not gone for good: one that boots, runs, stopped or is on its way out
 	// counts, a terminated one does not. It changes nothing at the provider.
 	//
-	// A provider may be slow to tell of what it made. Of an instance that the Machine names, false is not answered for that alone, but
+	// A provider may be slow to list what it made. Of an instance that the Machine names, false is not answered for that alone, but
 	// RequeueAfter; of one that it does not name yet, because an answer was lost, it may be: Create makes sure that asking twice makes one.
-	// An error means that it is not known, and nothing is created.
+	// An error means that this is unknown, and nothing is created.
 	Exists(context.Context, *machinev1beta1.Machine) (bool, error)
 
 	// Create asks the provider for the Machine's instance. It is called only when Exists has just answered false, when no instance was
-	// ever known of the Machine, and when a read past all caches says that the Machine API is authoritative. It is never called for a Machine that
+	// ever known of the Machine, and when a read past all caches shows that the Machine API is authoritative. It is never called for a Machine that
 	// is being deleted or has failed.
 	//
 	// It need not wait until the instance runs. It returns nil only when the instance is known to be on its way; then spec.providerID should be set.
@@ -54,7 +54,7 @@ type Actuator interface {
 
 	// Delete removes the instance and all that was made for it. It is called only for a Machine that is being deleted, whose hooks are gone
 	// and whose Node is drained. It returns nil only when nothing is left, and for a Machine that has no instance, be its spec invalid; the
-	// Machine's finalizer then goes. While the provider is still at it, or may still come to tell of an instance that Create asked for, it
+	// Machine's finalizer then goes. While the provider is still at it, or may yet list an instance that Create asked for, it
 	// returns RequeueAfter.
 	Delete(context.Context, *machinev1beta1.Machine) error
 }

@@ -74,7 +74,7 @@ func ControlPlane(n *corev1.Node) bool {
 	return now || once
 }
 
-// Unreachable reports whether a Node's kubelet has fallen silent: its pods never say that they have ended.
+// Unreachable reports whether a Node's kubelet has fallen silent: nothing reports that its pods have ended.
 func Unreachable(n *corev1.Node) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

@@ -44,7 +44,7 @@ func Next(m *machinev1beta1.Machine, exists bool, now time.Time) Move {
 	return GiveUp
 }
 
-// created is when Create was answered, the zero time if this is not known.
+// created is when Create was answered, the zero time if this is unknown.
 func created(m *machinev1beta1.Machine) time.Time {
 	return condition(m, machinev1beta1.MachineCreated).LastTransitionTime.Time
 }

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the phase that a Machine has reached, from its own spec and status. What is not known changes no phase: a provider that
+// Phase is the phase that a Machine has reached, from its own spec and status. What is unknown changes no phase: a provider that
 // does not answer takes no Machine back from Running, and a Machine for which nothing was asked yet has none.
 func Phase(m *machinev1beta1.Machine) string {
 	switch {
@@ -41,7 +41,7 @@ func Seen(m *machinev1beta1.Machine) bool {
 
 // Known reports whether an instance was ever known of the Machine: then there must never be another one.
 //
-// status.providerStatus does not count. It is the provider's own, and actuators tell there why a creation failed: a Machine that waits for
+// status.providerStatus does not count. It is the provider's own, and actuators write there why a creation failed: a Machine that waits for
 // capacity would be taken for one that lost its instance.
 func Known(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
@@ -52,7 +52,7 @@ func Known(m *machinev1beta1.Machine) bool {
 		condition(m, machinev1beta1.MachineCreated).Status == corev1.ConditionTrue
 }
 
-// CreationOpen reports whether Create may have been called without that it is known which instance came of it: the phase is stored before the
+// CreationOpen reports whether Create may have been called while it is unknown which instance came of it: the phase is stored before the
 // call, what it made after it. Before the phase there was no call, and none is made without the finalizer.
 func CreationOpen(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
@@ -63,7 +63,7 @@ func CreationOpen(m *machinev1beta1.Machine) bool {
 }
 
 // OpenUntil is when a creation that is open can show no more instance: a call takes no longer than call, and a provider no longer than Grace to show what
-// it made. It is not known of a Machine that does not say when Create was called last.
+// it made. It is unknown of a Machine without the time at which Create was called last.
 func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, known bool) {
 	c := condition(m, machinev1beta1.MachineCreated)
 	until := c.LastTransitionTime.Add(Grace)

@@ -87,11 +87,12 @@ It may be used while spec.authoritativeAPI is ClusterAPI.`, map[string]any{
 		"failureDomains": all[0],
 		"metadata":       all[1],
 		"spec": object("spec is what the Machines are made from, in Cluster API's words.", map[string]any{
-			"infrastructureRef": object("infrastructureRef names the infrastructure machine template, in Cluster API's namespace, that the Machines are made from.", map[string]any{
-				"apiGroup": text("apiGroup is the template's API group, such as infrastructure.cluster.x-k8s.io.", subdomain, 253),
-				"kind":     text("kind is the template's kind, such as AWSMachineTemplate.", "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", 63),
-				"name":     text("name is the template's name.", subdomain, 253),
-			}, "apiGroup", "kind", "name"),
+			"infrastructureRef": object("infrastructureRef names the infrastructure machine template, in Cluster API's namespace, that the Machines are made from.",
+				map[string]any{
+					"apiGroup": text("apiGroup is the template's API group, such as infrastructure.cluster.x-k8s.io.", subdomain, 253),
+					"kind":     text("kind is the template's kind, such as AWSMachineTemplate.", "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", 63),
+					"name":     text("name is the template's name.", subdomain, 253),
+				}, "apiGroup", "kind", "name"),
 			"bootstrap": object("bootstrap says how an instance becomes a Node.", map[string]any{
 				"dataSecretName": text("dataSecretName is the name of the Secret that holds the bootstrap data, such as master-user-data.", subdomain, 253),
 			}, "dataSecretName"),

@@ -105,7 +105,7 @@ func addFields(from schema, part string, names []string) ([]policies.Operation, 
 	return out, nil
 }
 
-// addRules carries over the validations of status that speak of the fields, but for their removal: whose controllers do not know the fields replace the status
+// addRules carries over the validations of status that speak of the fields, but for their removal: controllers that lack the fields replace the status
 // without them at each look. Poundlock's webhook puts them back, and refuses their removal where anything is lost by it (authority/status-owned).
 func addRules(from, to schema) ([]policies.Operation, error) {
 	var rules []any
@@ -134,7 +134,8 @@ func addRules(from, to schema) ([]policies.Operation, error) {
 
 // whereSet is a validation that holds of a field that the new status has; nil for one that only asks for the field.
 func whereSet(rule map[string]any) (map[string]any, error) {
-	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)", "(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"
+	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)",
+		"(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"
 	text, _ := rule["rule"].(string)
 	if text == asks {
 		return nil, nil

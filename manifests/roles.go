@@ -33,6 +33,8 @@ func roles() []any {
 		binding(ClusterAPINamespace, Name+"-leader-election"),
 		// Nodes: their conditions decide a health check's verdict, and whether a control plane's Machine is ready.
 		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
+			// The cluster's TLS profile.
+			named(rule("config.openshift.io", []string{"get"}, "apiservers"), "cluster"),
 			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
 			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 			// Whether OpenShift's own migration would refuse what Poundlock writes.

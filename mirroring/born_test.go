@@ -35,7 +35,7 @@ func TestAMirrorBeforeItsStatus(t *testing.T) {
 		ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: core-set, controller: true}]},
 		spec: {clusterName: c, failureDomain: us-east-1a, bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}},
 		status: {phase: Failed}}`)
-	s.Infra = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large, ami: {id: ami-1}, ignition: {version: "3.4", storageType: UnencryptedUserData}}}`)
+	s.Infra = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large, subnet: {id: subnet-1}, ami: {id: ami-1}, ignition: {version: "3.4", storageType: UnencryptedUserData}}}`)
 	s.Parents = map[authority.API]*unstructured.Unstructured{
 		authority.ClusterAPI: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: s, uid: core-set}}`),
 		authority.MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, uid: set},

@@ -30,7 +30,8 @@ func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
 		return pairs.First(s.deletion.ReleaseUnserved, s.deletion.ReleaseInfraInstance, func() *pairs.Write { return s.Waits(s.State) })
 	}
-	if w := pairs.First(func() *pairs.Write { return feedback.InstanceHook(s.State) }, func() *pairs.Write { return status.Unjudged(s.State) }); w != nil {
+	if w := pairs.First(func() *pairs.Write { return feedback.InstanceHook(s.State) },
+		func() *pairs.Write { return feedback.Spared(s.State, s.Now) }, func() *pairs.Write { return status.Unjudged(s.State) }); w != nil {
 		return w
 	}
 	if w, does := s.reflect(); does {

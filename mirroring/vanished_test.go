@@ -19,7 +19,7 @@ import (
 // and Poundlock is installed again. The mirror in the Machine API is all that is left.
 func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 	platform, _ := platforms.For("AWS")
-	const value = `providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}`
+	const value = `providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, subnet: {id: subnet-1}, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}`
 	for _, c := range []struct{ sentence, kind, status, want string }{
 		{"it was mirrored from Cluster API", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},

@@ -90,7 +90,7 @@ type Facts struct {
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
-	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not know yet.
+	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not hold yet.
 	UnknownInstances []string
 	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Defaulter is one row of what is filled in for a request: a pure function and what the world must know about it.
+// Defaulter is one row of what is filled in for a request: a pure function, and how it is registered and documented.
 // It has a fixed point: asked again about the object that it has changed, it changes nothing.
 type Defaulter struct {
 	// ID is stable and public, as Rule.ID is.

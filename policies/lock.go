@@ -68,14 +68,14 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, dec.Decode(&v)
 }
 
-// branch is what a Comparison has to say at a field and beneath it. To spell each field's path and look that up would take
+// branch is what a Comparison has at a field and beneath it. To spell each field's path and look that up would take
 // time by the square of its depth.
 type branch struct {
 	except, exact bool
 	next          map[string]*branch
 }
 
-// branch is the tree of what is said beneath a root.
+// branch is the tree of the Comparison's paths beneath a root.
 func (c Comparison) branch(root string) *branch {
 	top := &branch{}
 	for _, path := range c.Except {
@@ -112,7 +112,7 @@ func (b *branch) find(root, path string) *branch {
 	return b
 }
 
-// at is the branch of a member; nil where nothing is said of it.
+// at is the branch of a member; nil where the Comparison has nothing about it.
 func (b *branch) at(name string) *branch {
 	if b == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is one row: a pure function and what the world must know about it.
+// Rule is one row: a pure function, and how it is registered and documented.
 type Rule struct {
 	// ID is stable and public: it stands in messages, metrics and docs/rules.md. Rows may share one, where the
 	// same rule is decided from different facts on different sides.
@@ -95,7 +95,7 @@ type Finding struct {
 	Verdict
 }
 
-// Judgement is every applying rule's finding, those that had nothing to say included (metrics count them).
+// Judgement is every applying rule's finding, those without an objection included (metrics count them).
 type Judgement []Finding
 
 // Allowed reports whether no rule refuses.

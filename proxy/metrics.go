@@ -47,8 +47,9 @@ func newMetrics() *metrics {
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1},
 		}, []string{"method", "resource"}),
 		overhead: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "hypershift_api_proxy_overhead_seconds",
-			Help:    "How much of that was the proxy's own time: without waiting for the API server, and for the client to send and receive. A body of more than 256 KiB is translated while it is sent, and does not count.",
+			Name: "hypershift_api_proxy_overhead_seconds",
+			Help: "How much of that was the proxy's own time: without waiting for the API server, and for the client to send and receive. " +
+				"A body of more than 256 KiB is translated while it is sent, and does not count.",
 			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .1},
 		}, []string{"method"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{

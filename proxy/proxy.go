@@ -203,8 +203,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In.Context())
 	out := r.Out
 	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
+	// One spelling: as it was written, an encoded path could be no group to the proxy and one to the API server.
 	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(p.base.Path, "/")+e.Path, ""
-	if e.Opaque { // what is behind it may tell an encoded slash from a plain one
+	if e.Opaque { // what is behind it may distinguish an encoded slash from a plain one
 		out.URL.RawPath = strings.TrimSuffix(p.base.EscapedPath(), "/") + r.In.URL.EscapedPath()
 	}
 	out.URL.RawQuery = e.Query(r.In.URL.RawQuery)
@@ -294,7 +295,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
-// unpassed logs what httputil.ReverseProxy says when an answer breaks off, under the name that such things have here.
+// unpassed logs the error of httputil.ReverseProxy when an answer breaks off, under the name that such things have here.
 type unpassed struct{ slog.Handler }
 
 func (u unpassed) Handle(ctx context.Context, r slog.Record) error {

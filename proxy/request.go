@@ -21,7 +21,7 @@ import (
 const (
 	// most is how long a body may be that is not translated as it passes: an API server takes 3 MB.
 	most = 3 << 20
-	// small is how long a body may be that is translated before the request is sent. A malformed one then reaches nobody, and the length is known.
+	// small is how long a body may be that is translated before the request is sent. A malformed one then reaches nobody, and the length can be sent.
 	small = 256 << 10
 )
 
@@ -54,7 +54,7 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 		r.ContentLength = -1
 		r.Header.Del("Content-Length")
 	}
-	return nil // the API server knows no other, and says so
+	return nil // the API server has no other, and refuses it
 }
 
 // fromYAML translates YAML, and JSON that is called YAML. Names that stand twice are what the API server's validation of fields would make of them, which sees

@@ -56,8 +56,8 @@ func All(mgr ctrl.Manager, o Options) error {
 	)
 }
 
-// compared are the pairs that the mirror has found or made equal since this process began, and the edition of what it made the mirror from. What an object's
-// Synchronized says may be an older release's, whose mirror left out what this one's would write before a move; and it says nothing of labels and annotations.
+// compared are the pairs that the mirror has found or made equal since this process began, and the edition of what it made the mirror from. An object's
+// Synchronized may be an older release's, whose mirror left out what this one's would write before a move; and it does not cover labels and annotations.
 type compared struct{ pairs sync.Map }
 
 type pairKey struct {

@@ -18,7 +18,7 @@ type Converter struct{ Suffix, URL string }
 // Converters are sorted: the longest suffix first.
 type Converters []Converter
 
-// ParseConverters reads what `--upstream` says: SUFFIX=URL.
+// ParseConverters reads a value of `--upstream`: SUFFIX=URL.
 func ParseConverters(flags []string) (Converters, error) {
 	if len(flags) == 0 {
 		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")

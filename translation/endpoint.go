@@ -17,7 +17,7 @@ type Endpoint struct {
 	Path string
 	// Document is the form of the bodies of request and response.
 	Document Document
-	// Opaque reports that bodies have no form that is known here: they pass in both directions as they are.
+	// Opaque reports that bodies have a form that is not translated: they pass in both directions as they are.
 	Opaque bool
 	// Watch reports that the path is of the old form that asks for a watch.
 	Watch bool

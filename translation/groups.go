@@ -7,7 +7,7 @@ import "bytes"
 
 // The three names of Cluster API's group. Each also has every group beneath it, such as infrastructure.cluster.x-k8s.io.
 const (
-	// Standard is what clients know.
+	// Standard is the group that clients use.
 	Standard = "cluster.x-k8s.io"
 	// Private is what the API server stores.
 	Private = "cluster.hypershift.openshift.io"

@@ -77,7 +77,7 @@ func index(part string) bool {
 	return part == "-" || err == nil
 }
 
-// IsJSON reports whether a body is JSON whatever its media type says: clients send JSON as application/apply-patch+yaml.
+// IsJSON reports whether a body is JSON whatever its media type is: clients send JSON as application/apply-patch+yaml.
 func IsJSON(body []byte) bool {
 	for _, c := range body {
 		if !blank(c) {

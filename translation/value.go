@@ -36,7 +36,7 @@ const (
 	kind
 )
 
-// value appends the translation of text to dst, and says whether that differs. Where it does not, it appends nothing.
+// value appends the translation of text to dst, and reports whether that differs. Where it does not, it appends nothing.
 func (d Direction) value(dst, text []byte, v Value) ([]byte, bool) {
 	switch v {
 	case APIVersion, Reference:

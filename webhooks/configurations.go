@@ -25,7 +25,7 @@ type ConfigOptions struct {
 	Pairs     authority.Pairs
 	// Own are Poundlock's exact user names, whose requests stay out.
 	Own []string
-	// Identities tell whose requests fail open although they are like others that do not.
+	// Identities are those whose requests fail open although they are like others that do not.
 	Identities policies.Identities
 	// Name is both configurations' name, "" for poundlock.
 	Name                string

@@ -64,7 +64,7 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 }
 
 // controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a
-// rule says so.
+// rule refuses it.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	out, err := l.selected(ctx, c, set)
 	if err != nil {
@@ -116,7 +116,9 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 	if !ok {
 		return nil, nil
 	}
-	c.Subject = policies.Subject{Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name}
+	c.Subject = policies.Subject{
+		Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name,
+	}
 	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
 	if err != nil || set == nil || !admission.RefersTo(set, template.Group, template.Kind, template.Name) {
 		return nil, err
@@ -195,7 +197,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	return append(known, controlplane.Known(t, resolved)), nil
 }
 
-// liveControlPlane reads from the API server: sets are written so rarely, and so much depends on what is said of it, that nothing is gained by a cache
+// liveControlPlane reads from the API server: sets are written so rarely, and so much depends on the answer, that nothing is gained by a cache
 // that may lag.
 type liveControlPlane struct {
 	client.Reader
@@ -222,11 +224,12 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
-// forTrials is how long a review waits for dry runs.
+// forTrials is how long a review waits for dry runs. A dry run without an answer is a warning and no refusal, so it must leave the review
+// time to answer before the API server gives up (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the
-// Machine. The answers say where there is none.
+// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it proves nothing about the
+// Machine. A trial without an answer is marked as such.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

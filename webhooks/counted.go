@@ -82,7 +82,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	return out, nil
 }
 
-// unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not know yet.
+// unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not hold yet.
 func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
 	if c.Side == policies.Surroundings {
 		return l.unknownIn(ctx, c)
@@ -157,7 +157,8 @@ func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, 
 	return out, nil
 }
 
-// whyNotMirrored names the first field of a Machine of Cluster API's that keeps it from being mirrored: there is no Machine API object to say so.
+// whyNotMirrored names the first field of a Machine of Cluster API's that keeps it from being mirrored: there is no Machine API
+// object whose condition could have it.
 func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child authority.Kind, machine map[authority.API]*policies.Object) string {
 	if machine[authority.MachineAPI] != nil || machine[authority.ClusterAPI] == nil || l.Converter == nil {
 		return ""

@@ -127,7 +127,7 @@ type reader struct {
 	identities policies.Identities
 }
 
-// change reads what the request says, facts apart.
+// change reads the request, without facts.
 func (r reader) change(route Route, req *request) (policies.Change, error) {
 	subject, ok := route.subject(req.Resource.Group, req.Resource.Resource)
 	if !ok || req.SubResource != route.Subresource {

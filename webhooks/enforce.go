@@ -32,7 +32,7 @@ import (
 const (
 	// enforcer is the field manager of the label.
 	enforcer = "poundlock-admission"
-	// lookAgain is after which time the labels are read again.
+	// lookAgain is after which time the labels are read again: somebody may remove one, and locks fail open until it is back.
 	lookAgain = 10 * time.Second
 	// tryAgain is after which time a probe without an answer is sent again, at first.
 	tryAgain = 500 * time.Millisecond
@@ -111,7 +111,8 @@ func (e *enforcement) Start(ctx context.Context) error {
 func (e *enforcement) tell(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
-		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, and in all if a configuration is missing",
+		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, "+
+			"and in all if a configuration is missing",
 			"reason", e.failed)
 	}
 }
@@ -233,6 +234,7 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	case err != nil:
 		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, namespace, err)
 	}
-	return fmt.Errorf("the API server has no answer from %s in namespace %s: check the webhook configurations, their namespaceSelector and caBundle, the Service and network policies",
+	return fmt.Errorf("the API server has no answer from %s in namespace %s: check the webhook configurations, their namespaceSelector and caBundle, "+
+		"the Service and network policies",
 		strings.Join(silent, " and "), namespace)
 }

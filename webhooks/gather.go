@@ -59,7 +59,7 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 }
 
 // Converter tries the conversion of the object under review, whose twin and infrastructure stand in the change's
-// facts, and names every field that the other API cannot express. An error says that it could not be tried.
+// facts, and names every field that the other API cannot express. An error means that it could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
 }
@@ -77,7 +77,7 @@ type Lookups struct {
 	// Cached may lag behind Live, which asks the API server.
 	Cached, Live Reader
 	Referrers    Referrers
-	// Converter may be nil: then no conversion is tried, and nothing is said about it.
+	// Converter may be nil: then no conversion is tried, and none is reported.
 	Converter     Converter
 	ControlPlanes ControlPlanes
 	// Owned may be nil: then nobody asks what two MachineSets count.
@@ -96,7 +96,7 @@ type Lookups struct {
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
-// sentences say what could not be checked. The error says that a fact is missing on which a denial may rest.
+// sentences name what could not be checked. The error means that a fact is missing on which a denial may rest.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	c.Facts.Rival = l.Rival
 	if err := l.decisive(ctx, &c, needs); err != nil {
@@ -283,7 +283,7 @@ func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool
 	return o, true, err
 }
 
-// live reads from the API server and says in its error what could not be read.
+// live reads from the API server, and names in its error what could not be read.
 func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	o, err := l.Live.Get(ctx, ref)
 	if err != nil {

@@ -4,7 +4,6 @@
 package webhooks
 
 import (
-	"crypto/tls"
 	"net/http"
 	"time"
 )
@@ -25,7 +24,7 @@ const (
 type guard struct {
 	next  http.Handler
 	turns chan struct{}
-	// draining reports whether the process has been told to stop.
+	// draining reports whether the process was asked to stop.
 	draining       func() bool
 	body, patience time.Duration
 }
@@ -67,28 +66,4 @@ func until(w http.ResponseWriter, read, write time.Duration) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(at(read)) // a writer that is no connection's cannot, and needs none
 	_ = control.SetWriteDeadline(at(write))
-}
-
-// TLS is what connections are to be like. The zero value is TLS 1.2 and later, with forward secrecy and authenticated ciphers.
-type TLS struct {
-	// MinVersion is a version of crypto/tls, 0 is 1.2.
-	MinVersion uint16
-	// CipherSuites are those of TLS 1.2, by their numbers; later versions have their own. Empty: those without CBC.
-	CipherSuites []uint16
-}
-
-// Apply has connections be like that, over HTTP/1.1.
-func (t TLS) Apply(config *tls.Config) {
-	config.MinVersion, config.CipherSuites = t.MinVersion, t.CipherSuites
-	if config.MinVersion == 0 {
-		config.MinVersion = tls.VersionTLS12
-	}
-	if len(config.CipherSuites) == 0 {
-		config.CipherSuites = []uint16{
-			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-		}
-	}
-	config.NextProtos = []string{"http/1.1"} // API servers use nothing else here, and a stream of HTTP/2 has buffers of its own
 }

@@ -4,7 +4,6 @@
 package webhooks
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -99,28 +98,5 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 	}
 	if got := status("/fast"); got != http.StatusOK {
 		t.Errorf("afterwards: %d", got)
-	}
-}
-
-func TestConnections(t *testing.T) {
-	for name, c := range map[string]struct {
-		of   TLS
-		min  uint16
-		many int
-	}{
-		"nothing said":      {TLS{}, tls.VersionTLS12, 6},
-		"a later version":   {TLS{MinVersion: tls.VersionTLS13}, tls.VersionTLS13, 6},
-		"suites of its own": {TLS{CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384}}, tls.VersionTLS12, 1},
-	} {
-		config := &tls.Config{NextProtos: []string{"h2"}} //nolint:gosec // what is tested
-		c.of.Apply(config)
-		if config.MinVersion != c.min || len(config.CipherSuites) != c.many || len(config.NextProtos) != 1 || config.NextProtos[0] != "http/1.1" {
-			t.Errorf("%s: %+v", name, config)
-		}
-		for _, id := range config.CipherSuites {
-			if suite := tls.CipherSuiteName(id); strings.Contains(suite, "CBC") {
-				t.Errorf("%s: %s", name, suite)
-			}
-		}
 	}
 }

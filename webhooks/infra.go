@@ -18,7 +18,7 @@ type reference struct {
 	Name     string `json:"name"`
 }
 
-// infraRef is the provider's object that a Cluster API object of this kind refers to, of a platform that is known.
+// infraRef is the provider's object that a Cluster API object of this kind refers to, of a platform that Poundlock supports.
 func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" {

@@ -27,7 +27,7 @@ const (
 	maxPart     = 4000
 )
 
-// judged answers with what the rules say. Doubts are sentences about what could not be checked.
+// judged answers with the findings of the rules. Doubts are sentences about what could not be checked.
 func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
 	r := &admissionv1.AdmissionResponse{Allowed: j.Allowed(), Warnings: fit(warnings(j, doubts))}
 	if !r.Allowed {
@@ -91,7 +91,7 @@ func causes(groups []denial) []metav1.StatusCause {
 	return out
 }
 
-// kindOf names the object as the requester knows it: a provider's by its own kind.
+// kindOf names the object as the requester does: a provider's by its own kind.
 func kindOf(c policies.Change) string {
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if o != nil && o.Kind != "" && c.Subresource != "scale" {
@@ -108,7 +108,7 @@ type denial struct {
 	count int
 }
 
-// group puts together what one rule says in the same words about several fields, in the order of the rules.
+// group joins the findings of one rule with the same words about several fields, in the order of the rules.
 func group(j policies.Judgement) []denial {
 	type key struct {
 		rule, detail string
@@ -154,7 +154,7 @@ func shortened(text string, n int) string {
 	return string(all[:n/2]) + "…" + string(all[len(all)-(n-n/2-1):])
 }
 
-// text names the fields and says why, once.
+// text names the fields and the reason, once.
 func (d denial) text() string {
 	body := d.body(d.errs[0])
 	if d.count > 1 {

@@ -47,7 +47,7 @@ type Route struct {
 	TimeoutSeconds int32
 	// Own reports that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
 	Own bool
-	// Conditions keep requests out about which there is nothing to say. CEL; none may fail on any object.
+	// Conditions keep out requests that no rule of the route judges. CEL; none may fail on any object.
 	Conditions []admissionregistrationv1.MatchCondition
 	Rules      policies.Set
 	Defaulters policies.Defaulters
@@ -76,7 +76,7 @@ type Catalog struct {
 }
 
 // All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
-// say (S2).
+// have (S2).
 func All(platforms ...conversion.Platform) Catalog {
 	return Catalog{Rules: slices.Concat(authority.Rules(), admission.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
@@ -135,7 +135,7 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "machine-api", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
 		{Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
-		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
+		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that list the sets (cel.ScalePolicies) hold it.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
@@ -143,6 +143,9 @@ func Routes(c Catalog) []Route {
 			// Nothing mirrors a MachineDeployment. This door only warns.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
+		},
+		{
+			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
 		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},

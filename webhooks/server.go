@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -38,8 +39,8 @@ type Options struct {
 	// KeepCertificate, where set, keeps that certificate current until ctx is done. It begins with the server and does not wait for the caches: a cache whose
 	// kind Poundlock may not list is never filled, and what could restore the right may be waiting for an answer.
 	KeepCertificate func(ctx context.Context) error
-	// TLS is what connections are to be like.
-	TLS TLS
+	// TLS, where set, has connections be like what the settings and the cluster ask for; nil is what connections.TLS has by itself.
+	TLS func(*tls.Config)
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
 	Recreate bool
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
@@ -70,6 +71,9 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	if o.GetCertificate == nil {
 		return nil, errors.New("webhooks: no source of a serving certificate")
 	}
+	if o.TLS == nil {
+		o.TLS = connections.TLS{}.Apply
+	}
 	if o.LookupTimeout == 0 {
 		o.LookupTimeout = time.Second
 	}
@@ -83,7 +87,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{
 		Host: o.Host, Port: o.Port,
 		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-			o.TLS.Apply(t)
+			o.TLS(t)
 			t.GetCertificate = o.GetCertificate
 		}},
 	})}
@@ -153,7 +157,7 @@ func (s *Server) keepCertificate(ctx context.Context) error {
 func (s *Server) Healthy(*http.Request) error { return nil }
 
 // Ready is nil when a review would be answered: the certificate is loaded, the caches have synced, the server listens
-// and nobody has told it to stop.
+// and nobody has asked it to stop.
 func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
@@ -171,7 +175,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
-// drain hears of the end before the server does: a manager stops its webhook servers last. It must not look like one.
+// drain gets the end of the process before the server does: a manager stops its webhook servers last. It must not look like one.
 type drain struct{ server *Server }
 
 // Start waits for the end.

@@ -22,7 +22,7 @@ const (
 )
 
 // fit makes sentences, the most important first, into warnings that the API server passes on as they are. A sentence that
-// is too long is continued in the next warning, since its end is what to do; none is repeated, and the last warning says
+// is too long is continued in the next warning, since its end is what to do; none is repeated, and the last warning gives
 // how many sentences are missing.
 func fit(sentences []sentence) []string {
 	var out []string
@@ -55,7 +55,7 @@ func runes(texts ...string) int {
 	return n
 }
 
-// sentence is what a rule says, and the rule's id.
+// sentence is a rule's finding, and the rule's id.
 type sentence struct{ text, rule string }
 
 // parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at the end of a sentence or at a comma where

@@ -38,7 +38,8 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	return enabledIn(gates, s.release), nil
 }
 
-// enabledIn looks at one release, or, where none is named, wants the gate on in each.
+// enabledIn looks at one release, or, where none is named, wants the gate on in each: Poundlock may not read ClusterVersion, which has the
+// release. A gate that a release does not list is off in it.
 func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	found := false
 	for _, details := range gates.Status.FeatureGates {
@@ -123,7 +124,7 @@ type modeWatch struct {
 	period time.Duration
 }
 
-// Start looks from time to time until ctx is done. A read that fails says nothing.
+// Start looks from time to time until ctx is done. A read that fails changes nothing.
 func (w modeWatch) Start(ctx context.Context) error {
 	now := w.began
 	changed := func(ctx context.Context) (bool, error) {
@@ -134,12 +135,12 @@ func (w modeWatch) Start(ctx context.Context) error {
 		return now != w.began, nil
 	}
 	if err := wait.PollUntilContextCancel(ctx, w.period, false, changed); err != nil {
-		return nil //nolint:nilerr // told to stop
+		return nil //nolint:nilerr // ctx is done, so the process stops
 	}
 	return fmt.Errorf("stopping, to be started again: %s now", now)
 }
 
-// NeedLeaderElection is false: every replica must hear of it.
+// NeedLeaderElection is false: every replica must stop, not the leader alone.
 func (modeWatch) NeedLeaderElection() bool { return false }
 
 // movable are the kinds whose CRD has the fields of authority. A CRD that is not there yet may come: of a kind without, the API server is asked again.

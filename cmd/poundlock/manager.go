@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/webhooks"
 )
 
 // options are the settings of `poundlock manager`, as typed.
@@ -70,7 +71,7 @@ type options struct {
 // identityFlags are the user names that play a part, by the flag that names them.
 type identityFlags map[policies.Actor]*[]string
 
-// identityRow is one part and its flag. Who plays it, unless somebody says otherwise, is in authority.OpenShiftIdentities.
+// identityRow is one part and its flag. authority.OpenShiftIdentities has the default of each.
 type identityRow struct {
 	actor policies.Actor
 	flag  string
@@ -146,7 +147,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.release, "release-version", "",
 		"the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
 	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil,
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; "+
+			"spec.metadata.labels of these names convert")
 	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
@@ -161,10 +163,10 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
 	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
 	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
-	f.StringVar(&o.tlsVersion, "tls-min-version", "VersionTLS12", "the least version of TLS that webhooks are served with: "+
-		strings.Join(cliflag.TLSPossibleVersions(), ", "))
-	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go (empty: those without CBC). Possible are "+
-		strings.Join(cliflag.PreferredTLSCipherNames(), ", "))
+	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the least version of TLS that webhooks and metrics are served with, VersionTLS12 or VersionTLS13; "+
+		"empty: that of the cluster's profile (APIServer cluster), or VersionTLS12")
+	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go; empty: those of the cluster's profile that have "+
+		"forward secrecy and no CBC. Possible are "+strings.Join(withoutCBC(), ", "))
 	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
 	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"},
 		"host names and addresses that the certificate which Poundlock manages is for")
@@ -179,7 +181,7 @@ type settings struct {
 	pairs      authority.Pairs
 	identities policies.Identities
 	nodeSync   conversion.NodeSync
-	tls        webhooks.TLS
+	tls        connections.TLS
 }
 
 func (o *options) settings() (settings, error) {
@@ -213,17 +215,30 @@ func (o *options) settings() (settings, error) {
 	return settings{options: *o, pairs: pairs, identities: o.identities.identities(), nodeSync: nodeSync, tls: connections}, nil
 }
 
-func (o *options) tls() (out webhooks.TLS, err error) {
-	if out.MinVersion, err = cliflag.TLSVersion(o.tlsVersion); err != nil {
-		return out, fmt.Errorf("--tls-min-version: %w", err)
+// tls is what the flags ask for; what they leave open is zero.
+func (o *options) tls() (out connections.TLS, err error) {
+	if o.tlsVersion != "" {
+		if out.MinVersion, err = cliflag.TLSVersion(o.tlsVersion); err != nil {
+			return out, fmt.Errorf("--tls-min-version: %w", err)
+		}
+		if out.MinVersion < tls.VersionTLS12 {
+			return out, fmt.Errorf("--tls-min-version %s: want VersionTLS12 or later", o.tlsVersion)
+		}
 	}
-	if out.MinVersion < tls.VersionTLS12 {
-		return out, fmt.Errorf("--tls-min-version %s: want VersionTLS12 or later", o.tlsVersion)
+	for _, name := range o.tlsCiphers {
+		if !slices.Contains(withoutCBC(), name) {
+			return out, fmt.Errorf("--tls-cipher-suites %s: want some of %s", name, strings.Join(withoutCBC(), ", "))
+		}
 	}
 	if out.CipherSuites, err = cliflag.TLSCipherSuites(o.tlsCiphers); err != nil {
 		return out, fmt.Errorf("--tls-cipher-suites: %w", err)
 	}
 	return out, nil
+}
+
+// withoutCBC are the names of cipher suites that Poundlock serves if it is asked to.
+func withoutCBC() []string {
+	return slices.DeleteFunc(cliflag.PreferredTLSCipherNames(), func(name string) bool { return strings.Contains(name, "_CBC_") })
 }
 
 func (o *options) nodeSync() (out conversion.NodeSync, err error) {

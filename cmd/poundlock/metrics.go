@@ -14,6 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/poundlock/poundlock/internal/build"
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
@@ -29,16 +30,16 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return nil, errors.New("no serving certificate yet")
 }
 
-// metricsOptions has metrics served over TLS to those alone whom the API server knows and lets get /metrics, where the settings ask for it.
+// metricsOptions has metrics served over TLS to those alone whom the API server authenticates and lets get /metrics, where the settings ask for it.
 // The certificate is the webhooks'; without webhooks it is one that the process signs for itself.
-func metricsOptions(s settings, certificate *lateCertificate) metricsserver.Options {
+func metricsOptions(s settings, live *connections.Live, certificate *lateCertificate) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: s.metricsAddress}
 	if !s.metricsSecure {
 		return out
 	}
 	out.SecureServing, out.FilterProvider = true, filters.WithAuthenticationAndAuthorization
 	out.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
-		s.tls.Apply(t)
+		live.Apply(t)
 		if s.webhooks {
 			t.GetCertificate = certificate.get
 		}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
@@ -40,7 +41,7 @@ func TestSecureMetrics(t *testing.T) {
 	_ = l.Close()
 	certificate := &lateCertificate{}
 	s := settings{options: options{metricsAddress: address, metricsSecure: true, webhooks: true}}
-	mgr, err := ctrl.NewManager(plane.Admin(), ctrl.Options{Metrics: metricsOptions(s, certificate)})
+	mgr, err := ctrl.NewManager(plane.Admin(), ctrl.Options{Metrics: metricsOptions(s, connections.NewLive(s.tls), certificate)})
 	if err != nil {
 		t.Fatal(err)
 	}

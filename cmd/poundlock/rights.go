@@ -68,7 +68,8 @@ func (r *rights) Ready(*http.Request) error {
 	if r.refusal == "" || r.now().Sub(r.refused) > asksAgain {
 		return errors.New("the caches have not been filled yet")
 	}
-	return fmt.Errorf("rights are missing: %s. Restore its Role; while the namespace is being deleted that is impossible, so stop Poundlock and run: kubectl poundlock cleanup",
+	return fmt.Errorf("rights are missing: %s. Restore its Role; while the namespace is being deleted that is impossible, so stop Poundlock and run: "+
+		"kubectl poundlock cleanup",
 		r.refusal)
 }
 

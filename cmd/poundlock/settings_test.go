@@ -72,6 +72,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		"a lease that ends before renewal": {args: []string{"--leader-elect-lease-duration=5s"}, err: "each must be longer than the next"},
 		"no time between two tries":        {args: []string{"--leader-elect-retry-period=0s"}, err: "each must be longer than the next"},
 		"suites by name":                   {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},
+		"a suite with CBC":                 {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"}, err: "--tls-cipher-suites TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"},
 		"a suite of no name":               {args: []string{"--tls-cipher-suites=ROT13"}, err: "--tls-cipher-suites"},
 		"an old version":                   {args: []string{"--tls-min-version=VersionTLS10"}, err: "want VersionTLS12 or later"},
 		"a version of no name":             {args: []string{"--tls-min-version=3"}, err: "--tls-min-version"},

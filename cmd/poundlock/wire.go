@@ -33,6 +33,7 @@ import (
 
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/internal/reread"
 	"github.com/poundlock/poundlock/internal/served"
@@ -71,7 +72,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	}
 	certificate := &lateCertificate{}
 	allowed := &rights{now: time.Now}
-	mgr, err := ctrl.NewManager(cfg, managerOptions(s, certificate, allowed))
+	live := connections.NewLive(s.tls)
+	mgr, err := ctrl.NewManager(cfg, managerOptions(s, live, certificate, allowed))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 		mgr.AddReadyzCheck("ping", healthz.Ping), // without any check there is no /readyz
 		allowed.addTo(mgr),
 		showBuild(),
-		addWebhooks(ctx, mgr, direct, s, now, certificate),
+		followProfile(ctx, mgr, s, live),
+		addWebhooks(ctx, mgr, direct, s, now, live, certificate),
 		addReconcilers(mgr, cfg, s, now),
 		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now, period: 30 * time.Second}),
 	)
@@ -100,7 +103,20 @@ func scheme() *runtime.Scheme {
 	return sc
 }
 
-func managerOptions(s settings, certificate *lateCertificate, allowed *rights) ctrl.Options {
+// followProfile has servers begin as the cluster's TLS profile wants them, and follow it, where the settings leave something open.
+func followProfile(ctx context.Context, mgr manager.Manager, s settings, live *connections.Live) error {
+	if s.tls.Complete() {
+		return nil
+	}
+	w := &profileWatch{settings: s.tls, live: live, period: 30 * time.Second, log: mgr.GetLogger().WithName("tls"),
+		read: func(ctx context.Context) (*configv1.TLSSecurityProfile, error) {
+			return readProfile(ctx, mgr.GetAPIReader())
+		}}
+	w.look(ctx)
+	return mgr.Add(w)
+}
+
+func managerOptions(s settings, live *connections.Live, certificate *lateCertificate, allowed *rights) ctrl.Options {
 	caches := cacheOptions(s.pairs)
 	caches.DefaultWatchErrorHandler = allowed.heard
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
@@ -109,7 +125,7 @@ func managerOptions(s settings, certificate *lateCertificate, allowed *rights) c
 		Cache:                   caches,
 		NewCache:                served.New,
 		Client:                  clientOptions(),
-		Metrics:                 metricsOptions(s, certificate),
+		Metrics:                 metricsOptions(s, live, certificate),
 		HealthProbeBindAddress:  s.healthAddress,
 		PprofBindAddress:        s.profilerAddress,
 		GracefulShutdownTimeout: &drain,
@@ -132,7 +148,7 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 	return nil
 }
 
-func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings, now mode, late *lateCertificate) error {
+func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings, now mode, live *connections.Live, late *lateCertificate) error {
 	if !s.webhooks {
 		return nil
 	}
@@ -148,7 +164,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	}
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival, TLS: s.tls,
+		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival, TLS: live.Apply,
 		Host: host, Port: port, GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})

@@ -21,6 +21,13 @@ func testEnv() *conversion.Env {
 	}
 }
 
+// subnets has the AWSCluster list them.
+func subnets(list ...any) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		e.InfraCluster = map[string]any{"spec": map[string]any{"network": map[string]any{"subnets": list}}}
+	}
+}
+
 // plain is a providerSpec that can go; each case is a merge patch upon it.
 const plain = `{
 	"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1",
@@ -31,10 +38,11 @@ const plain = `{
 
 func TestWhatAProviderSpecMaySay(t *testing.T) {
 	cases := map[string]struct {
-		patch   string
-		control bool
-		env     func(*conversion.Env)
-		want    []string
+		patch    string
+		control  bool
+		template bool
+		env      func(*conversion.Env)
+		want     []string
 	}{
 		"nothing out of the way":            {patch: `{}`},
 		"an interface at index 1":           {patch: `{"deviceIndex": 1}`, want: []string{"deviceIndex: FieldValueNotSupported"}},
@@ -60,10 +68,23 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a group by both":                   {patch: `{"securityGroups": [{"id": "sg-1", "filters": [{"name": "x"}]}]}`, want: []string{"securityGroups[0].filters: FieldValueInvalid"}},
 		"an empty reference":                {patch: `{"securityGroups": [{}]}`, want: []string{"securityGroups[0].id: FieldValueRequired"}},
 		"a subnet by filters":               {patch: `{"subnet": {"id": null, "filters": [{"name": "x"}]}}`},
-		"a subnet by ARN":                   {patch: `{"subnet": {"id": null, "arn": "arn:x"}}`, want: []string{"subnet.arn: FieldValueNotSupported"}},
-		"no region":                         {patch: `{"placement": {"region": null}}`},
-		"another region":                    {patch: `{"placement": {"region": "eu-west-1"}}`, want: []string{"placement.region: FieldValueNotSupported"}},
-		"a region, the cluster's not known": {patch: `{}`, env: func(e *conversion.Env) { e.Region = "" }, want: []string{"placement.region: FieldValueNotSupported"}},
+		"no subnet, and none is listed":     {patch: `{"subnet": null}`, want: []string{"subnet: FieldValueRequired"}},
+		"an empty subnet":                   {patch: `{"subnet": {"id": null}}`, want: []string{"subnet: FieldValueRequired"}},
+		"no subnet, one is listed":          {patch: `{"subnet": {"id": null}}`, env: subnets(map[string]any{"id": "subnet-1", "availabilityZone": "us-east-1b"})},
+		"one is listed in the zone": {patch: `{"subnet": {"id": null}, "placement": {"availabilityZone": "us-east-1b"}}`,
+			env: subnets(map[string]any{"id": "subnet-1", "availabilityZone": "us-east-1b"})},
+		"one is listed in another zone": {patch: `{"subnet": {"id": null}, "placement": {"availabilityZone": "us-east-1a"}}`,
+			env: subnets(map[string]any{"id": "subnet-1", "availabilityZone": "us-east-1b"}), want: []string{"subnet: FieldValueRequired"}},
+		"a public one is listed":            {patch: `{"subnet": {"id": null}}`, env: subnets(map[string]any{"id": "subnet-1", "isPublic": true}), want: []string{"subnet: FieldValueRequired"}},
+		"a public one, for public machines": {patch: `{"subnet": {"id": null}, "publicIp": true}`, env: subnets(map[string]any{"id": "subnet-1", "isPublic": true})},
+		"a private one, for public machines": {patch: `{"subnet": {"id": null}, "publicIp": true}`, env: subnets(map[string]any{"id": "subnet-1"}),
+			want: []string{"subnet: FieldValueRequired"}},
+		"no subnet, a control plane's template": {control: true, template: true, patch: `{"subnet": {"id": null}, "loadBalancers": [{"name": "ocean-ext", "type": "classic"}, {"name": "ocean-int", "type": "network"}]}`},
+		"no subnet, the AWSCluster not known":   {patch: `{"subnet": {"id": null}}`, env: func(e *conversion.Env) { e.InfraCluster = nil }},
+		"a subnet by ARN":                       {patch: `{"subnet": {"id": null, "arn": "arn:x"}}`, want: []string{"subnet.arn: FieldValueNotSupported"}},
+		"no region":                             {patch: `{"placement": {"region": null}}`},
+		"another region":                        {patch: `{"placement": {"region": "eu-west-1"}}`, want: []string{"placement.region: FieldValueNotSupported"}},
+		"a region, the cluster's not known":     {patch: `{}`, env: func(e *conversion.Env) { e.Region = "" }, want: []string{"placement.region: FieldValueNotSupported"}},
 		"the AWSCluster's region": {patch: `{}`, env: func(e *conversion.Env) {
 			e.Region, e.InfraCluster = "", map[string]any{"spec": map[string]any{"region": "us-east-1"}}
 		}},
@@ -118,7 +139,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			if c.env != nil {
 				c.env(env)
 			}
-			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control}, "")
+			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control, Template: c.template}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
 			conversiontest.Advised(t, p.Errors())
@@ -127,7 +148,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 }
 
 // plainInfra is the spec of an AWSMachine that can go.
-const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default",
+const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default", "subnet": {"id": "subnet-1"},
 	"ignition": {"storageType": "UnencryptedUserData", "version": "3.4"}}`
 
 func TestWhatAnInfraSpecMaySay(t *testing.T) {
@@ -138,6 +159,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}{
 		"nothing out of the way":               {patch: `{}`},
 		"no image":                             {patch: `{"ami": null}`, want: []string{"ami.id: FieldValueRequired"}},
+		"an instance without a subnet":         {patch: `{"subnet": null}`},
+		"a template without a subnet":          {template: true, patch: `{"subnet": null, "providerID": null}`, want: []string{"subnet: FieldValueRequired"}},
 		"an image to look up":                  {patch: `{"imageLookupOrg": "x"}`, want: []string{"imageLookupOrg: FieldValueNotSupported"}},
 		"an EKS image":                         {patch: `{"ami": {"eksLookupType": "AmazonLinux"}}`, want: []string{"ami.eksLookupType: FieldValueNotSupported"}},
 		"a name of one's own":                  {patch: `{"additionalTags": {"Name": "x"}}`, want: []string{"additionalTags[Name]: FieldValueInvalid"}},

@@ -97,7 +97,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("securityGroups[].arn", noARN),
 	of.OnlyCAPI("securityGroupOverrides", "Machine API has no security groups by role: list them in additionalSecurityGroups"),
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
-		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"), "By id or by filters.", subnetTo, subnetFrom),
+		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"), "By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes.", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
@@ -37,6 +39,10 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
+		return
+	}
+	if m.Subnet.ARN == nil { // which is reported by itself
+		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
 	}
 }
 
@@ -44,6 +50,42 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.Subnet != nil {
 		m.Subnet = referenceBack(p.At("subnet"), *c.Subnet)
 	}
+	if c.Subnet == nil || c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
+		listsSubnet(p, p.Core.FailureDomain, c.PublicIP, "List it there, or name the subnet in another object, as this one cannot be changed")
+	}
+}
+
+// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's take one that the AWSCluster lists. OpenShift's
+// lists none, and then they create no instance. An instance that exists needs none, and a control plane's template has one of its failure domains put in.
+func listsSubnet(p *pass, zone string, public *bool, remedy string) {
+	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
+		return
+	}
+	usable, which := listedSubnets(p).FilterNonCni(), "private"
+	if zone != "" {
+		usable = usable.FilterByZone(zone)
+	}
+	if ptr.Deref(public, false) {
+		usable, which = usable.FilterPublic(), "public"
+	} else {
+		usable = usable.FilterPrivate()
+	}
+	if len(usable) > 0 {
+		return
+	}
+	where := ""
+	if zone != "" {
+		where = " in " + zone
+	}
+	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: without a subnet it takes one from spec.network.subnets of the AWSCluster, which lists no %s one%s. %s",
+		which, where, remedy))
+}
+
+func listedSubnets(p *pass) (out awsv1.Subnets) {
+	listed, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "subnets")
+	raw, _ := json.Marshal(listed) // it comes from JSON
+	_ = json.Unmarshal(raw, &out)  // an API server has taken it
+	return out
 }
 
 const oneOf = "give an id or filters, not both"

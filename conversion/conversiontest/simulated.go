@@ -4,11 +4,11 @@
 package conversiontest
 
 // Actuator is the difference between the platforms' actuators of the Machine API: what a simulation of one reads of a providerSpec, and where it writes the
-// state. The zero value: machinetest knows the platform itself, as it does AWS.
+// state. The zero value: machinetest simulates the platform by itself, as it does AWS.
 type Actuator struct {
-	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
+	// Needs is what a providerSpec must have; Type, Zone and Image are its fields for what to make and where, on platforms that have them.
 	Needs, Type, Zone, Image string
-	// ID and State are the fields of the providerStatus that tell of the instance; State is "" where none does.
+	// ID and State are the fields of the providerStatus that describe the instance; State is "" where none does.
 	ID, State string
 	// Words are the platform's for an instance that is pending, running, stopped, shutting down and terminated; nil, EC2's.
 	Words []string
@@ -19,7 +19,7 @@ type Actuator struct {
 type Controller struct {
 	// Account is the ServiceAccount that its manager runs as.
 	Account string
-	// Size and Image are where the spec says what to make; Zone is what it falls back to.
+	// Size and Image are the fields of the spec for what to make; Zone is what it falls back to.
 	Size, Image, Zone string
 	// ID is where it writes the instance's ID, beside spec.providerID; "" nowhere.
 	ID string
@@ -43,7 +43,7 @@ type Controller struct {
 type Answer int
 
 const (
-	// InSilence: it stands still, and says nothing of it.
+	// InSilence: it pauses and does not acknowledge that.
 	InSilence Answer = iota
 	// ByCondition: Paused in status.conditions, of the old kind.
 	ByCondition

@@ -47,7 +47,8 @@ var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
 		checkLabelsTo, checkLabelsFrom),
 	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; machine.openshift.io/remediation-strategy cannot go: Cluster API's check would delete what Machine API's reboots.",
+		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; machine.openshift.io/remediation-strategy cannot go: "+
+			"Cluster API's check would delete what Machine API's reboots.",
 		checkAnnotationsTo, checkAnnotationsFrom),
 	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 		"spec.selector.matchExpressions[].values"),
@@ -176,7 +177,7 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	}
 }
 
-// whole: the Machine API's CRD lets a condition pass that does not say which it is, Cluster API's does not.
+// whole: the Machine API's CRD lets a condition pass without its type or status, Cluster API's does not.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
 		p.Required(path+".type", "a condition is looked for by its type")

@@ -85,8 +85,8 @@ func TestACheckComesBack(t *testing.T) {
 			}
 		},
 		Normal: func(m *mapiCheck) {
-			for k := range m.Metadata.Annotations {
-				if stays(k) {
+			for k, v := range m.Metadata.Annotations {
+				if stays(k, v) {
 					delete(m.Metadata.Annotations, k)
 				}
 			}

@@ -62,7 +62,7 @@ func hookName(name string) bool {
 
 func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	for _, k := range sorted(c.Metadata.Annotations) {
-		if !isHook(k) || stays(k) {
+		if !isHook(k) || stays(k, "") {
 			continue
 		}
 		drain, terminate := strings.CutPrefix(k, preDrain)

@@ -60,14 +60,18 @@ const authority = "Not content: which API is authoritative, which the mirror kno
 var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Same("metadata.name", "metadata.name"),
 	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
-		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster API hands them on: its domains', and those of --additional-sync-machine-labels.",
+		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, "+
+			"and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster API hands them "+
+			"on: its domains', and those of --additional-sync-machine-labels.",
 		labelsTo, labelsFrom),
 	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; spec.metadata.annotations must be of the domain node.cluster.x-k8s.io, or one of --additional-sync-machine-annotations.",
+		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; "+
+			"spec.metadata.annotations must be of the domain node.cluster.x-k8s.io, or one of --additional-sync-machine-annotations.",
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
-		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
+		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. "+
+			"The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
 		hooksTo, hooksFrom),
 	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes: remove it"),
 	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes: remove it"),
@@ -107,7 +111,8 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 // ownCluster: Cluster API's webhooks let nobody change the field.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
-		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q, and cannot be changed: create the object again with that name", p.Env.ClusterName))
+		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q, and cannot be changed: "+
+			"create the object again with that name", p.Env.ClusterName))
 	}
 }
 
@@ -117,7 +122,7 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
-// readyFrom lets what a set hands on to its Machines be the set's, which says it in Machine API too: else no Machine of a set that
+// readyFrom lets what a set hands on to its Machines be the set's, which has it in Machine API too: else no Machine of a set that
 // waits could be mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
@@ -159,7 +164,7 @@ func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 
 func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.provider == nil {
-		return // the decoder has said so
+		return // the decoder has reported it
 	}
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
@@ -253,7 +258,8 @@ func ownedByASet(p *pass, raw []byte) {
 		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
 		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: leave authority with Cluster API. "+
+				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: "+
+					"leave authority with Cluster API. "+
 					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
 		}
 	}

@@ -40,7 +40,8 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
 		setLabelsTo, setLabelsFrom),
 	set.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (see Names), for last-applied-configuration, and for what the cluster-autoscaler-operator writes beside the limits of autoscaling.",
+		"As they are, but for those whose name differs (see Names), for last-applied-configuration, and for what the cluster-autoscaler-operator writes beside "+
+			"the limits of autoscaling.",
 		setAnnotationsTo, setAnnotationsFrom),
 	set.Same("spec.replicas", "spec.replicas"),
 	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),
@@ -52,7 +53,9 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"As it is. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. That label does not come back, unless the selector has nothing else: then it comes back as cluster-api-cluster. The selector of a Machine API MachineSet cannot change: after another change in Cluster API the set cannot be mirrored back.",
+		"As it is. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. That label does not come back, unless the selector has nothing else: "+
+			"then it comes back as cluster-api-cluster. The selector of a Machine API MachineSet cannot change: "+
+			"after another change in Cluster API the set cannot be mirrored back.",
 		selectorTo, selectorFrom),
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
@@ -124,7 +127,8 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 }
 
 // newSelector is the only way to another selector in Machine API.
-const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, and create it with another selector"
+const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, " +
+	"and create it with another selector"
 
 func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
@@ -272,8 +276,10 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: leave authority with Cluster API. "+
-					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
+				"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: "+
+					"leave authority with Cluster API. "+
+					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. "+
+					"Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
 		}
 	}
 }

@@ -70,7 +70,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
-				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
+				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, "+
+					"and others only where its manager "+
 					"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
 		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
 			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
@@ -172,7 +173,8 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			put(&c.Metadata.Annotations, k, v)
 		case !p.Env.NodeSync.Annotations.Match(k):
 			p.Unsupported(nodeAnnotation(k), v,
-				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with --additional-sync-machine-annotations: "+
+				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with "+
+					"--additional-sync-machine-annotations: "+
 					"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
 		case meantForMachines(k):
 			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
@@ -189,7 +191,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)
-	return renamed || theirs || stays(annotation) || annotation == oldDelete || isHook(annotation)
+	return renamed || theirs || stays(annotation, "") || annotation == oldDelete || isHook(annotation)
 }
 
 func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
@@ -198,7 +200,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		name, renamed := clusterAPIName(k)
 		_, theirs := machineAPIName(k)
 		switch {
-		case stays(k) || k == oldDelete:
+		case stays(k, v) || k == oldDelete:
 		case name == clusterv1.DeleteMachineAnnotation && v == "":
 			// In Machine API an empty mark is none; in Cluster API that it is there is enough.
 		case renamed:
@@ -213,7 +215,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the
+// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived records which of the
 // two names Machine API has: the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
@@ -253,7 +255,7 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		switch {
 		case k == clusterv1.DeleteMachineAnnotation:
 			deleteFrom(derived, v, m)
-		case stays(k) || slices.Contains(derived, k) || elsewhere(k, v):
+		case stays(k, v) || slices.Contains(derived, k) || elsewhere(k, v):
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:

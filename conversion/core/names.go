@@ -12,7 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Labels and annotations that the conversion knows by name.
+// Labels and annotations that the conversion handles by name.
 const (
 	// MachineSetLabel is which MachineSet a Machine, or a template, belongs to.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
@@ -32,6 +32,8 @@ const (
 	ownDomain = "poundlock.openshift.io/"
 	// InstanceHookAnnotation is Poundlock's own hook, authority's of that name: only Cluster API's Machine has it.
 	InstanceHookAnnotation = preTerminate + "poundlock-until-provider-knows-instance"
+	// SparedUntilReady is Poundlock's value of cluster.x-k8s.io/skip-remediation, authority's of that name: only Cluster API's Machine has it.
+	SparedUntilReady = "poundlock-until-infrastructure-is-ready"
 	// systemLabel marks Machines that do not run Red Hat's CoreOS.
 	systemLabel, windows = "machine.openshift.io/os-id", "Windows"
 
@@ -99,8 +101,10 @@ var operators = []string{
 }
 
 // stays recognizes an annotation that never leaves its object: it is about the object and not about the machine.
-func stays(annotation string) bool {
+func stays(annotation, value string) bool {
 	switch annotation {
+	case clusterv1.MachineSkipRemediationAnnotation:
+		return value == SparedUntilReady
 	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation,
 		clusterv1.TemplateClonedFromGroupKindAnnotation, InstanceHookAnnotation:
 		return true

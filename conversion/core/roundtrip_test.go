@@ -192,8 +192,8 @@ func normalMachine(m *mapiMachine) {
 	byName := func(a, b machinev1beta1.LifecycleHook) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(m.Spec.LifecycleHooks.PreDrain, byName)
 	slices.SortFunc(m.Spec.LifecycleHooks.PreTerminate, byName)
-	for k := range m.Metadata.Annotations {
-		if stays(k) {
+	for k, v := range m.Metadata.Annotations {
+		if stays(k, v) {
 			delete(m.Metadata.Annotations, k)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and
-// of the providerSpec each part. Their types cannot tell an empty member from an absent one, and the owner of the object's manifest would find it
+// of the providerSpec each part. Their types do not distinguish an empty member from an absent one, and the owner of the object's manifest would find it
 // changed: where one field has another value in Cluster API, defaults would appear in others.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
@@ -52,7 +52,7 @@ func keepEmpty(has, want any) {
 	}
 }
 
-// isEmpty reports whether the value of a core kind's field says as much as none.
+// isEmpty reports whether the value of a core kind's field means the same as none.
 func isEmpty(field string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:

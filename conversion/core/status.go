@@ -5,6 +5,7 @@ package core
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env co
 	return k.statusTo(mapi, &env)
 }
 
-// StatusToMachineAPI is what the Machine API object's status should say, given the twin's: the reverse.
+// StatusToMachineAPI is what the Machine API object's status should be, given the twin's: the reverse.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -63,7 +64,7 @@ var (
 	}
 )
 
-// observe reads an object's status, forgivingly: what cannot be read has nothing to say.
+// observe reads an object's status, forgivingly: what cannot be read counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
@@ -179,7 +180,7 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 }
 
 // readinessTo returns what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
-// has a Node. Their time is when they were first said.
+// has a Node. Their time is when they were first set.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
 	if phase == machinev1beta1.PhaseRunning {
@@ -221,7 +222,7 @@ func taken(c *metav1.Condition, otherwise string) {
 func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	var c clusterv1.MachineStatus
 	observe(t.Core, &c)
-	m := machinev1beta1.MachineStatus{Conditions: conditionsFrom(c.Conditions)}
+	m := machinev1beta1.MachineStatus{Conditions: append(conditionsFrom(c.Conditions), drainableFrom(t.Core))}
 	phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]
 	if phase == machinev1beta1.PhaseDeleting {
 		phase = deletingFrom(c, &m)
@@ -254,15 +255,33 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. It does not know
-// whether the instance runs. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and its check
-// deletes it. So that failure is not carried over; the condition InstanceExists is.
+// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. That
+// is no proof that the instance is gone. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for
+// ever, and its check deletes it. So that failure is not carried over; the condition InstanceExists is.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
 	}
 	said := *c.Deprecated.V1Beta1.FailureMessage
 	return strings.HasPrefix(said, "Machine infrastructure resource ") && strings.Contains(said, " has been deleted after ")
+}
+
+// drainableFrom is the condition Drainable as Cluster API's hooks have it. The Machine API's controllers look at a Machine's hooks no more while they are
+// paused, and left it False for a hook that has been removed since.
+func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
+	var hooks []string
+	for _, k := range sorted(core.GetAnnotations()) {
+		if strings.HasPrefix(k, clusterv1.PreDrainDeleteHookAnnotationPrefix) {
+			hooks = append(hooks, fmt.Sprintf("%s (owner %s)", strings.TrimPrefix(k, preDrain), core.GetAnnotations()[k]))
+		}
+	}
+	if len(hooks) == 0 {
+		return machinev1beta1.Condition{Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionTrue}
+	}
+	return machinev1beta1.Condition{
+		Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.MachineHookPresent,
+		Message: "Draining its Node waits until its owner removes each hook: " + strings.Join(hooks, ", "),
+	}
 }
 
 // deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains
@@ -287,7 +306,7 @@ var afterDrain = []string{
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what
+// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by its condition, or by what
 // it does now. Anything less is no proof, and a condition that nobody can prove would have a drain left out.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {

@@ -65,9 +65,27 @@ dedicatedHost: {id: h-1}
 	for _, own := range []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"} {
 		delete(want, own)
 	}
-	want["conditions"] = want["conditions"].([]any)[:1]
+	drainable := map[string]any{"type": "Drainable", "status": "True", "lastTransitionTime": nil}
+	want["conditions"] = append(want["conditions"].([]any)[:1], any(drainable))
 	want["nodeRef"] = map[string]any{"kind": "Node", "name": "ip-10-0-0-1"}
 	diff(t, want, core.StatusToMachineAPI("Machine", twin, env()))
+}
+
+func TestAHookThatIsRemovedHoldsNoDrain(t *testing.T) {
+	machine := wrap(map[string]any{"metadata": map[string]any{}})
+	for _, c := range []struct{ annotation, status, message string }{
+		{"pre-drain.delete.hook.machine.cluster.x-k8s.io/etcd", "False", "Draining its Node waits until its owner removes each hook: etcd (owner clusteroperator/etcd)"},
+		{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/etcd", "True", ""},
+		{"", "True", ""},
+	} {
+		machine.SetAnnotations(map[string]string{c.annotation: "clusteroperator/etcd"})
+		status := core.StatusToMachineAPI("Machine", core.Twin{Core: machine}, env())
+		got := status["conditions"].([]any)[0].(map[string]any)
+		message, _ := got["message"].(string)
+		if got["type"] != "Drainable" || got["status"] != c.status || message != c.message {
+			t.Errorf("%q: %v", c.annotation, got)
+		}
+	}
 }
 
 func TestAddressesThatAreNone(t *testing.T) {

@@ -173,7 +173,7 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	// What is empty was not encoded, so the way there may have to be made: a template may say nothing else.
+	// What is empty was not encoded, so the way there may have to be made: a template may have nothing else.
 	machine := out.Object
 	for _, name := range k.machineSpec {
 		next, ok := machine[name].(map[string]any)
@@ -277,7 +277,7 @@ func nest(content map[string]any, fields ...string) map[string]any {
 	return content
 }
 
-// infraLabels: an infrastructure machine bears its Machine's labels, as Cluster API's own would; a template says which
+// infraLabels: an infrastructure machine bears its Machine's labels, as Cluster API's own would; a template lists which
 // MachineSet it belongs to.
 func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {

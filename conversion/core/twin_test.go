@@ -430,12 +430,13 @@ func TestAnEmptyRole(t *testing.T) {
 	}
 }
 
-// TestPoundlocksOwnHookStays: Machine API's Machine has no hook for it, while another one is carried there.
+// TestPoundlocksOwnHookStays: Machine API's Machine has no hook for it, while another one is carried there. So does what spares a Machine until its
+// infrastructure is ready.
 func TestPoundlocksOwnHookStays(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, plainMachine), env())
 	diff(t, nil, errs.ToAggregate())
 	twin.Core = merged(t, twin.Core, `{"metadata": {"annotations": {"`+core.InstanceHookAnnotation+
-		`": "poundlock", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/another": "owner"}}}`)
+		`": "poundlock", "cluster.x-k8s.io/skip-remediation": "`+core.SparedUntilReady+`", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/another": "owner"}}}`)
 	m, errs := core.ToMachineAPI("Machine", twin, env())
 	diff(t, nil, errs.ToAggregate())
 	hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preTerminate")

@@ -18,7 +18,7 @@ import (
 // changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
-// Read fills in what the Infrastructure says of the cluster; env has the namespaces of the pair. A kind behind which no provider's object
+// Read fills in what the Infrastructure has of the cluster; env has the namespaces of the pair. A kind behind which no provider's object
 // stands (provided is false) needs the cluster's name alone.
 func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, error) {
 	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
@@ -32,7 +32,7 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 	return Describe(about.Object, provided, env), nil
 }
 
-// Describe fills in what the content of an Infrastructure says.
+// Describe fills in what an Infrastructure has.
 func Describe(infrastructure map[string]any, provided bool, env *conversion.Env) conversion.Missing {
 	platform, _, _ := unstructured.NestedString(infrastructure, "status", "platformStatus", "type")
 	env.ClusterName, _, _ = unstructured.NestedString(infrastructure, "status", "infrastructureName")
@@ -53,7 +53,7 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 }
 
 // ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false where there is
-// none: a conversion then knows less of the cluster, and what is the same for all machines is not compared.
+// none: a conversion then has fewer facts, and what is the same for all machines is not compared.
 func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	kind := env.Platform.InfraCluster.GroupVersionKind
 	o, err := get(kind, env.ClusterAPINamespace, env.ClusterName)
@@ -67,7 +67,7 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster where nothing is converted without it, and the Cluster exists; purpose says for what Cluster API
+// NeedInfraCluster is ReadInfraCluster where nothing is converted without it, and the Cluster exists; purpose is for what Cluster API
 // needs the object.
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)

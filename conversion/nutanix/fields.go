@@ -36,7 +36,8 @@ const (
 // Fields converts a providerSpec into the spec of a NutanixMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as NutanixMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		"Written as NutanixMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: "+
+			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
@@ -44,7 +45,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
 		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"),
 			cluster("spec.prismCentral.address"))...),
-		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. On the way back they must be those that the Infrastructure gives the domain, and it must list the domain for machines that are yet to be created. Both sides must speak to the same Prism Central.",
+		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, "+
+			"where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, "+
+			"as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, "+
+			"and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, "+
+			"unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. "+
+			"On the way back they must be those that the Infrastructure gives the domain, and it must list the domain for machines that are yet to be created. "+
+			"Both sides must speak to the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.",
 		providerIDTo, providerIDFrom),
@@ -86,7 +93,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "UEFI", ClusterAPI: "uefi"}),
 	of.Iso(identifier("project"), identifier("project"), byEither+" One without a type is none.", projectTo, projectFrom),
 	of.Iso(at("categories[].key", "categories[].value"), at("additionalCategories[].key", "additionalCategories[].value"),
-		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another. Its value is owned on both sides.",
+		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, "+
+			"by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another. Its value is owned on both sides.",
 		categoriesTo, categoriesFrom),
 	of.Iso(at("gpus[].type", "gpus[].name", "gpus[].deviceID"), at("gpus[].type", "gpus[].name", "gpus[].deviceID"),
 		"Name is name, DeviceID is deviceID.", gpusTo, gpusFrom),
@@ -97,7 +105,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName",
 		"bootstrapRef.kind", "bootstrapRef.name", "bootstrapRef.namespace", "bootstrapRef.apiVersion"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.",
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go. "+
+			"Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.",
 		userDataTo, userDataFrom),
 	of.OnlyCAPI("bootstrapRef.uid", noDetail),
 	of.OnlyCAPI("bootstrapRef.resourceVersion", noDetail),

@@ -40,7 +40,7 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	return ResourceIdentifier{}, false
 }
 
-// notEmpty is nil for empty text, with which a providerSpec says nothing.
+// notEmpty is nil for empty text, which means absent in a providerSpec.
 func notEmpty(s *string) *string {
 	if text(s) == "" {
 		return nil

@@ -34,7 +34,7 @@ type MachineSpec struct {
 	GPUs         []GPU                   `json:"gpus,omitempty"`
 }
 
-// ResourceIdentifier names something of Prism Central by its UUID or its name, as Type says: uuid or name.
+// ResourceIdentifier names something of Prism Central by its UUID or its name, according to Type: uuid or name.
 type ResourceIdentifier struct {
 	Type string  `json:"type"`
 	UUID *string `json:"uuid,omitempty"`
@@ -53,7 +53,7 @@ type CategoryIdentifier struct {
 	Value string `json:"value,omitempty"`
 }
 
-// GPU is a GPU that a VM gets, by its name or the id of its device, as Type says: name or deviceID.
+// GPU is a GPU that a VM gets, by its name or the id of its device, according to Type: name or deviceID.
 type GPU struct {
 	Type     string  `json:"type"`
 	DeviceID *int64  `json:"deviceID,omitempty"`
@@ -68,7 +68,7 @@ type VMDisk struct {
 	DataSource       *ResourceIdentifier `json:"dataSource,omitempty"`
 }
 
-// DeviceProperties say where a disk is attached. The API server fills in the device type Disk.
+// DeviceProperties are where a disk is attached. The API server fills in the device type Disk.
 type DeviceProperties struct {
 	DeviceType  string `json:"deviceType,omitempty"`
 	AdapterType string `json:"adapterType"`

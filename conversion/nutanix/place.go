@@ -97,7 +97,7 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 }
 
 // agree compares a place with the failure domain of the Machine, as far as the NutanixCluster lists it: Cluster API's
-// controller puts what that says in the place of the machine's own. It returns the place, with what was left open filled in.
+// controller puts that domain's values in the place of the machine's own. It returns the place, with what was left open filled in.
 func agree(p *pass, subnets string, here place) place {
 	there, known := listed(p)
 	if !known {
@@ -118,7 +118,7 @@ func agree(p *pass, subnets string, here place) place {
 	return here
 }
 
-// asInstalled holds a machine that comes back to the failure domain of the Infrastructure: Machine API's controllers put what that says in
+// asInstalled holds a machine that comes back to the failure domain of the Infrastructure: Machine API's controllers put its values in
 // the place of the machine's own, and create nothing in a failure domain that they do not find there.
 func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
@@ -126,7 +126,8 @@ func asInstalled(p *pass, here place) {
 	if !known {
 		if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); said && (p.Core.Template || p.Core.ProviderID == "") {
 			domainPath(p).Unsupported("", name,
-				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
+				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: "+
+					"add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
 		}
 		return
 	}
@@ -176,7 +177,7 @@ func named(infraCluster map[string]any, name string) (out place, known bool) {
 	return out, false
 }
 
-// installed finds a failure domain in the Infrastructure: Machine API's controllers put what that says in the place of the machine's own cluster and subnets.
+// installed finds a failure domain in the Infrastructure: Machine API's controllers put its values in the place of the machine's own cluster and subnets.
 func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known bool) {
 	for _, content := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
 		if content["name"] == name && name != "" {

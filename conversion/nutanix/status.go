@@ -15,10 +15,10 @@ import (
 var providerStatusKind = machinev1.GroupVersion.WithKind("NutanixMachineProviderStatus")
 
 // status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's. The failure domain is said on Cluster API's side alone, by each of its passes.
+// controllers read the other's. Only Cluster API's side reports the failure domain, in each of its passes.
 type status struct{}
 
-// observed is what both statuses say.
+// observed is what both statuses have.
 type observed struct {
 	VMUUID string `json:"vmUUID"`
 }
@@ -27,7 +27,7 @@ type observed struct {
 // without one lets go of the machine and leaves the VM behind. A status that is lost, as in a restored cluster, is no reason.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen observed
-	_ = json.Unmarshal(providerStatus, &seen) // forgiving: a status that cannot be read has nothing to say
+	_ = json.Unmarshal(providerStatus, &seen) // forgiving: a status that cannot be read counts as empty
 	if seen.VMUUID == "" {
 		seen.VMUUID = vmUUID(machine.ProviderID)
 	}
@@ -60,7 +60,7 @@ func vmUUID(providerID string) string {
 	return id
 }
 
-// said are fields and their words; what is empty is not said.
+// said are fields and their values; empty ones are left out.
 type said map[string]string
 
 func (s said) content() map[string]any {

@@ -28,7 +28,7 @@ func clusterOf(p *pass) cluster {
 	return out
 }
 
-// network is the one that Cluster API plugs ports into that name none; nil where it is not known.
+// network is the one that Cluster API plugs ports into that name none; nil where it is unknown.
 func (c cluster) network() *openstackv1.NetworkParam {
 	if n := c.Spec.Network; n != nil && (n.ID != nil || !n.Filter.IsZero()) {
 		return n
@@ -94,10 +94,12 @@ func checkEndpoint(p *pass) {
 	switch {
 	case spec.APIServerLoadBalancer.IsEnabled():
 		p.Unsupported("", nil,
-			"the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API makes each control plane Machine a member of it, Machine API none. The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
+			"the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API makes each control plane Machine a member of it, Machine API none. "+
+				"The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
 	case !yes(spec.DisableAPIServerFloatingIP) && !yes(spec.DisableExternalNetwork):
 		p.Unsupported("", nil,
-			"the OpenStackCluster does not say spec.disableAPIServerFloatingIP: true: Cluster API gives a control plane Machine a floating IP, Machine API none. The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
+			"the OpenStackCluster does not say spec.disableAPIServerFloatingIP: true: Cluster API gives a control plane Machine a floating IP, Machine API none. "+
+				"The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
 	}
 }
 

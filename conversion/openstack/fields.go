@@ -37,14 +37,16 @@ const (
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: "+
+			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// The cloud.
 	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName",
 		ofCluster+"spec.identityRef"),
-		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
+		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. "+
+			"Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
 		cloudTo, cloudFrom),
 	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: say it there, as region_name"),
 
@@ -52,14 +54,17 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
 	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
 	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
-		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, is a name. It counts where both are given. Without a root volume Machine API has no place for an id.",
+		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, "+
+			"is a name. It counts where both are given. Without a root volume Machine API has no place for an id.",
 		imageTo, imageFrom),
 	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
 	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: give image.filter.name"),
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
+		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec "+
+			"says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, "+
+			"cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
 		tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
 		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
@@ -75,9 +80,11 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
 		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
 			"status.platformStatus.openstack"),
-		"First the networks, then the ports, in their order, become one list. On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
+		"First the networks, then the ports, in their order, become one list. "+
+			"On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
 			"No ports at all is one in the OpenStackCluster's subnets and nothing else, and the other way round; neither networks nor ports is an error. "+
-			"Machine API uses a port's own security groups instead of the machine's, and none without port security; Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
+			"Machine API uses a port's own security groups instead of the machine's, and none without port security; "+
+			"Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
 		interfacesTo, interfacesFrom).
 		With(Interfaces.Lines(), "", "ports[]").
 		With(SecurityGroups.Lines(), "securityGroups[]", "securityGroups[]", "ports[].securityGroups[]"),
@@ -109,20 +116,24 @@ var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID",
 		"ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
 		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
-		"Each by id, which is a UUID, or else by filter. A network with several subnets is one port with an address in each. Subnets without a network are a port each, as in Machine API; they must be the OpenStackCluster's, or of its network, which is then said: "+
+		"Each by id, which is a UUID, or else by filter. A network with several subnets is one port with an address in each. "+
+			"Subnets without a network are a port each, as in Machine API; they must be the OpenStackCluster's, or of its network, which is then said: "+
 			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
 		placeTo, placeFrom).
 		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
 		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
-		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: of an instance, some of them are all. A port has its own pairs.",
+		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load "+
+			"balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: "+
+			"of an instance, some of them are all. A port has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),
 		"Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
 	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
-		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others. An ovsHWOffload of false means the same as none, and comes back as none.", profileTo, profileFrom),
+		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others. "+
+			"An ovsHWOffload of false means the same as none, and comes back as none.", profileTo, profileFrom),
 	face.Iso(at("networks[].portSecurity", "ports[].portSecurity"), at("disablePortSecurity"), "The opposite.", securityTo, securityFrom),
 	face.Iso(at("ports[].securityGroups"), at("securityGroups"), "By id.", ownGroupsTo, ownGroupsFrom),
 	word(at("ports[].nameSuffix"), "nameSuffix", nameSuffix),
@@ -139,7 +150,7 @@ var (
 	secured conversion.Rows[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]
 )
 
-// What filters say of projects and tags.
+// The members of filters for projects and tags.
 const (
 	projectNote = "tenantId is projectId's former name: it comes back as projectId, and may not differ from it."
 	tagNote     = "A text with commas becomes a list. An empty tag, or one given twice, is an error."

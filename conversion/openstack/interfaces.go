@@ -68,7 +68,7 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone tell the network.
+// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone determine the network.
 func perPort(p *pass, n networkParam) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
@@ -145,7 +145,8 @@ func takes(c port) bool { return !apart(c) }
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil,
-			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: remove it there, or keep the machine with Machine API")
+			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: "+
+				"remove it there, or keep the machine with Machine API")
 	}
 }
 
@@ -164,7 +165,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is said.
+// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is given.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
 		p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
@@ -297,7 +298,8 @@ func checkShared(p *pass, ports []port) {
 		switch {
 		case len(c.SecurityGroups) > 0:
 			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil,
-				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, and none for the machine")
+				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, "+
+					"and none for the machine")
 		case unsecured(c):
 			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true,
 				"Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")

@@ -92,7 +92,7 @@ func placeFrom(p *pass, c *port, m *nic) {
 	}
 }
 
-// byIDOnly is the reason that an entry of ports gives for what an entry of networks could say.
+// byIDOnly is the reason that an entry of ports gives for what an entry of networks could express.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
 		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"

@@ -132,7 +132,7 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 	seen := sets.New[openstackv1.NeutronTag]()
 	for _, tag := range tags {
 		switch {
-		case tag == "" && seen.Has(tag): // said once
+		case tag == "" && seen.Has(tag): // given once
 		case tag == "":
 			p.Invalid(path, openstackv1.JoinTags(tags), "a tag is not empty")
 		case strings.Contains(string(tag), ","):

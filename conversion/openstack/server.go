@@ -132,7 +132,7 @@ func ownTags(p *pass) []string {
 	return []string{"cluster-api-provider-openstack", p.Env.MachineAPINamespace + "-" + p.Env.ClusterName}
 }
 
-// tagsTo says in a template what Machine API adds. A Machine's server has its tags, and nobody may change an OpenStackMachine.
+// tagsTo writes into a template what Machine API adds. A Machine's server has its tags, and nobody may change an OpenStackMachine.
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.Tags = withClusters(p, m.Tags)
 	for _, tag := range ownTags(p) {
@@ -148,7 +148,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// withClusters adds the tags that Cluster API would add of its own accord: said on both sides, no move changes them.
+// withClusters adds the tags that Cluster API would add of its own accord: written on both sides, no move changes them.
 func withClusters(p *pass, tags []string) []string {
 	seen := sets.New[string]()
 	out := distinct(p, "tags", tags, seen)
@@ -181,7 +181,8 @@ func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
 	for _, key := range slices.Sorted(maps.Keys(m.ServerMetadata)) {
 		value := m.ServerMetadata[key]
 		if utf8.RuneCountInString(key) > maxMetadata || utf8.RuneCountInString(value) > maxMetadata {
-			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters: shorten it, or remove it", maxMetadata))
+			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters: shorten it, or remove it",
+				maxMetadata))
 		}
 		c.ServerMetadata = append(c.ServerMetadata, openstackv1.ServerMetadata{Key: key, Value: value})
 	}

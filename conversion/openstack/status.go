@@ -16,10 +16,10 @@ import (
 var providerStatusKind = machinev1alpha1.GroupVersion.WithKind("OpenstackProviderStatus")
 
 // status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's.
+// controllers read the other's.
 type status struct{}
 
-// observed is what both statuses say, each with its own name for the id, and the provider id of an OpenStackMachine's spec.
+// observed is what both statuses have, each with its own name for the id, and the provider id of an OpenStackMachine's spec.
 type observed struct {
 	InstanceID    string `json:"instanceId"`
 	InstanceIDToo string `json:"instanceID"`
@@ -61,7 +61,7 @@ func say(out map[string]any, field, value string) {
 	}
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read is forgiving: a status that cannot be read counts as empty.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -32,7 +32,8 @@ const (
 // Fields converts a providerSpec into the spec of an IBMPowerVSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as PowerVSMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		"Written as PowerVSMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: "+
+			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
@@ -40,7 +41,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("serviceInstance.type", "serviceInstance.id", "serviceInstance.name"),
 		at("serviceInstance.id", "serviceInstance.name", "serviceInstanceID", cluster("spec.serviceInstance"), cluster("spec.serviceInstanceID"),
 			cluster("status.serviceInstance.id")),
-		"The workspace must be the IBMPowerVSCluster's, as far as that says which one it is: the provider makes a machine's provider id from the cluster's workspace, and looks no other up by name. Without a name there, the name is that of the cluster and -serviceInstance. serviceInstanceID is an older way to say the id, and comes back as serviceInstance.id; a machine that says nothing comes back with the cluster's name.",
+		"The workspace must be the IBMPowerVSCluster's, as far as that says which one it is: "+
+			"the provider makes a machine's provider id from the cluster's workspace, and looks no other up by name. "+
+			"Without a name there, the name is that of the cluster and -serviceInstance. serviceInstanceID is an older way to say the id, "+
+			"and comes back as serviceInstance.id; a machine that says nothing comes back with the cluster's name.",
 		workspaceTo, workspaceFrom),
 	of.OnlyMAPI("serviceInstance.regex", noWorkspaceRegEx),
 	of.OnlyCAPI("serviceInstance.regex", noWorkspaceRegEx),
@@ -64,12 +68,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		`As it is, a number or a word. Absent is 0.5 (for Dedicated, 1) in Machine API and 0.25 in Cluster API, so it is always said after a conversion. At least 0.25, Cluster API's least, and at most what Machine API takes: 15 on s922, 143 on e980.`,
 		processorsTo, processorsFrom),
 	of.Iso(at("memoryGiB"), at("memoryGiB"),
-		"Absent is 32 in Machine API and 2 in Cluster API, so it is always said after a conversion. At least 2, Cluster API's least, and at most what Machine API takes: 942 on s922, 15307 on e980.",
+		"Absent is 32 in Machine API and 2 in Cluster API, so it is always said after a conversion. "+
+			"At least 2, Cluster API's least, and at most what Machine API takes: 942 on s922, 15307 on e980.",
 		memoryTo, memoryFrom),
 
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Whether the instance gets it as it is or fetches it from a bucket is said by spec.ignition of the IBMPowerVSCluster.",
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. "+
+			"Whether the instance gets it as it is or fetches it from a bucket is said by spec.ignition of the IBMPowerVSCluster.",
 		userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), nil,
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API's provider has one set of credentials for all.",
@@ -77,6 +83,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The load balancers.
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"), at(cluster("spec.loadBalancers"), cluster("spec.vpc.region")),
-		"Control plane Machines only, and exactly those of the IBMPowerVSCluster, each an Application load balancer: Cluster API registers control plane Machines with all of them (with none while spec.vpc.region is not said; without a list, with the one that is named after the cluster), and no other Machine with any.",
+		"Control plane Machines only, and exactly those of the IBMPowerVSCluster, each an Application load balancer: "+
+			"Cluster API registers control plane Machines with all of them (with none while spec.vpc.region is not said; "+
+			"without a list, with the one that is named after the cluster), and no other Machine with any.",
 		balancersTo, balancersFrom),
 }

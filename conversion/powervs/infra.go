@@ -10,7 +10,7 @@ import (
 
 // MachineSpec is the spec of an IBMPowerVSMachine (infrastructure.cluster.x-k8s.io/v1beta2), and of the machines of an IBMPowerVSMachineTemplate.
 type MachineSpec struct {
-	// ServiceInstanceID is the older way to say ServiceInstance.ID, and goes before it. The CRD requires it, be it empty.
+	// ServiceInstanceID is the older form of ServiceInstance.ID, and takes precedence. The CRD requires it, be it empty.
 	ServiceInstanceID string `json:"serviceInstanceID"`
 	// ServiceInstance is the workspace that the machine is made in. The provider reads its ID alone: without one it
 	// takes the workspace of the IBMPowerVSCluster.
@@ -20,7 +20,7 @@ type MachineSpec struct {
 	// Image and ImageRef exclude each other, and one is required. ImageRef names an IBMPowerVSImage.
 	Image    *ResourceReference           `json:"image,omitempty"`
 	ImageRef *corev1.LocalObjectReference `json:"imageRef,omitempty"`
-	// SystemType, ProcessorType, Processors and MemoryGiB are filled in by the provider's webhook where they say nothing: s922, Shared, "0.25" and 2.
+	// SystemType, ProcessorType, Processors and MemoryGiB are filled in by the provider's webhook where they are absent: s922, Shared, "0.25" and 2.
 	SystemType    string             `json:"systemType,omitempty"`
 	ProcessorType string             `json:"processorType,omitempty"`
 	Processors    intstr.IntOrString `json:"processors,omitempty"`

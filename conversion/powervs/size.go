@@ -21,14 +21,14 @@ const (
 	defaultSystem    = "s922"
 	defaultProcessor = machinev1.PowerVSProcessorTypeShared
 
-	// What the webhooks of either side fill in where memory and processors are not said.
+	// What the webhooks of either side fill in where memory and processors are absent.
 	memoryOfMachineAPI, memoryOfClusterAPI = 32, 2
 	processorsOfClusterAPI                 = "0.25"
 	// What Cluster API's webhook takes at least; below its own least, the Machine API's warns.
 	leastMemory, leastProcessors = 2, 0.25
 )
 
-// limit is what the Machine API's webhook takes at most on a system type; of others it knows none.
+// limit is what the Machine API's webhook takes at most on a system type; it limits no others.
 type limit struct {
 	memory     int32
 	processors float64
@@ -99,7 +99,7 @@ func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkProcessors(p, system(c.SystemType), m.Processors)
 }
 
-// unsaid is what both sides' webhooks take for nothing said.
+// unsaid is what both sides' webhooks treat as absent.
 func unsaid(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
 
 func checkProcessors(p *pass, system string, said intstr.IntOrString) {

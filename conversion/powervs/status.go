@@ -14,7 +14,7 @@ import (
 var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProviderStatus")
 
 // status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's. Region, zone and health are said on Cluster API's side alone, by each of its passes.
+// controllers read the other's. Only Cluster API's side reports region, zone and health, in each of its passes.
 type status struct{}
 
 // ToClusterAPI hands the instance's id over above all: Cluster API's controller deletes the instance that its status
@@ -24,7 +24,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 		InstanceID    string `json:"instanceId"`
 		InstanceState string `json:"instanceState"`
 	}
-	// Forgiving: a status that cannot be read has nothing to say.
+	// Forgiving: a status that cannot be read counts as empty.
 	_ = json.Unmarshal(providerStatus, &seen)
 	if seen.InstanceID == "" {
 		seen.InstanceID = parseProviderID(machine.ProviderID).instance
@@ -57,7 +57,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
 }
 
-// said are fields and their words; what is empty is not said.
+// said are fields and their values; empty ones are left out.
 type said map[string]string
 
 func (s said) content() map[string]any {

@@ -173,7 +173,8 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 
 func liesIn(p *pass, path, id, workspace string) {
 	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
-		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's. Name the instance's workspace",
+		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's. "+
+			"Name the instance's workspace",
 			has, workspace))
 	}
 }
@@ -181,7 +182,8 @@ func liesIn(p *pass, path, id, workspace string) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: remove it, or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: "+
+				"remove it, or keep the machine with Machine API")
 		}
 		return
 	}
@@ -193,7 +195,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 	if equal || spec != "" {
 		p.Amend("spec.loadBalancers", nil,
-			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, or not their ids or its VPC's region. "+
+			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, "+
+				"or not their ids or its VPC's region. "+
 				"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
 		return
 	}
@@ -212,7 +215,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers are those that Cluster API registers control plane Machines with, as Machine API would say it
+// clusterBalancers are those that Cluster API registers control plane Machines with, in Machine API's form
 // (CreateVPCLoadBalancerPoolMember in the provider).
 func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -81,12 +83,17 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a server, none known":              {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure = nil, nil }},
 		"not the only vCenter":              {patch: `{"workspace": {"server": "other.example.com"}}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"workspace.server: FieldValueNotSupported"}},
 		"a server in other letters":         {patch: `{"workspace": {"server": "VCENTER.example.com"}}`, want: []string{"workspace.server: FieldValueNotSupported"}},
-		"the only datacenter":               {patch: `{"workspace": {"datacenter": null, "folder": null}}`},
-		"a folder of no datacenter":         {patch: `{"workspace": {"datacenter": null}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"a folder by its name":              {patch: `{"workspace": {"folder": "lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"a folder of another":               {patch: `{"workspace": {"folder": "/dc2/vm/lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
-		"no folder":                         {patch: `{"workspace": {"folder": null}}`},
-		"a group, and no domains":           {patch: `{"workspace": {"vmGroup": "zone-a"}}`, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
+		"a server with its scheme":          {patch: `{"workspace": {"server": "https://vcenter.example.com/sdk"}}`, want: []string{"workspace.server: FieldValueInvalid"}},
+		"a VSphereCluster with a scheme": {patch: `{}`, env: func(e *conversion.Env) {
+			e.InfraCluster = runtime.DeepCopyJSON(e.InfraCluster)
+			_ = unstructured.SetNestedField(e.InfraCluster, "https://vcenter.example.com", "spec", "server")
+		}},
+		"the only datacenter":       {patch: `{"workspace": {"datacenter": null, "folder": null}}`},
+		"a folder of no datacenter": {patch: `{"workspace": {"datacenter": null}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"a folder by its name":      {patch: `{"workspace": {"folder": "lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"a folder of another":       {patch: `{"workspace": {"folder": "/dc2/vm/lock"}}`, want: []string{"workspace.folder: FieldValueNotSupported"}},
+		"no folder":                 {patch: `{"workspace": {"folder": null}}`},
+		"a group, and no domains":   {patch: `{"workspace": {"vmGroup": "zone-a"}}`, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
 
 		"no device":                     {patch: `{"network": {"devices": []}}`, want: []string{"network.devices: FieldValueRequired"}},
 		"eleven devices":                {patch: `{"network": {"devices": [` + strings.TrimSuffix(strings.Repeat(`{"networkName": "x"},`, 11), ",") + `]}}`, want: []string{"network.devices: FieldValueInvalid"}},

@@ -80,7 +80,7 @@ func workspace(m *providerSpec) *machinev1beta1.Workspace {
 // clusterServer is the vCenter that Cluster API has credentials for, empty where that is not known.
 func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
-		return server
+		return hostOf(server)
 	}
 	list := vcenters(p)
 	if len(list) != 1 {
@@ -88,6 +88,14 @@ func clusterServer(p *pass) string {
 	}
 	only, _ := list[0].(map[string]any)
 	server, _ := only["server"].(string)
+	return server
+}
+
+// hostOf is a vCenter without what Cluster API also takes around it: https://HOST/sdk.
+func hostOf(server string) string {
+	if _, after, ok := strings.Cut(server, "://"); ok {
+		server, _, _ = strings.Cut(after, "/")
+	}
 	return server
 }
 
@@ -131,6 +139,8 @@ func sameServer(p *pass, path, server string) {
 	want, others := clusterServer(p), otherVCenters(p)
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
+	case hostOf(server) != server:
+		p.Invalid(path, server, fmt.Sprintf("give the name of the host alone, which is %q: Machine API looks for a vCenter's credentials in its Secret by that name", hostOf(server)))
 	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
 		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it",
 			`{"spec":{"server":"SERVER"}}`, "")

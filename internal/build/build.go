@@ -14,7 +14,7 @@ import (
 // Version is a release's, set by the linker (-X); empty in any other build.
 var Version string
 
-// Info is what a build knows of itself.
+// Info is what Go records in a build.
 type Info struct{ Version, Revision, Go string }
 
 // Read asks the linker's word, then the Go module's.

@@ -82,7 +82,7 @@ func index(list []any, kind string) int {
 	})
 }
 
-// has reports whether a condition says what is wanted, and nothing else that people read. Members that the wanted one lacks otherwise are their writer's.
+// has reports whether a condition equals what is wanted in all that people read. Members that the wanted one lacks otherwise are their writer's.
 func has(condition, wanted map[string]any) bool {
 	for member, value := range wanted {
 		if !jsonnumbers.Equal(value, condition[member]) && !reflect.DeepEqual(value, condition[member]) {

@@ -35,7 +35,7 @@ func New(r prometheus.Registerer, name, help, condition string) (*Gauge, error) 
 	return &Gauge{since: since, condition: condition, shown: map[object]string{}}, err
 }
 
-// Show makes the series what the object says; nil: there is none, or what it says is old.
+// Show sets the series to the object's condition; nil: there is none, or it is outdated.
 func (g *Gauge) Show(kind string, key types.NamespacedName, o *unstructured.Unstructured) {
 	reason, since := g.read(o)
 	at := object{kind, key}

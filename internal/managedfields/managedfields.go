@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Read returns the fields of an entry; empty where it has none. Steps of a kind that this build does not know are left out, as the API server leaves them out.
+// Read returns the fields of an entry; empty where it has none. Steps of a kind that this build does not read are left out, as the API server leaves them out.
 func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := fieldpath.NewSet()
 	if e.FieldsV1 == nil {

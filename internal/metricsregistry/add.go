@@ -13,7 +13,7 @@ import (
 // gauges has whatever was added: of counters, Clear makes nothing.
 var gauges sync.Map
 
-// Clear has every gauge that was added say what it does when nothing runs.
+// Clear sets every gauge that was added to its value for when nothing runs.
 func Clear() {
 	gauges.Range(func(g, _ any) bool {
 		switch g := g.(type) {

@@ -49,7 +49,7 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.Body == nil || r.Body == http.NoBody) && !r.URL.Query().Has("watch")
 }
 
-// answered reports whether the server could say what there is, or says itself when to come again.
+// answered reports whether the server could return what there is, or has set a Retry-After.
 func answered(response *http.Response, err error) bool {
 	if err != nil {
 		return false

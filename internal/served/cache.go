@@ -278,7 +278,7 @@ func (c *served) disappeared(ctx context.Context, definition string) {
 	}
 }
 
-// How soon discovery is asked again for a kind whose definition exists: the API server serves it a moment after, or another version than this build knows.
+// How soon discovery is asked again for a kind whose definition exists: the API server serves it a moment after, or another version than this build reads.
 const (
 	atFirst = 200 * time.Millisecond
 	atMost  = 30 * time.Second

@@ -62,7 +62,7 @@ func (c *lent) IndexField(ctx context.Context, o client.Object, field string, of
 	return nil
 }
 
-// GetInformer returns an informer whose handlers hear of nothing after the term.
+// GetInformer returns an informer whose handlers receive nothing after the term.
 func (c *lent) GetInformer(ctx context.Context, o client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	i, err := c.Cache.GetInformer(ctx, o, opts...)
 	if err != nil {

@@ -119,7 +119,7 @@ func (o *office) act(ctx context.Context, held func() bool) error {
 		MapperProvider:          func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return o.mgr.GetRESTMapper(), nil },
 		NewCache:                func(*rest.Config, cache.Options) (cache.Cache, error) { return reads, nil },
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Controller:              config.Controller{SkipNameValidation: new(true)}, // the former term's are known by the same names
+		Controller:              config.Controller{SkipNameValidation: new(true)}, // the former term's have the same names
 		GracefulShutdownTimeout: &inTime,
 	})
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *office) release() {
 	}
 }
 
-// watched is a lock whose holder hears at once that somebody else has it. The elector itself would try to get it back until its deadline.
+// watched is a lock whose holder notices at once that somebody else has it. The elector itself would try to get it back until its deadline.
 type watched struct {
 	resourcelock.Interface
 	leads func() bool

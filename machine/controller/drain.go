@@ -23,7 +23,7 @@ import (
 
 // drain empties the Node, as far as one pass gets.
 //
-// What is evicted and what may stay, and how, is the library's to say. Its own loop is not used: it waits until the last pod is gone, and
+// The library decides what is evicted, what may stay, and how. Its own loop is not used: it waits until the last pod is gone, and
 // asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, reports the rest, and
 // the next pass sees what has become of it.
 func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
@@ -110,7 +110,7 @@ func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper
 		Out:                io.Discard, ErrOut: io.Discard,
 	}
 	if machine.Unreachable(node) {
-		// No kubelet will say that a pod has ended: budgets are still asked, but no pod that is being deleted is waited for.
+		// No kubelet will report that a pod has ended: budgets are still asked, but no pod that is being deleted is waited for.
 		h.GracePeriodSeconds, h.SkipWaitForDeleteTimeoutSeconds = 1, 1
 	}
 	return h
@@ -157,7 +157,8 @@ func draining(node *corev1.Node, left []leftover) machinev1beta1.Condition {
 	if slices.ContainsFunc(left, func(l leftover) bool { return l.refused }) {
 		reason, severity = machinev1beta1.MachineDrainError, machinev1beta1.ConditionSeverityWarning
 	}
-	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %s to be drained: %s", node.Name, amount.Of(len(left), "pod"), named(left))
+	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %s to be drained: %s",
+		node.Name, amount.Of(len(left), "pod"), named(left))
 }
 
 func drainFailed(node *corev1.Node, err error) machinev1beta1.Condition {

@@ -69,7 +69,7 @@ func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (st
 	return "", nil
 }
 
-// turnHolder names the Machine that this process has given the turn to, if it has it still. That is read past the cache, which may not know yet that it is
+// turnHolder names the Machine that this process has given the turn to, if it has it still. That is read past the cache, which may not show yet that it is
 // being deleted.
 func (c *machines) turnHolder(ctx context.Context) (string, error) {
 	if c.turns.holder == "" {

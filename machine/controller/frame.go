@@ -50,13 +50,13 @@ type gated[T client.Object] struct {
 	read func(context.Context, types.NamespacedName) (subject[T], error)
 	// work is everything that the controller does because of the object, when it may.
 	work func(context.Context, T) (reconcile.Result, error)
-	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A result other than zero says that
+	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A result other than zero means that
 	// it is not finished. nil: every pass of this controller finishes what it begins. It is not asked again where the pause stands acknowledged and
 	// only its wording changes (ClusterAPI, Migrating): nothing was done since.
 	settle func(context.Context, T) (reconcile.Result, error)
 }
 
-// Reconcile is one pass. Where the object does not say yet what it has to say, that is stored, and the pass ends: its event brings
+// Reconcile is one pass. Where the object lacks its acknowledgement or its authority, that is stored, and the pass ends: its event brings
 // the next one, which acts on what is stored.
 func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 	s, err := g.read(ctx, key.NamespacedName)
@@ -106,7 +106,7 @@ func conditionOf(c authority.Condition) machinev1beta1.Condition {
 }
 
 // withCondition returns the conditions with c added or in the place of the one of its type. The time is that of the last change of
-// status; conditions that say the same already are returned as they are.
+// status; conditions that are equal already are returned as they are.
 func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condition, now time.Time) []machinev1beta1.Condition {
 	out := append([]machinev1beta1.Condition(nil), conditions...)
 	c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()

@@ -35,7 +35,8 @@ func validTemplate(namespace string, ref *corev1.ObjectReference) error {
 	case ref == nil:
 		return nil
 	case ref.Name == "" || !strings.HasSuffix(ref.Kind, "Template") || ref.Kind == "Template" || strings.Count(ref.APIVersion, "/") > 1 || ref.APIVersion == "":
-		return errors.New("spec.remediationTemplate needs apiVersion, name, and a kind that ends in Template: what is created from it is of the kind without that word")
+		return errors.New("spec.remediationTemplate needs apiVersion, name, and a kind that ends in Template: " +
+			"what is created from it is of the kind without that word")
 	case ref.Namespace != "" && ref.Namespace != namespace:
 		return fmt.Errorf("spec.remediationTemplate.namespace is %q: a template is taken from the check's own namespace %s alone", ref.Namespace, namespace)
 	}

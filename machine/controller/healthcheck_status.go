@@ -70,7 +70,7 @@ func (r *healthChecks) write(ctx context.Context, c *check, status map[string]an
 	return nil
 }
 
-// withoutExternal leaves out what was said of a template that the check names no more.
+// withoutExternal leaves out the conditions of a template that the check names no more.
 func (c *check) withoutExternal() []machinev1beta1.Condition {
 	if c.spec.RemediationTemplate != nil {
 		return c.conditions

@@ -112,7 +112,7 @@ func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
 
-// healthMeters are what the Machine API publishes about its checks, under the names that dashboards and alerts know.
+// healthMeters are what the Machine API publishes about its checks, under the names that dashboards and alerts use.
 type healthMeters struct {
 	covered, shortCircuit *prometheus.GaugeVec
 	remediations          *prometheus.CounterVec

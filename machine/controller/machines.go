@@ -26,7 +26,7 @@ import (
 // machines is the Machine controller (machine-controller › Machine Controller Semantics).
 //
 // The document's step 0, the Cluster of the Machine, is obsolete: the published API has no such object, and an actuator finds what
-// it has to know of the cluster in spec.providerSpec.
+// it needs of the cluster in spec.providerSpec.
 type machines struct {
 	actuator machine.Actuator
 	// client reads from the cache; live reads past it.
@@ -125,7 +125,7 @@ type step struct {
 type stop struct {
 	// after is when to look again without news, 0 for never.
 	after time.Duration
-	// waits is the condition to wait for, if a person may want to know it.
+	// waits is the condition to wait for, if it is worth a person's attention.
 	waits machinev1beta1.Condition
 }
 

@@ -51,7 +51,8 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 		return nil, err
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonInstanceShared,
-		"spec.providerID %[1]s is also that of Machine %[2]s, so the deletion of this Machine would remove the instance of that one. If the instance is to go, delete Machine %[2]s too. "+
+		"spec.providerID %[1]s is also that of Machine %[2]s, so the deletion of this Machine would remove the instance of that one. "+
+			"If the instance is to go, delete Machine %[2]s too. "+
 			"If this Machine is only a copy, remove %[3]s from its metadata.finalizers: kubectl -n %[4]s edit machines.machine.openshift.io %[5]s",
 		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// callError is what an actuator's method said. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
+// callError is the error of an actuator's method. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
 // none of ours, and the Secret that it did not find is not our Machine.
 type callError struct {
 	err error
@@ -41,7 +41,7 @@ func (e *callError) As(target any) bool {
 	return ok
 }
 
-// call asks the actuator, with a copy that is its own, and takes over from it what the contract lets it change. wished says that it
+// call asks the actuator, with a copy that is its own, and takes over from it what the contract lets it change. wished reports that it
 // wants to be asked again later, which is no failure.
 func (c *machines) call(ctx context.Context, p *pass, method func(context.Context, *machinev1beta1.Machine) error) (wished bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
@@ -111,7 +111,7 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 		return nil, nil
 	}
 	if err := c.store(ctx, p); err != nil {
-		p.over = true // there is nothing to be said of a Machine that is not in our hands
+		p.over = true // a Machine that another API runs gets no status from here
 		return nil, err
 	}
 	p.log.Info("Added the finalizer")
@@ -217,7 +217,7 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest returns when to look again at a Machine for which everything is done, unless the actuator has said.
+// rest returns when to look again at a Machine for which everything is done, unless the actuator has returned a time.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
 		return &stop{}, nil
@@ -228,9 +228,9 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// resolveCreation finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
+// resolveCreation finds out, before a pause is acknowledged, what has become of a creation whose answer was lost.
 //
-// If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
+// If there is an instance, what is known of it is stored. If Exists answers false, the provider may be slow to list it: the
 // contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
 // answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
 // controller or the one before it has asked for can turn up. (The caller stores the times: they hold as far as the clocks of the
@@ -257,7 +257,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 	return reconcile.Result{}, nil
 }
 
-// takeOver stores what there is to be known of an instance that was found, so that whichever API is authoritative next finds it, too.
+// takeOver stores what was found of an instance, so that whichever API is authoritative next finds it, too.
 func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
 	wished, err := c.call(ctx, p, c.actuator.Update)
 	if err != nil {

@@ -82,13 +82,13 @@ func (p *pass) is(c machinev1beta1.Condition) {
 	}
 	for i := range p.machine.Status.Conditions {
 		if p.machine.Status.Conditions[i].Type == c.Type {
-			p.machine.Status.Conditions[i].Status = "" // what the pass said before was not stored
+			p.machine.Status.Conditions[i].Status = "" // what the pass set before was not stored
 		}
 	}
 	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
 }
 
-// begins sets a condition as of now, though it may have said so before.
+// begins sets a condition as of now, though it may have been so before.
 func (p *pass) begins(c machinev1beta1.Condition) {
 	p.is(c)
 	for i := range p.machine.Status.Conditions {
@@ -107,7 +107,7 @@ func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.Conditi
 	return machinev1beta1.Condition{}, false
 }
 
-// conclude is the one place that turns what the steps said into conditions, phase, events, metrics, and when to look again.
+// conclude is the one place that turns what the steps returned into conditions, phase, events, metrics, and when to look again.
 func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
 	if p.halt != nil && p.halt.waits.Type != "" {
 		c.tellWait(p, p.halt.waits)
@@ -183,7 +183,7 @@ func cut(s string, to int) string {
 }
 
 // store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes also when the process
-// is asked to stop: what a provider has just said is worth a moment.
+// is asked to stop: what a provider has just answered would otherwise be lost.
 func (c *machines) store(ctx context.Context, p *pass) error {
 	if p.over {
 		return nil

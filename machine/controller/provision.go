@@ -29,7 +29,7 @@ type Options struct {
 	AnyName bool
 }
 
-// Add adds every controller to a manager, whose scheme must know the types of the Machine API and of the core, and whose cache
+// Add adds every controller to a manager, whose scheme must have the types of the Machine API and of the core, and whose cache
 // should be limited to the Machines' namespace. Behind leader election if the manager has it.
 func Add(m manager.Manager, o Options) error {
 	return errors.Join(AddMachines(m, o), AddMachineSets(m, o), AddHealthChecks(m, o))

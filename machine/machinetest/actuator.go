@@ -30,7 +30,7 @@ type Actuator struct {
 	Cloud API
 	// Provider is whose providerSpec it reads, and whose status it writes; AWS if zero.
 	Provider Provider
-	// Settle is how long the cloud may take to tell of what it was asked to make: so long, "there is none" is not believed.
+	// Settle is how long the cloud may take to list what it was asked to make: until then, "there is none" is not believed.
 	Settle time.Duration
 	// Poll is how soon to ask again; a quarter of a second if 0.
 	Poll time.Duration
@@ -238,7 +238,7 @@ func (p Provider) named(m *machinev1beta1.Machine) string {
 	return id
 }
 
-// tell writes what is known of the instance. It leaves an equal value unchanged.
+// tell writes what the cloud returned of the instance. It leaves an equal value unchanged.
 func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
 	id, state := i.ProviderID(), p.Word(i.State)
 	m.Spec.ProviderID = &id
@@ -288,8 +288,8 @@ func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionS
 
 func isCreation(c metav1.Condition) bool { return c.Type == string(machinev1beta1.MachineCreation) }
 
-// report changes the provider's status and keeps what it does not know of it; the raw bytes are touched only if they come to
-// say something else, since the server orders their keys in its own way.
+// report changes the provider's status and keeps its other fields; the raw bytes are touched only if they come to
+// mean something else, since the server orders their keys in its own way.
 func (p Provider) report(m *machinev1beta1.Machine, change func(*knowledge)) {
 	s := readStatus(m)
 	kind := p.Status

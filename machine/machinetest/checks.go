@@ -405,7 +405,8 @@ func changesOwn(l *life) {
 		name string
 		call func(context.Context, *machinev1beta1.Machine) error
 	}{
-		{"Exists", l.existsOf}, {"Create", l.Actuator.Create}, {"Exists", l.existsOf}, {"Update", l.Actuator.Update}, {"Delete", l.Actuator.Delete}, {"Exists", l.existsOf},
+		{"Exists", l.existsOf}, {"Create", l.Actuator.Create}, {"Exists", l.existsOf}, {"Update", l.Actuator.Update},
+		{"Delete", l.Actuator.Delete}, {"Exists", l.existsOf},
 	}
 	for _, step := range steps {
 		m := l.m.DeepCopy()

@@ -43,7 +43,7 @@ type Subject struct {
 	Exhaust func() (undo func())
 	// Hang makes the provider answer nothing.
 	Hang func() (undo func())
-	// Delay makes the provider slow to tell what it did, until Rest.
+	// Delay makes the provider slow to show what it did, until Rest.
 	Delay func()
 	// End and Stop do to the instance of that name, by hand, what nobody asked the actuator for.
 	End, Stop func(name string)

@@ -82,7 +82,7 @@ func (i Instance) IP() string {
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// countDigits is how many digits of an ID count the instances; those before tell the tokens apart.
+// countDigits is how many digits of an ID count the instances; those before distinguish the tokens.
 const countDigits = 9
 
 // DNS is the instance's private name, and its Node's.

@@ -94,7 +94,7 @@ func (l *life) pass() error {
 	return l.create(l.Context())
 }
 
-// end deletes until nothing is said to be left.
+// end deletes until nothing is reported to be left.
 func (l *life) end() {
 	l.Helper()
 	var err error

@@ -19,9 +19,9 @@ type Provider struct {
 	Platform string
 	// Spec and Status are the kinds of providerSpec and providerStatus.
 	Spec, Status schema.GroupVersionKind
-	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
+	// Needs is what a providerSpec must have; Type, Zone and Image are its fields for what to make and where, on platforms that have them.
 	Needs, Type, Zone, Image string
-	// ID and State are the fields of the providerStatus that tell of the instance; State is "" where none does.
+	// ID and State are the fields of the providerStatus that describe the instance; State is "" where none does.
 	ID, State string
 	// Words are the platform's for the states of an instance; nil, EC2's.
 	Words map[State]string

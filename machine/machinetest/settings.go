@@ -26,7 +26,7 @@ type Settings struct {
 	BootTime time.Duration
 	// ShutdownTime is how long it shuts down.
 	ShutdownTime time.Duration
-	// Lag is how long Describe and Terminate do not know of a launch, and Describe not of an end.
+	// Lag is how long Describe and Terminate do not see a launch, and Describe not an end.
 	Lag time.Duration
 	// Latency is how long a call takes, by its verb.
 	Latency map[Verb]time.Duration

@@ -29,7 +29,7 @@ type Testimony struct {
 
 // LiveWitness asks the API server which API is authoritative for the Machine. live must not be a cache.
 //
-// While authority is moving the side that it comes from may still finish what it was at, until it has said that it
+// While authority is moving the side that it comes from may still finish what it was at, until it has acknowledged that it
 // is paused; the side that it goes to may do nothing.
 func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	return func(ctx context.Context, caller authority.API, m Machine) Testimony {

@@ -34,7 +34,7 @@ func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.D
 // the Machines: under the policy Random the seed decides who goes.
 //
 // shared reports of a Machine that nobody controls that another set selects it too; nil: none. Such Machines are taken in as far as some are missing, and are
-// never too many: nobody has said which set they belong to, and the one with fewer replicas would delete what the other needs.
+// never too many: nothing shows which set they belong to, and the one with fewer replicas would delete what the other needs.
 func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool,
 	seed string) Plan {
 	var p Plan
@@ -66,7 +66,7 @@ func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines 
 	return p
 }
 
-// ofMachineAPI reports whether the Machine API is authoritative, or nobody has ever said who is.
+// ofMachineAPI reports whether the Machine API is authoritative, or neither status nor spec names an API.
 func ofMachineAPI(m *machinev1beta1.Machine) bool {
 	switch cmp.Or(m.Status.AuthoritativeAPI, m.Spec.AuthoritativeAPI) {
 	case "", machinev1beta1.MachineAuthorityMachineAPI:
@@ -75,7 +75,7 @@ func ofMachineAPI(m *machinev1beta1.Machine) bool {
 	return false
 }
 
-// Replicas is how many Machines the set wants: 1 where it does not say.
+// Replicas is how many Machines the set wants: 1 where the field is absent.
 func Replicas(set *machinev1beta1.MachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 1
@@ -93,7 +93,8 @@ func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	case selector.Empty():
 		err = errors.New("spec.selector is empty, and would match every Machine: name a label that the template's Machines carry")
 	case !selector.Matches(labels.Set(set.Spec.Template.Labels)):
-		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: give the template these labels", selector)
+		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: "+
+			"give the template these labels", selector)
 	}
 	return selector, errors.Join(err, validReplicas(set), validPolicy(set))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Standard says whether a definition is of a group that has a private twin.
+// Standard reports whether a definition is of a group that has a private twin.
 func Standard(crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	return crd.GetKind() == "CustomResourceDefinition" && translation.ToPrivate.Group(group) != group
@@ -46,7 +46,7 @@ func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.U
 	private.SetGroupVersionKind(standard.GroupVersionKind())
 	private.SetName(translation.ToPrivate.Definition(standard.GetName()))
 	private.SetLabels(standard.GetLabels())
-	if len(versions) > 1 {
+	if len(versions) > 1 { // else there is nothing to convert, and a converter would be one more thing that can be away
 		spec["conversion"] = o.conversion()
 		if o.CABundle == nil {
 			private.SetAnnotations(map[string]string{issuers.InjectCABundle: "true"})
@@ -69,7 +69,7 @@ func (o Options) conversion() map[string]any {
 	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": []any{"v1", "v1beta1"}}}
 }
 
-// WithoutContract says whether Cluster API's core manager would not find the version of a definition: those of providers need a label for it.
+// WithoutContract reports whether Cluster API's core manager would not find the version of a definition: those of providers need a label for it.
 func WithoutContract(crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	prefix, _, _ := strings.Cut(group, ".")

@@ -122,7 +122,7 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// ofShim says whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
+// ofShim reports whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
 func ofShim(o *unstructured.Unstructured) bool {
 	return strings.HasPrefix(o.GetName(), Shim)
 }
@@ -227,7 +227,8 @@ func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 		names = append(names, d)
 	}
 	rules = append(rules, map[string]any{
-		"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions", "customresourcedefinitions/status"}, "resourceNames": names, "verbs": []any{"patch", "update"},
+		"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions", "customresourcedefinitions/status"},
+		"resourceNames": names, "verbs": []any{"patch", "update"},
 	})
 	return unstructured.SetNestedSlice(objects[i].Object, rules, "rules")
 }

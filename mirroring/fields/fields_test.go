@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/twin"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -73,6 +74,28 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 		}
 		if conceding := len(keep) > 0; conceding != (c.authoritative == authority.ClusterAPI) {
 			t.Errorf("%s: keeps %v", c.sentence, keep)
+		}
+	}
+}
+
+// TestTheMarkOfClusterAPIsSetGoesWithTheMirrorThatCopiedIt: mirrors of earlier releases did, and a person's own label stays.
+func TestTheMarkOfClusterAPIsSetGoesWithTheMirrorThatCopiedIt(t *testing.T) {
+	const owned = `{"f:metadata": {"f:labels": {"f:cluster.x-k8s.io/set-name": {}}}}`
+	const ours = `{"f:metadata": {"f:labels": {"f:team": {}}}}`
+	for _, c := range []struct {
+		sentence, managed string
+		goes              bool
+	}{
+		{"the mirror copied it", mirroringtest.Manager(ownership.Manager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}, "f:cluster.x-k8s.io/set-name": {}}}}`), true},
+		{"a person wrote it", mirroringtest.Manager(ownership.Manager, "Apply", ours) + ", " + mirroringtest.Manager("kubectl", "Update", owned), false},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, labels: {team: a, cluster.x-k8s.io/set-name: s}}}`)}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, labels: {team: a, cluster.x-k8s.io/set-name: s},
+			managedFields: [`+strings.ReplaceAll(c.managed, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1")+`]}, status: {authoritativeAPI: ClusterAPI}}`)
+		want := twin.Of(s).WantMachineAPI(s.Core)
+		w := Become(s, want, s.MachineAPI)
+		if w == nil || w.Verb != pairs.Apply || strings.Contains(strings.Join(w.Fields, " "), "set-name") != c.goes || w.Object.GetLabels()["cluster.x-k8s.io/set-name"] != "" {
+			t.Errorf("%s: %+v", c.sentence, w)
 		}
 	}
 }

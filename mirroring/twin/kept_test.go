@@ -97,3 +97,29 @@ func TestAMirrorHoldsItsMachineForTheProvider(t *testing.T) {
 		}
 	}
 }
+
+func TestAMirrorIsSparedWhileItMovesWithoutAnInstance(t *testing.T) {
+	const migrating = `status: {authoritativeAPI: Migrating, synchronizedAPI: MachineAPI}`
+	for about, c := range map[string]struct{ machine, has, want string }{
+		"it moves without an instance":           {migrating, ``, authority.SparedUntilReady},
+		"it rests":                               {`status: {authoritativeAPI: MachineAPI}`, ``, ""},
+		"it has an instance":                     {`spec: {providerID: i-1}, ` + migrating, ``, ""},
+		"its user spares it":                     {migrating, `{metadata: {annotations: {` + authority.SparedAnnotation + `: "mine"}}}`, "mine"},
+		"it is deleted":                          {`metadata: {name: m, deletionTimestamp: "2026-11-26T00:00:00Z", finalizers: [a]}, ` + migrating, ``, ""},
+		"it comes back, and is no mirror as yet": {`status: {authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI}`, ``, ""},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("AWS")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}}
+		s.MachineAPI = mirroringtest.Object(t, `{`+c.machine+`}`)
+		s.MachineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
+		s.Cluster = mirroringtest.Object(t, `{metadata: {name: c}}`)
+		if c.has == "" {
+			c.has = `{spec: {}}`
+		}
+		got := Of(s).WantCore(mirroringtest.Object(t, c.has), mirroringtest.Object(t, `{metadata: {name: m}}`)).GetAnnotations()[authority.SparedAnnotation]
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", about, got, c.want)
+		}
+	}
+}

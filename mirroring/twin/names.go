@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -24,6 +25,12 @@ func (s Twin) selects(label string) bool {
 		}
 	}
 	return false
+}
+
+// bookkeeping reports whether a label is how Cluster API's MachineSet controller marks the Machines of a set. It stays where it is: on an object of the Machine
+// API it would outlive a move there and back, and in Cluster API that controller writes it itself.
+func (s Twin) bookkeeping(label string) bool {
+	return label == clusterv1.MachineSetNameLabel && s.Kind.Parent != ""
 }
 
 func content(o *unstructured.Unstructured) map[string]any {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestNamesThatAreNotMirrored(t *testing.T) {
-	const from = `{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet, kustomize.toolkit.fluxcd.io/name: fleet, applyset.kubernetes.io/part-of: x, velero.io/backup-name: b}, annotations: {note: noted, argocd.argoproj.io/tracking-id: x, hive.openshift.io/x: "y"}}}`
+	const from = `{metadata: {labels: {team: a, cluster.x-k8s.io/set-name: s, app.kubernetes.io/instance: fleet, kustomize.toolkit.fluxcd.io/name: fleet, applyset.kubernetes.io/part-of: x, velero.io/backup-name: b}, annotations: {note: noted, argocd.argoproj.io/tracking-id: x, hive.openshift.io/x: "y"}}}`
 	for _, c := range []struct {
 		sentence, set, want string
 	}{
@@ -24,6 +24,8 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 			`{metadata: {labels: {team: a, app.kubernetes.io/instance: fleet}, annotations: {note: noted}}}`},
 		{"in whichever words it does", `{spec: {selector: {matchExpressions: [{key: team, operator: Exists}, {key: velero.io/backup-name, operator: Exists}]}}}`,
 			`{metadata: {labels: {team: a, velero.io/backup-name: b}, annotations: {note: noted}}}`},
+		{"so does the label by which Cluster API's set finds its Machines, where the set has no other", `{spec: {selector: {matchLabels: {cluster.x-k8s.io/set-name: s}}}}`,
+			`{metadata: {labels: {team: a, cluster.x-k8s.io/set-name: s}, annotations: {note: noted}}}`},
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
 		if c.set != "" {

@@ -71,6 +71,7 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 	if infra != nil {
 		pairs.Put(want, infra.GetName(), s.InfraRef()...)
 		s.hold(want, infra)
+		s.spare(want)
 	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
@@ -160,7 +161,7 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 	want.SetKind(kind)
 	want.SetNamespace(namespace)
 	labels := converted.GetLabels()
-	maps.DeleteFunc(labels, func(k, _ string) bool { return authority.Theirs(k) && !s.selects(k) })
+	maps.DeleteFunc(labels, func(k, _ string) bool { return (authority.Theirs(k) || s.bookkeeping(k)) && !s.selects(k) })
 	if len(labels) > 0 {
 		want.SetLabels(labels)
 	}

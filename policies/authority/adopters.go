@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -128,6 +130,29 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 	}
 	if len(later) > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(later))), "after its move to Cluster API "))
+	}
+	return v
+}
+
+// DeploymentDeletes warns which mirrored MachineSets end with a MachineDeployment: Cluster API's controller deletes those that it owns before it lets the
+// MachineDeployment go, however the collector is to treat them.
+func DeploymentDeletes(c policies.Change) policies.Verdict {
+	var names []string
+	for _, set := range c.Facts.Sets {
+		if isMirrored(set) && controlledBy(set, c.Old) && !set.Deleting() && !set.HasAnnotation(PausedAnnotation) {
+			names = append(names, set.Metadata.Name)
+		}
+	}
+	if len(names) == 0 || !reads(c) {
+		return policies.Verdict{}
+	}
+	slices.Sort(names)
+	at := fmt.Sprintf("kubectl -n %s %%s %%s.%s %%s", c.Namespace, clusterv1.GroupVersion.Group)
+	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s with this MachineDeployment, with --cascade=orphan too, and all of its Machines with their instances. "+
+		"To keep them, pause the MachineDeployment instead: "+at+" %s=", nameSome(names), "annotate", "machinedeployments", c.Name, PausedAnnotation))
+	if c.Propagation == metav1.DeletePropagationOrphan {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deleted MachineSet waits for its MachineDeployment, which is gone, until its label is removed: "+at+" %s-",
+			"label", "machinesets", names[0], clusterv1.MachineDeploymentNameLabel))
 	}
 	return v
 }

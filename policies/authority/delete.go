@@ -209,7 +209,8 @@ func endsAtOnce(c policies.Change) bool {
 // ofProvidersMachines reports whether a definition is that of a provider's machines, or of what it keeps for instances.
 func ofProvidersMachines(c policies.Change) bool {
 	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
-	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" && (strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
+	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" &&
+		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
 // DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody

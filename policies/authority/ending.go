@@ -24,7 +24,8 @@ func Ends(c policies.Change) API {
 		return MachineAPI
 	case c.Kind == Namespace, c.Kind == Cluster:
 		return ClusterAPI
-	case c.Kind == Definition && slices.Contains([]string{kind.Resource + "." + kind.ClusterAPI.Group, "clusters." + kind.ClusterAPI.Group}, c.Name), ofProvidersMachines(c):
+	case c.Kind == Definition && slices.Contains([]string{kind.Resource + "." + kind.ClusterAPI.Group, "clusters." + kind.ClusterAPI.Group}, c.Name),
+		ofProvidersMachines(c):
 		return ClusterAPI
 	}
 	return Unset

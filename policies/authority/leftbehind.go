@@ -31,10 +31,14 @@ func LeftBehind(machine *policies.Object, to API) []string {
 	return slices.DeleteFunc(ends, func(name string) bool { return len(status[name]) == 0 })
 }
 
-// stillReported reports that Cluster API's objects have, of what the Machine API leaves behind, what the mirror reported there before the move.
-func (o Objects) stillReported() bool {
+// unprepared reports that Cluster API's objects have, of what the Machine API leaves behind, what the mirror reported there before the move, or that its checks
+// do not spare a Machine without an instance.
+func (o Objects) unprepared(shape Shape) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI.Deleting() {
 		return false
+	}
+	if Spares(o.MachineAPI, shape) && o.ClusterAPI != nil && !o.ClusterAPI.HasAnnotation(SparedAnnotation) {
+		return true
 	}
 	core, infra := failureOf(o.ClusterAPI), failureOf(o.Infra)
 	return core.Phase == "Failed" || core.failed() || infra.failed() ||

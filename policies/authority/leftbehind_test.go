@@ -57,27 +57,29 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-func TestStillReported(t *testing.T) {
+func TestUnprepared(t *testing.T) {
 	kind, _ := KindNamed("Machine")
 	for sentence, c := range map[string]struct {
 		machine, core, infra string
 		from                 API
-		want                 bool
+		unspared, want       bool
 	}{
-		"the mirror has taken all of it back":      {core: `"status":{"phase":"Pending","initialization":{}}`, infra: `"status":{"ready":false}`},
-		"there is no status yet":                   {},
-		"the phase is Failed":                      {core: `"status":{"phase":"Failed"}`, want: true},
-		"the phase is that of a birth":             {core: `"status":{"phase":"Provisioning"}`, want: true},
-		"it has a time":                            {core: `"status":{"phase":"Pending","lastUpdated":"2026-11-21T12:00:00Z"}`, want: true},
-		"it has a failure":                         {core: `"status":{"deprecated":{"v1beta1":{"failureMessage":"no quota"}}}`, want: true},
-		"it has a failure in the older version":    {core: `"status":{"failureReason":"CreateError"}`, want: true},
-		"the infrastructure machine has failed":    {infra: `"status":{"failureReason":"CreateError"}`, want: true},
-		"it runs":                                  {machine: `"spec":{"providerID":"i-1"},`, core: `"status":{"phase":"Running","lastUpdated":"2026-11-21T12:00:00Z"}`},
-		"it had an instance and failed":            {machine: `"spec":{"providerID":"i-1"},`, core: `"status":{"phase":"Failed"}`, want: true},
-		"it comes from Cluster API":                {from: ClusterAPI, core: `"status":{"phase":"Failed"}`},
-		"what is being deleted stays as it is":     {machine: `"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z"},`, core: `"status":{"phase":"Failed"}`},
-		"it is not on the move, and may say so":    {from: Unset, core: `"status":{"phase":"Failed"}`},
-		"a status that cannot be read has nothing": {core: `"status":"Failed"`},
+		"the mirror has taken all of it back":       {core: `"status":{"phase":"Pending","initialization":{}}`, infra: `"status":{"ready":false}`},
+		"a check would count from its creation":     {unspared: true, want: true},
+		"it has an instance, and a check may count": {machine: `"spec":{"providerID":"i-1"},`, unspared: true},
+		"there is no status yet":                    {},
+		"the phase is Failed":                       {core: `"status":{"phase":"Failed"}`, want: true},
+		"the phase is that of a birth":              {core: `"status":{"phase":"Provisioning"}`, want: true},
+		"it has a time":                             {core: `"status":{"phase":"Pending","lastUpdated":"2026-11-21T12:00:00Z"}`, want: true},
+		"it has a failure":                          {core: `"status":{"deprecated":{"v1beta1":{"failureMessage":"no quota"}}}`, want: true},
+		"it has a failure in the older version":     {core: `"status":{"failureReason":"CreateError"}`, want: true},
+		"the infrastructure machine has failed":     {infra: `"status":{"failureReason":"CreateError"}`, want: true},
+		"it runs":                                   {machine: `"spec":{"providerID":"i-1"},`, core: `"status":{"phase":"Running","lastUpdated":"2026-11-21T12:00:00Z"}`},
+		"it had an instance and failed":             {machine: `"spec":{"providerID":"i-1"},`, core: `"status":{"phase":"Failed"}`, want: true},
+		"it comes from Cluster API":                 {from: ClusterAPI, core: `"status":{"phase":"Failed"}`},
+		"what is being deleted stays as it is":      {machine: `"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z"},`, core: `"status":{"phase":"Failed"}`},
+		"it is not on the move, and may say so":     {from: Unset, core: `"status":{"phase":"Failed"}`},
+		"a status that cannot be read has nothing":  {core: `"status":"Failed"`},
 	} {
 		status := `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}`
 		switch {
@@ -86,11 +88,15 @@ func TestStillReported(t *testing.T) {
 		case sentence == "it is not on the move, and may say so":
 			status = `"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}`
 		}
+		spared := SparedAnnotation
+		if c.unspared {
+			spared = "example.com/other"
+		}
 		body := func(rest string) string {
-			return strings.TrimSuffix(`"metadata":{"annotations":{"`+MirrorAnnotation+`":"Machine/m","`+PausedAnnotation+`":""}},`+rest, ",")
+			return strings.TrimSuffix(`"metadata":{"annotations":{"`+MirrorAnnotation+`":"Machine/m","`+PausedAnnotation+`":"","`+spared+`":""}},`+rest, ",")
 		}
 		o := Objects{Kind: kind, MachineAPI: machineObject(t, c.machine+status), ClusterAPI: machineObject(t, body(c.core)), Infra: machineObject(t, body(c.infra))}
-		if got := o.State().StillReported; got != c.want {
+		if got := o.State().Unprepared; got != c.want {
 			t.Errorf("%s: %t", sentence, got)
 		}
 	}

@@ -70,7 +70,8 @@ func appOf(o *policies.Object) string {
 		}
 	}
 	if labels["app.kubernetes.io/managed-by"] != "Helm" {
-		argo, _, _ := strings.Cut(cmp.Or(labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"]), ":")
+		argo, _, _ := strings.Cut(cmp.Or(
+			labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"]), ":")
 		app = cmp.Or(argo, app)
 	}
 	return app
@@ -179,8 +180,8 @@ func groupWarning(c policies.Change) []string {
 		brief(value.ServerGroupName))}
 }
 
-// subnetWarning: without a subnet in the providerSpec, Machine API's controllers on AWS look for one in the zone, and Cluster API's take one that the AWSCluster
-// lists. OpenShift's lists none.
+// subnetWarning: without a subnet in the providerSpec, Machine API's controllers on AWS look for one in the zone, and Cluster API's take one that the
+// AWSCluster lists. OpenShift's lists none.
 func subnetWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "AWSMachineProviderConfig" {

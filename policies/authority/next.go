@@ -374,9 +374,9 @@ func forth(s State) Step {
 	if !s.synchronized() {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
 	}
-	if s.StillReported {
-		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until the mirror has removed the Machine's failure and phase from the status of Cluster API's objects. "+
-			"Cluster API's controllers will report their own.")
+	if s.Unprepared {
+		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until the mirror has removed the Machine's failure and phase from the status of Cluster API's objects, "+
+			"whose controllers will report their own, and has set "+SparedAnnotation+" where there is no instance yet.")
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
@@ -542,6 +542,9 @@ func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&
 			s.Instance != InstanceNotRequested)
+	}
+	if missing.Has(WhoClusterAPI) && s.source() == ClusterAPI && s.Synchronized == "False" {
+		return "Cluster API is authoritative, but its object does not exist, and Poundlock does not create it. The condition Synchronized says why, and what to do."
 	}
 	return byMirror
 }

@@ -254,11 +254,11 @@ func TestNext(t *testing.T) {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Judged = held(toldStands), true }), Step{Action: Wait, On: WhoMachines, Reason: ReasonJudged}},
 		"what the source found of a Machine that has failed is gone from the target before it begins": {
 			inMachineAPI(toClusterAPI, migrating, func(s *State) {
-				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Infra, s.StillReported = AcknowledgedPaused, held(toldStands), held(toldStands), true
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Infra, s.Unprepared = AcknowledgedPaused, held(toldStands), held(toldStands), true
 			}),
 			Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
 		"it keeps nobody who goes back": {
-			inMachineAPI(migrating, func(s *State) { s.MachineAPI.Acknowledged, s.StillReported = AcknowledgedPaused, true }),
+			inMachineAPI(migrating, func(s *State) { s.MachineAPI.Acknowledged, s.Unprepared = AcknowledgedPaused, true }),
 			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 		"a check does not start for the other API while its request is open": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.RequestsOpen = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonRequestsOpen}},

@@ -65,9 +65,9 @@ func everyState(visit func(State)) {
 											visit(s)
 											s.InfraNamesInstance = false
 										}
-										if s.StillReported = !set && current == Migrating && origin == MachineAPI; s.StillReported {
+										if s.Unprepared = !set && current == Migrating && origin == MachineAPI; s.Unprepared {
 											visit(s) // it is reported there alone
-											s.StillReported = false
+											s.Unprepared = false
 										}
 										if s.Ended = current == Migrating && holdsDeletedTarget(s); s.Ended {
 											visit(s) // it matters there alone
@@ -148,7 +148,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
 		claim(step.To == s.Origin || gone || !s.RequestsOpen, "no request to remediate outlives a move")
-		claim(step.To == s.Origin || gone || !s.StillReported, "Cluster API begins with nothing of a failure of the Machine API's")
+		claim(step.To == s.Origin || gone || !s.Unprepared, "Cluster API begins with nothing of a failure of the Machine API's")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
 		if step.To == s.Origin {
 			target = source

@@ -319,6 +319,13 @@ func Rules() policies.Set {
 			Needs:       when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
+			ID: "authority/deployment-deletes", Clause: deletion,
+			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative, end with it: Cluster API's controller deletes those that it owns, with --cascade=orphan too.",
+			Remedy:      "To keep their Machines, pause the MachineDeployment instead.",
+			On:          on(capi([]string{MachineDeployment}, onDelete)),
+			Needs:       always(policies.NeedSets), Check: DeploymentDeletes,
+		},
+		{
 			ID: "authority/delete-detached", Clause: deletion,
 			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
 			Remedy:      "To delete its machines too, delete the Cluster API object.",

@@ -64,8 +64,9 @@ type State struct {
 	Loose bool
 	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
 	RequestsOpen bool
-	// StillReported reports, in mid-move from the Machine API, that Cluster API's objects still have what ends with the move (LeftBehind).
-	StillReported bool
+	// Unprepared reports, in mid-move from the Machine API, that Cluster API's objects still have what ends with the move (LeftBehind), or that its checks do not
+	// spare a Machine without an instance (Spares).
+	Unprepared bool
 }
 
 // Party is one object of the two or three that change hands together. The zero Party is absent.
@@ -176,7 +177,7 @@ func (o Objects) State() State {
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.RequestsOpen = o.requestsOpen(s.source())
-	s.StillReported = s.Current == Migrating && s.Origin == MachineAPI && o.stillReported()
+	s.Unprepared = s.Current == Migrating && s.Origin == MachineAPI && o.unprepared(shape)
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
 }

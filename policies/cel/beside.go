@@ -50,11 +50,13 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 		text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
 		` ? ''` + restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
-		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
+		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, ` +
+		`move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
 		Expression:        other + " || " + stopped + " && (" + mirror + ")",
 		MessageExpression: message,
-		Message:           "A Cluster API object of this name exists already. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
+		Message: "A Cluster API object of this name exists already. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. " +
+			"[authority/create-machineapi]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
 		resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),

@@ -44,7 +44,8 @@ func controlPlaneTwins() []Twin {
 		{
 			Rule: "controlplane/duplicate-domains", Variable: "duplicates",
 			Fields: fmt.Sprintf(`request.operation == "UPDATE" && has(variables.was.metadata.deletionTimestamp) ? '' : `+
-				`["aws", "azure", "gcp", "nutanix", "openstack", "vsphere"].map(k, %[1]s.transformList(i, d, %[1]s.exists(j, e, j < i && e == d) && !(variables.goesOn && %[2]s.filter(e, e == d).size() > 1), `+
+				`["aws", "azure", "gcp", "nutanix", "openstack", "vsphere"].map(k, %[1]s.transformList(i, d, %[1]s.exists(j, e, j < i && e == d) && `+
+				`!(variables.goesOn && %[2]s.filter(e, e == d).size() > 1), `+
 				`"spec.template." + variables.newMember + ".failureDomains." + k + "[" + string(i) + "]").join(', ')).filter(f, f != '').join(', ')`,
 				domainsOf("newDomains"), domainsOf("oldDomains")),
 			Reason: `"a failure domain is listed once"`,
@@ -52,12 +53,14 @@ func controlPlaneTwins() []Twin {
 		{
 			Rule: "controlplane/authority", Variable: "mismatched",
 			Fields: fmt.Sprintf(
-				`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && variables.asked != "ClusterAPI") `+
+				`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && `+
+					`variables.asked != "ClusterAPI") `+
 					`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`,
 				controlplane.ClusterAPIMember),
 			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
 				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: give it %[2]s in the same request" `+
-				`: "it may be %[1]s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: " + variables.move + "ClusterAPI\"}}'"`,
+				`: "it may be %[1]s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, `+
+				`or before: " + variables.move + "ClusterAPI\"}}'"`,
 				controlplane.ClusterAPIMember, controlplane.MachineAPIMember),
 		},
 	}

@@ -27,6 +27,7 @@ func otherHooks(spec string) string {
 
 // judgedSpec is what of a spec the locks compare: all but the list that the request's user may write.
 func judgedSpec(spec string) string {
-	return fmt.Sprintf(`variables.holdsForEtcd ? dyn(%s.transformMap(k, v, k == "lifecycleHooks" ? dyn(%s.transformMap(l, h, l != "preDrain", h)) : dyn(v))) : dyn(%s)`,
+	return fmt.Sprintf(`variables.holdsForEtcd ? dyn(%s.transformMap(k, v, k == "lifecycleHooks" ? dyn(%s.transformMap(l, h, l != "preDrain", h)) `+
+		`: dyn(v))) : dyn(%s)`,
 		spec, object(spec, "lifecycleHooks"), spec)
 }

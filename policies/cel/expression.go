@@ -58,7 +58,8 @@ func (d differ) members(keys, before, after, path string, level int) string {
 	if level == d.depth() {
 		more = ", dyn" + d.exact(level)
 	}
-	return fmt.Sprintf("%[1]s.filter(k, %[2]s[?k] != %[3]s[?k]).map(k, [dyn(k), %[4]s, %[5]s, dyn((%[6]s) != (%[7]s)), dyn(%[8]s + %[9]s)%[10]s]).map(%[11]s, %[12]s).filter(d, d != '').join(', ')",
+	return fmt.Sprintf("%[1]s.filter(k, %[2]s[?k] != %[3]s[?k]).map(k, [dyn(k), %[4]s, %[5]s, dyn((%[6]s) != (%[7]s)), dyn(%[8]s + %[9]s)%[10]s])"+
+		".map(%[11]s, %[12]s).filter(d, d != '').join(', ')",
 		keys, before, after, member(before), member(after), absent(before), absent(after), path, segment("k"), more, at, d.compare(level))
 }
 

@@ -39,7 +39,8 @@ func DropsRequest() string {
 
 // LosesOwned reports whether an update leaves out the sync finalizer, or every owner, of an object that is not being deleted.
 func LosesOwned() string {
-	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`, authority.SyncFinalizer,
+	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`,
+		authority.SyncFinalizer,
 		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"),
 		list("dyn(oldObject).metadata", "ownerReferences"), list("dyn(object).metadata", "ownerReferences"))
 }
@@ -58,7 +59,8 @@ func Mirrored() string {
 // BeginsBesideForeign reports whether a Machine gets the finalizer after which Machine API has an instance created, while the mirror reports (Synchronized)
 // another Machine of its name in Cluster API.
 func BeginsBesideForeign() string {
-	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q)`,
+	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && `+
+		`%[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q)`,
 		authority.MachineAPIMachineFinalizer, list("dyn(object).metadata", "finalizers"), list("dyn(oldObject).metadata", "finalizers"),
 		list(object("dyn(oldObject)", "status"), "conditions"), authority.ConditionSynchronized, authority.ReasonForeignTwin)
 }
@@ -87,7 +89,8 @@ func HeldOrPaused() string {
 func BeginsToAct(identities policies.Identities) string {
 	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
 		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
-		`%[4]s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
+		`%[4]s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && `+
+		`string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
 		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]),
 		list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }

@@ -47,7 +47,7 @@ type door struct {
 	warns  bool
 	// side is whose objects it sees, the Machine API's if empty.
 	side policies.Side
-	// skips is when no row of the door can have anything to say, known from one look: most writes are to objects that
+	// skips is when no row of the door can refuse anything, which one look shows: most writes are to objects that
 	// Machine API is authoritative for, and should not pay for the rest.
 	skips  string
 	action admissionregistrationv1.ValidationAction
@@ -163,7 +163,7 @@ func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Vari
 	return out
 }
 
-// skipped names the condition that keeps out what the door has nothing to say about.
+// skipped names the condition that keeps out what the door judges in no row.
 func (d door) skipped() string {
 	if d.side == policies.Surroundings {
 		return "holds-mirrors"
@@ -399,7 +399,8 @@ func templateAuthority(spec string) string {
 
 func transit() string {
 	return `variables.origin == '' ` +
-		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
+		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, ` +
+		`or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
 		`: "authority over this " + request.kind.kind + " is moving from " + ` +
 		`(variables.origin == "MachineAPI" ? "Machine API to Cluster API" : "Cluster API to Machine API") + ": try again in a moment" + ` +
 		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`

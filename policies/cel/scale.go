@@ -74,7 +74,7 @@ func origins(pairs authority.Pairs) string {
 }
 
 // ScalePolicies hold the mirrors' replicas against /scale while no webhook answers. They are no twins of the rule: they see what the API server's cache of
-// sets says, and say nothing of a set that it does not know.
+// sets has, and judge no set that it lacks.
 func ScalePolicies(o Options) []Policy {
 	var out []Policy
 	for _, s := range scaledSides(o) {
@@ -96,7 +96,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	p := policyOfEach(o, s.name, s.version.WithKind("MachineSet"), exempt, s.namespaces, admissionregistrationv1.Validation{
 		Expression:        fmt.Sprintf("%s || !(%s)", otherSet, s.locked),
 		MessageExpression: message,
-		Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
+		Message: "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. " +
+			"[authority/scale-locked]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
 		resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale",

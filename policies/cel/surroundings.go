@@ -55,7 +55,8 @@ func surroundingsVariables(o Options) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
 		variable("mark", annotation("variables.was", authority.HoldsMirrorsAnnotation)),
 		variable("follows", fmt.Sprintf(
-			`(request.kind.kind == %[1]q || %[2]s) && request.userInfo.username in %[3]s && namespaceObject != null && namespaceObject.?status.phase.orValue('') == "Terminating" || %[2]s && request.userInfo.username in %[4]s`,
+			`(request.kind.kind == %[1]q || %[2]s) && request.userInfo.username in %[3]s && namespaceObject != null && `+
+				`namespaceObject.?status.phase.orValue('') == "Terminating" || %[2]s && request.userInfo.username in %[4]s`,
 			authority.Cluster, infraClusters, quoteAll(o.Identities[policies.NamespaceController]),
 			quoteAll(slices.Concat(o.Identities[policies.ClusterAPIController], o.Identities[policies.GarbageCollector])))),
 		variable("allows", annotation(`(request.operation == "DELETE" ? variables.was : variables.is)`, authority.AllowDeletionAnnotation)),

@@ -18,7 +18,7 @@ type Twin struct {
 	Rule string
 	// Variable is the name under which the policy keeps the rule's fields.
 	Variable string
-	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule has nothing to say.
+	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule denies nothing.
 	Fields string
 	// Reason is the sentence with the remedy.
 	Reason string
@@ -45,10 +45,12 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/metadata-reserved", Variable: "metadataReserved",
 			Fields: `variables.current == "ClusterAPI" || variables.moving ? ` +
-				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
+				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + ` +
+				`variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on " + variables.there + ", which is: " + variables.setThere`,
+				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
+				`set it on " + variables.there + ", which is: " + variables.setThere`,
 		},
 		{
 			Rule: "authority/check-paused", Variable: "checkPaused",
@@ -64,7 +66,9 @@ func authorityTwins() []Twin {
 				`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
 			Reason: quote(authority.MachineAPIMachineFinalizer) +
-				` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
+				` + " is added by the Machine API's controllers before they create an instance, ` +
+				`and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ` +
+				`? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/status-owned", Variable: "statusOwned",
@@ -73,8 +77,10 @@ func authorityTwins() []Twin {
 				`!(variables.unmirrored && variables.newStatus[?f].orValue(null) in [dyn(null), dyn('')]) && ` +
 				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
-				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() + `).join(', ')`,
-			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"`,
+				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
+				`).join(', ')`,
+			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, ` +
+				`which leave it True until status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
@@ -86,20 +92,25 @@ func authorityTwins() []Twin {
 			Fields: `variables.template != variables.asks && !(request.operation == "UPDATE" && variables.oldTemplate == variables.template && ` +
 				`(variables.asks == "ClusterAPI" || variables.asked == variables.asks)) ? "spec.template.spec.authoritativeAPI" : ''`,
 			Reason: `variables.asks == "ClusterAPI" ` +
-				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same" ` +
+				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is authoritative for this set, ` +
+				`its new Machines are Cluster API's all the same" ` +
 				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
 		},
 		{
 			Rule: "authority/provider-id", Variable: "providerID",
 			Fields: fmt.Sprintf(
-				`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && variables.oldID != variables.newID ? "spec.providerID" : ''`,
+				`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && `+
+					`variables.oldID != variables.newID ? "spec.providerID" : ''`,
 				quote(authority.SyncFinalizer), list("variables.was.metadata", "finalizers")),
-			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
+			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", ` +
+				`and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
 		},
 		{
 			Rule: "authority/provider-status", Variable: "providerStatus",
-			Fields: `!variables.byMachineAPI && variables.oldStatus[?'providerStatus'].orValue(null) != variables.newStatus[?'providerStatus'].orValue(null) ? "status.providerStatus" : ''`,
-			Reason: `"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; for another instance create another Machine"`,
+			Fields: `!variables.byMachineAPI && variables.oldStatus[?'providerStatus'].orValue(null) != variables.newStatus[?'providerStatus'].orValue(null) ` +
+				`? "status.providerStatus" : ''`,
+			Reason: `"it names the instance that is deleted together with this Machine, ` +
+				`and only controllers write it: leave it as it is; for another instance create another Machine"`,
 		},
 		{
 			Rule: "authority/surroundings", Variable: "surroundings",
@@ -110,9 +121,11 @@ func authorityTwins() []Twin {
 				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation),
 				authority.HoldsMirrorsAnnotation),
 			Reason: `(request.operation == "DELETE" ` +
-				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
+				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
+				`First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
 				`To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: " ` +
-				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
+				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
+				`Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
 		},
 	}
 }
@@ -121,7 +134,8 @@ func authorityTwins() []Twin {
 // the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
 func reservedNames(of string, free []string, set, removed string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
-	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s))).filter(k, !(k in %[3]s) && %[4]s)`,
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s)))`+
+		`.filter(k, !(k in %[3]s) && %[4]s)`,
 		before, after, quoteAll(free), reserved("k"), set, removed)
 }
 
@@ -142,7 +156,9 @@ func setNames(namespaces, verb, names, of string) string {
 	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
 	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
 		name, after, quote(authority.PlainValue))
-	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' : "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + %[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
+	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' `+
+		`: "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + `+
+		`%[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
 		names, namespaces, verb, word)
 }
 
@@ -156,7 +172,8 @@ func reserved(key string) string {
 		}
 		theirs = append(theirs, strings.ReplaceAll(name, ".", "[.]")+end)
 	}
-	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/') && !%[1]s.matches('^(%[2]s)'))`,
+	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/') && `+
+		`!%[1]s.matches('^(%[2]s)'))`,
 		key, strings.Join(theirs, "|"))
 }
 

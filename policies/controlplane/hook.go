@@ -50,7 +50,8 @@ func (p *Plan) held(m MachineState) string {
 	}
 	if p.Strategy == machinev1.Recreate {
 		says += fmt.Sprintf("; under the strategy Recreate its replacement, which would let etcd release it, is made once it has gone. "+
-			"To go on, with a member of etcd less until the replacement has joined, see that all other members are healthy, and remove the hook from spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
+			"To go on, with a member of etcd less until the replacement has joined, see that all other members are healthy, "+
+			"and remove the hook from spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
 			m.machine.Namespace, m.Name)
 	}
 	return says

@@ -67,7 +67,7 @@ func (i Index) stays() bool {
 	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
 }
 
-// Staying are the Machines that tell where the control plane is: those that nobody deletes, and where an index has none, those that go.
+// Staying are the Machines that determine where the control plane is: those that nobody deletes, and where an index has none, those that go.
 func (p *Plan) Staying() []*machinev1beta1.Machine {
 	var out []*machinev1beta1.Machine
 	for _, i := range p.Indexes {

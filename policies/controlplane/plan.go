@@ -38,7 +38,7 @@ type Plan struct {
 	Domains []platform.Domain
 	// Problems keep the set from acting: it is degraded, and does nothing at all until they are gone.
 	Problems []Problem
-	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not know.
+	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
 	Invalid field.ErrorList
 	// Waits is what the set is waiting for, in a sentence; "" where it waits for nothing.
 	Waits string
@@ -89,7 +89,7 @@ type MachineState struct {
 
 // moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a
 // Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook for ever. One that somebody has deleted already holds nothing up:
-// etcd's operator lets it go when a replacement has joined, and the mirror may say nothing more of it.
+// etcd's operator lets it go when a replacement has joined, and the mirror may no longer report on it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
 // moves returns how one sees that.

@@ -56,11 +56,13 @@ func (p *Plan) judge(v View) {
 		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
 	}
 	say(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
-	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so that Machines may differ from the template only in what it says of the cluster: %s. "+
+	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, "+
+		"so that Machines may differ from the template only in what it says of the cluster: %s. "+
 		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
 	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
 	if v.Unreflected != "" && len(p.Invalid) == 0 && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
-		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " + strings.TrimSuffix(v.Unreflected, ".") +
+		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " +
+			strings.TrimSuffix(v.Unreflected, ".") +
 			". Correct what this names"})
 	}
 	if !v.MayRecreate && p.Strategy == machinev1.Recreate {
@@ -75,7 +77,8 @@ func (p *Plan) judge(v View) {
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
 	say(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
-		"Machines whose Nodes do not have the role of the control plane: %s. Remove the label that the set selects such a Machine by; where it is one of the control plane, "+
+		"Machines whose Nodes do not have the role of the control plane: %s. Remove the label that the set selects such a Machine by; "+
+			"where it is one of the control plane, "+
 			"label its Node node-role.kubernetes.io/control-plane again")
 	say(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
@@ -83,16 +86,19 @@ func (p *Plan) judge(v View) {
 	}),
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
 	say(IndexTaken, p.taken(),
-		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
+		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. "+
+			"At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
 			"or remove from one the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
 		say(ExcessIndexes, p.excess(),
-			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, or remove the label that the set selects them by",
+			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, "+
+				"or remove the label that the set selects them by",
 				len(p.Indexes), p.Replicas))
 	}
 	say(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
 	say(AlteredMachines, p.altered(),
-		"Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, and would change their replacements. "+
+		"Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, "+
+			"and would change their replacements. "+
 			"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
 	if refused := p.refusedNext(); refused != "" {
 		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused +
@@ -100,7 +106,7 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unsure are the Machines that would be replaced though nobody knows the platform: a region, a resource group or a tag that one of the two spells out is then
+// unsure are the Machines that would be replaced though the platform is unknown: a region, a resource group or a tag that one of the two spells out is then
 // a difference. OnDelete replaces what a person deletes, and nothing else.
 func (p *Plan) unsure() []string {
 	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
@@ -130,8 +136,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken are the Machines of nobody's beside another at their index. Which of the two is to go only a person knows. One in whose place a set made the other had
-// it before.
+// taken are the Machines of nobody's beside another at their index. Only a person can decide which of the two is to go. One in whose place
+// a set made the other had it before.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -197,6 +203,7 @@ func (p *Plan) excess() []string {
 
 // RecreateRisk returns what comes of a further failure: a quorum is more than half of the members.
 func RecreateRisk(replicas int) string {
-	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
+	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, "+
+		"etcd has %d of %d members: it bears the failure of %d more, and no other",
 		replicas-1, replicas, replicas-1-(replicas/2+1))
 }

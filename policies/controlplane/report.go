@@ -118,7 +118,7 @@ func (p *Plan) state(now string) string {
 	return sentence(says...)
 }
 
-// rest is what is said where nothing is to be done, and what of the template is left aside.
+// rest is what is reported where nothing is to be done, and what of the template is left aside.
 func (p *Plan) rest() string {
 	says := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {

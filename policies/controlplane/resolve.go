@@ -95,7 +95,7 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 // key is the template in a fixed form: what was looked up for it is found by it.
 func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
-// Known is what was found out of a set's template for Cluster API, as a fact for the rules. There is nothing to know of a set that has the other member.
+// Known is what was found out of a set's template for Cluster API, as a fact for the rules. A set that has the other member needs no such fact.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
 	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {

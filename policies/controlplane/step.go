@@ -101,7 +101,8 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		cause Cause
 		find  func() (PlannedStep, bool)
 	}{
-		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.unasked(surplus)}, {Replaced, p.unasked(replaced)}, {Superseded, p.unasked(superseded)},
+		{Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if moves && row.cause != Vacant && row.cause != Leaving {
 			continue // a Machine that moves may wait for a person, and what is gone is not to wait for that
@@ -135,7 +136,8 @@ func (p *Plan) short(s PlannedStep) string {
 	if left >= quorum {
 		return ""
 	}
-	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d", s.Machine.Name, left, len(p.Indexes), quorum)
+	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d",
+		s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
 // room reports whether one Machine more may exist. It counts those that are being deleted.
@@ -293,7 +295,7 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is known to keep it.
+// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is found to keep it from that.
 func (m MachineState) unmade() string {
 	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 		return ""
@@ -306,8 +308,8 @@ func (m MachineState) unmade() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, or that nobody knows yet whether Cluster API can make what the set says now; "" for neither. Until then nothing
-// is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+// moves returns whose authority is being moved, or that it is open yet whether Cluster API can make what the set describes now; "" for neither.
+// Until then nothing is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
 // standsStill is of moves what leaves open whose a new Machine would be.

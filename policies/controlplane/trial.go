@@ -158,7 +158,7 @@ func related(a, b string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// void reports whether the template has nothing where a difference is. Of a list's items that cannot be known.
+// void reports whether the template has nothing where a difference is. For a list's items this cannot be determined.
 func void(d Difference) bool {
 	return !strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
 }

@@ -99,7 +99,7 @@ func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachin
 	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
 }
 
-// ReplicasOf are 3 where the set does not say, as its CRD has it.
+// ReplicasOf are 3 where the set has none, as its CRD has it.
 func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 3
@@ -125,7 +125,7 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 // ReflectionRefused is the reason of Synchronized where the API server refuses what is made of the set in Cluster API.
 const ReflectionRefused = "ReflectionRefused"
 
-// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That says nothing before the mirror has
+// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That means nothing before the mirror has
 // once followed it.
 func (v *View) Reflects(says authority.Shape, generation int64) {
 	v.Authority = says.Current
@@ -145,7 +145,8 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
+		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now,
+		MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

@@ -226,7 +226,7 @@ func (p *Plan) leavesOff(last *Plan) []string {
 	return out
 }
 
-// tell names the outdated Machines and their differences.
+// tell lists the outdated Machines and their differences.
 func (p *Plan) tell(all []Index) string {
 	var out []string
 	for _, i := range all {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ownership compares an object with what the mirror wants of it, and reads and changes which of its fields are the mirror's: what
-// metadata.managedFields says (DESIGN §5). It decides, and writes nothing.
+// metadata.managedFields records (DESIGN §5). It decides, and writes nothing.
 //
 // Non-goals:
 //   - what is wanted: see mirroring

@@ -101,7 +101,7 @@ func put(into *fieldpath.Set, step fieldpath.PathElement, parts *fieldpath.Set) 
 	}
 }
 
-// surplus lists the owned paths that wanted does not say (any more).
+// surplus lists the owned paths that wanted does not have (any more).
 func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	var out []string
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -178,7 +178,7 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Leftover lists what items of lists in spec have beyond what is wanted. API servers know lists of providers as a whole, so that nobody owns a part of an
+// Leftover lists what items of lists in spec have beyond what is wanted. API servers treat lists of providers as a whole, so that nobody owns a part of an
 // item: it may be a default, or be left from what was wanted before. An apply shows which.
 func Leftover(wanted, live *unstructured.Unstructured) []string {
 	var out []string
@@ -260,7 +260,7 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 // Takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
 // of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
 //
-//   - In spec, whatever wanted does not say: only an owner's apply removes a field.
+//   - In spec, whatever wanted does not have: only an owner's apply removes a field.
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //     The pause stays the handoff's, too, which takes it off by itself.

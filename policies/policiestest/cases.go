@@ -38,7 +38,7 @@ type Case struct {
 	Warned []string
 }
 
-// Silent reports whether the rule has nothing to say.
+// Silent reports whether the rule neither denies nor warns.
 func (c Case) Silent() bool { return len(c.Denied) == 0 && len(c.Warned) == 0 }
 
 type file struct {
@@ -52,7 +52,7 @@ type table struct {
 	Cases []row `json:"cases"`
 }
 
-// setting is what a table and a case can both say; a case's objects are merged into the table's.
+// setting is what a table and a case can both have; a case's objects are merged into the table's.
 type setting struct {
 	Side        policies.Side         `json:"side,omitempty"`
 	Kinds       []string              `json:"kinds,omitempty"`
@@ -74,7 +74,7 @@ type setting struct {
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
 	// Uncounted are Machines that one set counts and the other does not.
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
-	// Unknown are a set's Machines whose instances their provider does not know yet.
+	// Unknown are a set's Machines whose instances their provider does not hold yet.
 	Unknown []string `json:"unknown,omitempty"`
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`

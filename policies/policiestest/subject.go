@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// ObjectName is what every object of a case is called that does not say otherwise in its metadata.
+// ObjectName is the name of every object of a case that has none in its metadata.
 const ObjectName = "worker-a"
 
 // plurals of the kinds by their names in the rules; a provider's are AWS's, and vSphere's where AWS has none.

@@ -266,12 +266,14 @@ func machineAPIAt(kind, stage string) json.RawMessage {
 	spec := map[string]any{"authoritativeAPI": requested}
 	metadata := map[string]any{"labels": map[string]any{"machine.openshift.io/cluster-api-cluster": "c"}, "generation": 1,
 		"finalizers": []any{"sync.machine.openshift.io/finalizer"}}
-	provider := map[string]any{"value": map[string]any{"apiVersion": "machine.openshift.io/v1beta1", "kind": "AWSMachineProviderConfig", "instanceType": "m5.large",
-		"ami": map[string]any{"id": "ami-1"}}}
+	provider := map[string]any{"value": map[string]any{"apiVersion": "machine.openshift.io/v1beta1", "kind": "AWSMachineProviderConfig",
+		"instanceType": "m5.large",
+		"ami":          map[string]any{"id": "ami-1"}}}
 	switch kind {
 	case "Machine":
 		metadata["annotations"] = map[string]any{"machine.openshift.io/instance-state": "running"}
-		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "s", "uid": "u", "controller": true}}
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1beta1",
+			"kind": "MachineSet", "name": "s", "uid": "u", "controller": true}}
 		spec["providerSpec"], spec["providerID"] = provider, "aws:///us-east-1a/i-1"
 	case "MachineSet":
 		metadata["annotations"] = map[string]any{"machine.openshift.io/vCPU": "2"}

@@ -68,7 +68,8 @@ type reconciler struct {
 }
 
 const (
-	// afterDoubt is when a pass follows one in which cache and API server disagreed.
+	// afterDoubt is when a pass follows one in which cache and API server disagreed. The cache's next event starts a pass as a rule; after a
+	// stale live read there is none.
 	afterDoubt = 5 * time.Second
 	// most is more writes than a pass takes.
 	most = 20
@@ -151,7 +152,7 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, pa
 	return versioned.PatchStatus(ctx, r.writer, o, patch, client.FieldOwner(fieldManager))
 }
 
-// tell logs every change and records those that a person asked for or must know of.
+// tell logs every change and records those that a person asked for or must act on.
 func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	log.FromContext(ctx).Info("Control plane reflected", "verb", w.verb, "written", describe(w.object), "reason", w.reason)
 	if s.set == nil || w.note == "" {

@@ -53,10 +53,11 @@ type state struct {
 	// places are where the set makes Machines.
 	places []controlplane.Place
 
-	// template is the one that the set's template stands for, as it should be, nil where it has Cluster API's member or does not convert: then refusal says why.
+	// template is the one that the set's template stands for, as it should be. It is nil where that has Cluster API's member or does not
+	// convert: then refusal has the reason.
 	template *unstructured.Unstructured
 	refusal  problem
-	// templates are the set's own, and whatever has the name of the one that it needs; used says by name which of all templates something
+	// templates are the set's own, and whatever has the name of the one that it needs; used has by name which of all templates something
 	// refers to. used is nil where no template needs the question.
 	templates []*unstructured.Unstructured
 	used      sets.Set[string]
@@ -127,7 +128,7 @@ func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state)
 	return s.convert()
 }
 
-// convert finds what Cluster API's side is to say.
+// convert makes what Cluster API's side is to be.
 func (s *state) convert() error {
 	about := &configv1.Infrastructure{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.env.Infrastructure, about); err != nil {
@@ -173,6 +174,7 @@ func (s *state) wants(o *unstructured.Unstructured) bool {
 	return s.template != nil && o.GetName() == s.template.GetName()
 }
 
+// mine reports whether a template is the mirror's, by mark and name: a copy that a person makes of one takes the mark along.
 func mine(o *unstructured.Unstructured) bool {
 	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }

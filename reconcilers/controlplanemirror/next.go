@@ -44,7 +44,7 @@ type write struct {
 	warning      bool
 }
 
-// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it said that it is in step. A set
+// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it reported to be in step. A set
 // that is being deleted, or is gone, leaves everything to those who use it, but for templates that nobody does.
 func (r reporting) next(s *state) *write {
 	if s.set == nil {

@@ -92,13 +92,14 @@ func (s *state) inStep() string {
 		out = append(out, fmt.Sprintf("%s lists its failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
 	default:
 		out = append(out, fmt.Sprintf(
-			"%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and does not list the failure domains %s for the control plane: nothing was added",
+			"%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and "+
+				"does not list the failure domains %s for the control plane: nothing was added",
 			describe(s.infraCluster), strings.Join(missing, ", ")))
 	}
 	return strings.Join(out, "; ") + "."
 }
 
-// settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not
+// settled is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
 // with its status alone: it is since when that is waited for.
 func (r reporting) settled(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse

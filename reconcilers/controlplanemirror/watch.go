@@ -27,7 +27,7 @@ type watched struct {
 	only predicate.Predicate
 }
 
-// setup watches what is known without the cluster's platform.
+// setup watches what does not depend on the cluster's platform.
 func (r *reconciler) setup(mgr ctrl.Manager) error {
 	c, err := controller.New("reflection", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *reconciler) watch(kinds ...watched) error {
 	return nil
 }
 
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is. Of a machine only its end matters:
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once that has been read. Of a machine only its end matters:
 // its template may go then.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	return r.watcher.Once(p.Name, func() error {

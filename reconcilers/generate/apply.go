@@ -31,7 +31,7 @@ const (
 	reasonWriteRefused = "WriteRefused"
 )
 
-// reasons are those of the events that tell of a deed.
+// reasons are those of the events that report a write.
 func reasons() map[generator.Write]string {
 	return map[generator.Write]string{
 		generator.CreateSet: reasonGenerated, generator.PatchSet: reasonFollowed, generator.RecreateSet: reasonRegenerating,
@@ -88,18 +88,18 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u generator.Plan) error {
 	r.meters.refused(u.Refusal)
 	if set != nil {
-		r.told = ""
+		r.lastRefusal = ""
 		return r.condition(ctx, set, u.Condition)
 	}
-	if u.Refusal != nil && r.told != u.Refusal.Message {
-		r.told = u.Refusal.Message
+	if u.Refusal != nil && r.lastRefusal != u.Refusal.Message {
+		r.lastRefusal = u.Refusal.Message
 		log.FromContext(ctx).Info("No set can be generated", "set", r.key, "reason", u.Refusal.Reason, "message", u.Refusal.Message)
 		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", eventnote.Cut(u.Refusal.Message, eventnote.Longest))
 	}
 	return nil
 }
 
-// condition writes the condition, if it is to be there and does not say the same already. The operator's conditions beside it are kept.
+// condition writes the condition, if it is to be there and is not the same already. The operator's conditions beside it are kept.
 func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructured, c metav1.Condition) error {
 	if c.Type == "" {
 		return nil

@@ -66,8 +66,8 @@ type reconciler struct {
 	recorder    events.EventRecorder
 	meters      meters
 
-	// told is the last event about a set that is not there. There is one worker, so that nothing guards it.
-	told string
+	// lastRefusal is the last event about a set that does not exist. There is one worker, so that nothing guards it.
+	lastRefusal string
 }
 
 // Reconcile looks at the one set, and does one thing about it.

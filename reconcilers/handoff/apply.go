@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// apply is the only place that writes: one step, and what there is to say about it. It returns when to look again at
+// apply is the only place that writes: one step, and what there is to report about it. It returns when to look again at
 // the latest; 0: when there is news.
 func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	switch step.Action {
@@ -97,8 +97,8 @@ func adoption(step authority.Step) map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
 }
 
-// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; of
-// another it takes a dry run to tell.
+// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; for
+// another a dry run shows it.
 func (r *reconciler) hasFields(ctx context.Context, p *pair, step authority.Step) (bool, error) {
 	if p.state().Requested != authority.Unset {
 		return true, nil
@@ -120,7 +120,7 @@ func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.St
 }
 
 // change takes the finalizers of those who are no longer authoritative, then stores who is. Where authority changed hands,
-// what the mirror said about the old direction is taken back in the same patch, and what ends with the move: no check sees the one without the other.
+// what the mirror reported about the old direction is taken back in the same patch, and what ends with the move: no check sees the one without the other.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	return r.store(ctx, p, step, status)
 }
 
-// store writes the status of the Machine API object: authority, what is said about it, and the resourceVersion on which
+// store writes the status of the Machine API object: authority, its condition, and the resourceVersion on which
 // it was decided, in one patch.
 func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, status map[string]any) error {
 	conditions := conditionlist.Of(p.machineAPI)
@@ -154,7 +154,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 	return nil
 }
 
-// unsynchronized takes back what the mirror said about the other direction.
+// unsynchronized takes back what the mirror reported about the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
 		"The mirror has not run from "+step.To.Text()+" yet.")

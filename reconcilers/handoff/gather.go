@@ -30,8 +30,8 @@ type pair struct {
 	// infraInstance is what the provider keeps for the instance beside its machine.
 	infraInstance *unstructured.Unstructured
 	objects       authority.Objects
-	// hears is how long to wait yet until a controller that never answers, a provider's or the one of the Machine API's checks, has seen its pause.
-	hears time.Duration
+	// pauseSeenIn is how long it may still take until a controller that never answers, a provider's or the one of the Machine API's checks, has seen its pause.
+	pauseSeenIn time.Duration
 }
 
 func (p *pair) state() authority.State { return p.objects.State() }
@@ -57,8 +57,8 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	source := authority.Source(authority.Read(p.objects.MachineAPI))
 	p.objects.Uncompared = !r.compared(r.kind.Name, key, authority.Edition(source, p.machineAPI, p.core, p.infra))
 	if p.kind.ObeysAnnotation {
-		p.hears = r.pauses.left(p.machineAPI, r.now())
-		p.objects.MachineAPIPausedLately = p.hears > 0
+		p.pauseSeenIn = r.pauses.left(p.machineAPI, r.now())
+		p.objects.MachineAPIPausedLately = p.pauseSeenIn > 0
 	}
 	if err := r.gatherHolders(ctx, p); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) boo
 		return false
 	}
 	left := r.pauses.left(infra, r.now())
-	p.hears = max(p.hears, left)
+	p.pauseSeenIn = max(p.pauseSeenIn, left)
 	return left > 0
 }
 

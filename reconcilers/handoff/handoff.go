@@ -138,8 +138,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if doubt && !step.Action.Acts() {
 		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
 	}
-	if step.Action == authority.Wait && p.hears > 0 {
-		again = min(again, p.hears) // nobody will tell
+	if step.Action == authority.Wait && p.pauseSeenIn > 0 {
+		again = min(again, p.pauseSeenIn) // no event follows
 	}
 	if step.Reason == authority.ReasonCatchingUp && p.objects.Uncompared {
 		again = min(again, afterStart) // nor that a pass of the mirror wrote nothing

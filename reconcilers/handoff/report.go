@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report writes the condition AuthoritySettled, if it does not say the same already, and status.synchronizedAPI, the last
+// report writes the condition AuthoritySettled, if it is not the same already, and status.synchronizedAPI, the last
 // stable value, where it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
 	conditions := conditionlist.Of(p.machineAPI)
@@ -48,7 +48,7 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	return nil
 }
 
-// early reports whether there is nothing to say yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
+// early reports whether there is nothing to report yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
 // the object. What is waited for in these moments ends by itself, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
@@ -97,7 +97,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 	return c
 }
 
-// details name the objects that are waited for, and what they say.
+// details name the objects that are waited for, and their conditions.
 func (p *pair) details(step authority.Step) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
@@ -146,7 +146,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
+		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }
@@ -177,7 +178,8 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		if phase := authority.Read(p.objects.MachineAPI).Phase; phase != machinev1beta1.PhaseFailed {
 			return fmt.Sprintf("Its phase is %q.", phase)
 		}
-		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. Cancel the migration, delete the Machine, and with it its instance, and create another.`
+		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. ` +
+			`Cancel the migration, delete the Machine, and with it its instance, and create another.`
 	case step.Reason == authority.ReasonNotProvisioned:
 		return pairs.Describe(o) + " has the state of its provisioning."
 	}

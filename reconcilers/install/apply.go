@@ -23,7 +23,8 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// bridging is how a definition is applied while servers of two contents may convert.
+// bridging is how a definition is applied while servers of two contents may convert. Nobody can convert to a version before its server
+// runs, so until only new pods serve, the old storage version and the old conversion stay.
 type bridging int
 
 const (
@@ -32,7 +33,7 @@ const (
 	bridgedS                 // it is served: the new server seems to need it to start
 )
 
-// patience is how long new pods may take to become ready while the versions that only they know are not served.
+// patience is how long new pods may take to become ready while the versions that only they have are not served.
 const patience = time.Minute
 
 // bridging returns which form definitions have in this pass: the final one comes after the gate of the servers.
@@ -97,6 +98,7 @@ func (k *walk) make(ctx context.Context, o installation.Object, live *unstructur
 }
 
 // routed leaves a Service that webhooks call with the pods that it has while new content is not ready, if some of them are.
+// Otherwise nobody would be behind it meanwhile, and webhooks that fail closed would refuse everything.
 func (k *walk) routed(ctx context.Context, o installation.Object, live *unstructured.Unstructured, b bridging) (installation.Object, error) {
 	if o.Stage != bundle.Services || b == final || k.record.progress.Ready == k.Hash {
 		return o, nil
@@ -154,7 +156,8 @@ func unscaled(want, live *unstructured.Unstructured) *unstructured.Unstructured 
 	return out
 }
 
-// takeBack makes what others added to an object the installer's, so that the apply that follows removes it.
+// takeBack makes what others added to an object the installer's, so that the apply that follows removes it. A forced
+// apply alone takes over what it sends, and leaves what others added.
 func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstructured.Unstructured, adopting bool) (*unstructured.Unstructured, bool, error) {
 	drift, err := installation.DriftOf(live, adopting)
 	if err != nil || len(drift.Fields) == 0 {
@@ -205,7 +208,7 @@ func (k *walk) send(ctx context.Context, o installation.Object, want, live *unst
 
 // failed names the object of an error, and marks what does not pass by itself.
 func (k *walk) failed(doing string, o installation.Object, err error) error {
-	if !apierrors.IsTooManyRequests(err) {
+	if !apierrors.IsTooManyRequests(err) { // a 429 asks for patience, and is no failure of the content
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
@@ -254,7 +257,8 @@ func (k *walk) tellNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
 		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
 		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
-		{corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeNormal, "Released", "Release",
+			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
 	} {
 		var texts []string
 		var first *unstructured.Unstructured

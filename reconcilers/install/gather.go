@@ -113,7 +113,8 @@ func (r *reconciler) emptied(ctx context.Context, err error) error {
 	case asked != nil || namespace.DeletionTimestamp == nil:
 		return err
 	}
-	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
+	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: "+
+		"once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
 		bundle.Namespace, err)
 }
 
@@ -194,7 +195,7 @@ func (w *world) knows(k installation.Key) bool {
 	return known
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not know. An error proves nothing about the kind.
+// scope asks the mapper, which asks the API server about kinds that it does not have. An error proves nothing about the kind.
 func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/installation"
 )
 
-// Options say what the installer may do.
+// Options determine what the installer may do.
 type Options struct {
 	// Enabled are optional platforms to install on.
 	Enabled []string

@@ -227,9 +227,8 @@ func (w *world) keepsStoredVersions(ctx context.Context, contents []content) err
 	return errors.Join(problems...)
 }
 
-// prepare is the preflight: nothing is written unless everything in the set is sound. kept says whether a provider's content is what became ready
-// last: it has
-// its images and values of then.
+// prepare is the preflight: nothing is written unless everything in the set is sound. kept reports whether a provider's content is what became ready
+// last: it has its images and values of then.
 func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	contents, err := r.render(in, maps, kept)
 	if err != nil {

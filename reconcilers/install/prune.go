@@ -32,7 +32,7 @@ func (k *walk) seen(key installation.Key) (live *unstructured.Unstructured, know
 	return k.live[key], k.knows(key)
 }
 
-// shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not know their paths, and a
+// shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not serve their paths, and a
 // webhook that fails closed would refuse requests. One whose place changes goes on being asked, and fails open until its stage comes.
 func (k *walk) shrink(ctx context.Context) error {
 	if k.blocked || k.record.progress.Ready == "" || k.record.progress.Ready == k.Hash {

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// page is how many objects are rewritten in a pass, if the options do not say: other providers wait meanwhile.
+// page is how many objects are rewritten in a pass, unless the options set it: other providers wait meanwhile.
 const page = 500
 
 // mostRefused objects of a kind are named and tried in a pass.

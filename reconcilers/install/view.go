@@ -44,7 +44,7 @@ type ObjectView struct {
 	// Differences and Added are for a person: what others changed, and what they added. Owner is whose the object is, unless it is the installer's.
 	Differences, Added []string
 	Owner              string
-	// Unread is why the object in the cluster cannot be read: whether it differs is not known.
+	// Unread is why the object in the cluster cannot be read: whether it differs is unknown.
 	Unread error
 }
 

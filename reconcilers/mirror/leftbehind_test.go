@@ -68,3 +68,41 @@ func TestWhatAMoveLeavesBehind(t *testing.T) {
 	})
 	w.quietFor(t, 10)
 }
+
+// TestChecksOfClusterAPICountFromTheInfrastructure: a check of Cluster API's counts the start of a Machine from its creation until its infrastructure is ready,
+// and the mirror of a Machine that moves without an instance may be old.
+func TestChecksOfClusterAPICountFromTheInfrastructure(t *testing.T) {
+	w := &twins{twinsWorld(t), authority.Kinds()[0]}
+	const name = "born-late"
+	w.adopt(t, name, authority.MachineAPI)
+	w.mirrored(t, name, 0)
+	spared := func(want string) {
+		t.Helper()
+		w.eventually(t, "what spares the Machine of Cluster API's", func() string {
+			if o := w.core(t, name); o.GetAnnotations()[authority.SparedAnnotation] != want {
+				return show(o)
+			}
+			return ""
+		})
+	}
+	spared("")
+	migrating := `{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`
+	w.patch(t, w.mapi(t, name), "status", migrating)
+	spared(authority.SparedUntilReady)
+	w.patch(t, w.mapi(t, name), "status", `{"status":{"authoritativeAPI":"MachineAPI"}}`)
+	spared("") // the move is cancelled
+	w.patch(t, w.mapi(t, name), "", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`)
+	w.patch(t, w.mapi(t, name), "status", migrating)
+	spared(authority.SparedUntilReady)
+	w.switchTo(t, w.kind.MachineAPIGVK(), name, authority.ClusterAPI)
+	w.eventually(t, "mirrored from Cluster API", func() string { return w.unsynced(t, w.kind.MachineAPIGVK(), name) })
+	w.patch(t, w.core(t, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	w.quietFor(t, 10)
+	spared(authority.SparedUntilReady)
+	if value, has := w.mapi(t, name).GetAnnotations()[authority.SparedAnnotation]; has {
+		t.Errorf("the Machine API's Machine has it, too: %q", value)
+	}
+	w.patch(t, w.core(t, name), "status", `{"status":{"conditions":[{"type":"InfrastructureReady","status":"True","reason":"Ready","message":"","lastTransitionTime":"2026-02-02T00:00:00Z"}]}}`)
+	spared("")
+	w.quietFor(t, 10)
+}

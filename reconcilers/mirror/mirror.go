@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/answers"
+	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -110,6 +111,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			r.isEqual(req, s)
 		}
 		r.show(req, s)
+		if left == 0 {
+			left = feedback.SparedLeft(s, r.now())
+		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache calls for a write. It may lag: the API server decides.

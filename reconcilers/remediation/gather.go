@@ -65,7 +65,7 @@ func (s *state) carried() bool {
 		s.shape.MadeFrom(s.check.GetAnnotations(), s.core.GetUID(), s.core.GetGeneration())
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one for which Machine API is authoritative
+// ours reports whether a Machine is one to which Cluster API's check does not do what its spec asks for. Of one for which Machine API is authoritative
 // it skips the mirror, which is paused. Of one for which Cluster API is authoritative it asks the owner, and does not act itself: Poundlock
 // acts where that owner does not. Skipping that somebody else asked for is honoured on either side.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
@@ -184,7 +184,7 @@ func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 }
 
 // machine is a selected Machine in the Machine API's words: the Machine API's own object, and of one that is Cluster API's what
-// that says.
+// that converts into.
 func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	m := &machinev1beta1.Machine{}
 	if o := s.machineAPI[name]; o != nil {

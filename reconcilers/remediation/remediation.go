@@ -114,7 +114,8 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
-			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand",
+			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: "+
+				"move the Machine to Cluster API, or remediate it by hand",
 			o.GetName(), v.Message)
 		return nil
 	}

@@ -114,7 +114,7 @@ func setAuthority(o client.Object) any {
 	return []any{current, paused, u.GetDeletionTimestamp()}
 }
 
-// nodeHealth leaves out the time at which a Node last said that nothing has changed.
+// nodeHealth leaves out the time at which a Node last reported that nothing has changed.
 func nodeHealth(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -42,7 +42,7 @@ type state struct {
 	plan *controlplane.Plan
 	// unresolved: the plan waits for something that nobody watches.
 	unresolved bool
-	// retries: a Machine that the API server refused is tried again. What is said of it stays until it has answered.
+	// retries: a Machine that the API server refused is tried again. What is reported of it stays until the API server has answered.
 	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured

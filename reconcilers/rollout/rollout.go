@@ -81,7 +81,8 @@ type reconciler struct {
 // server still refuses a Machine.
 const unwatched = 15 * time.Second
 
-// Reconcile takes the step that the cache calls for, if a live read calls for it too.
+// Reconcile takes the step that the cache calls for, if a live read calls for it too. From a stale cache alone it could create a Machine too
+// many, or adopt one for a set that is gone, whereupon the garbage collector deletes it.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
@@ -116,7 +117,7 @@ func (r *reconciler) standBack(ctx context.Context, s *state, other string, err 
 	return requeue.Result(afterOther, nil)
 }
 
-// next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the
+// next is how soon to look again though nothing changes; 0: not before something does. Each pass sets it anew: one that an event has brought about takes the
 // place of the one that was asked for.
 func (r *reconciler) next(s *state) time.Duration {
 	switch {

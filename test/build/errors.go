@@ -52,7 +52,8 @@ func inWords(doing string, err error, where string) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("%s needs the go tool, and there is none in PATH: install Go 1.26 or newer (https://go.dev/dl): %w", doing, err)
 	case errors.Is(err, syscall.ENOSPC), strings.Contains(said, "no space left on device"):
-		return fmt.Errorf("%s ran out of disk space: it needs 200 MB in %s (moved by %s) and about 4 GiB in Go's build and module caches (moved by GOCACHE, GOMODCACHE): %w",
+		return fmt.Errorf("%s ran out of disk space: it needs 200 MB in %s (moved by %s) "+
+			"and about 4 GiB in Go's build and module caches (moved by GOCACHE, GOMODCACHE): %w",
 			doing, where, CacheEnv, err)
 	case unreachable(said):
 		return fmt.Errorf("%s could not download a Go module: check the network, HTTPS_PROXY and GOPROXY (go env GOPROXY): %w", doing, err)

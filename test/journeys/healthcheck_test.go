@@ -5,6 +5,7 @@ package journeys
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/test/stories"
 
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
@@ -129,4 +131,75 @@ func carriedOver(t *testing.T, machine string) string {
 	t.Helper()
 	said := must(t, "-n", capi, "get", "events.v1.events.k8s.io", "-o", `jsonpath={range .items[?(@.reason=="RemediationCarriedOver")]}{.note}{"\n"}{end}`).out
 	return fmt.Sprint(strings.Count(said, "Machine "+machine+","))
+}
+
+const startCheck = `
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineHealthCheck
+metadata: {name: starts-in-time, namespace: openshift-machine-api}
+spec:
+  authoritativeAPI: ClusterAPI
+  nodeStartupTimeout: 30s
+  maxUnhealthy: "100%"
+  selector: {matchLabels: {checked: late}}
+  unhealthyConditions:
+  - {type: Ready, status: "False", timeout: 20s}
+`
+
+// A Machine waits for an instance for longer than a check gives it, and moves without one: the check counts from the creation of Cluster API's Machine, which is
+// the mirror's. No other story is played meanwhile: the cloud launches nothing.
+func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing.T) {
+	stories.Long(t)
+	story(t)
+	const name = "waited-long"
+	set := newSet(t, name, 0)
+	apply(t, startCheck)
+	check := object{mapi, "machinehealthchecks.machine.openshift.io", "starts-in-time"}
+	if err := stage.Cloud.Inject(machinetest.Fault{Do: machinetest.Refuse, Verb: machinetest.Launch, Times: -1}); err != nil {
+		t.Fatal(err)
+	}
+	boot := 10 * time.Second
+	swap := func(s *machinetest.Settings) { s.BootTime, boot = boot, s.BootTime }
+	if err := stage.Cloud.Configure(swap); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = stage.Cloud.Configure(swap), stage.Cloud.Heal() })
+	must(t, set.args("scale", "--replicas=1")...)
+	eventually(t, "a Machine", func() string { return fmt.Sprint(len(machinesOf(t, name))) }, "1")
+	m := mapiMachine(machinesOf(t, name)[0])
+	move(t, set, "ClusterAPI")
+	settled(t, check)
+	created, err := time.Parse(time.RFC3339, field(t, capiMachine(m.name), ".metadata.creationTimestamp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Machine is older than a start may take", func() string { return fmt.Sprint(time.Since(created) > 35*time.Second) }, "true")
+
+	request(t, m, "ClusterAPI")
+	said := ""
+	for _, heal := range []bool{false, true} {
+		eventually(t, "a question", func() string {
+			now := messageOf(t, m, "AuthoritySettled")
+			return fmt.Sprint(now != said && strings.Contains(now, "no-instance="))
+		}, "true")
+		said = messageOf(t, m, "AuthoritySettled")
+		if heal {
+			must(t, append(m.args("label"), "checked=late")...) // before the move Poundlock would delete it in the check's stead
+			if err := stage.Cloud.Heal(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shell(t, regexp.MustCompile(`kubectl -n \S+ annotate --overwrite \S+ \S+ \S+no-instance=\S+`).FindString(said))
+	}
+	authorityIs(t, m, "ClusterAPI")
+	c := capiMachine(m.name)
+	eventually(t, "it runs", func() string { return field(t, c, ".status.phase") }, "Running")
+	eventually(t, "what spares it", func() string { return annotation(t, c, "cluster.x-k8s.io/skip-remediation") }, "")
+	eventually(t, "the check looks at it", func() string { return condition(t, c, "HealthCheckSucceeded") }, "True")
+	if ever := instancesEver(name); ever != 1 {
+		t.Errorf("%d instances in all: the first was ended for the age of its Machine", ever)
+	}
+	must(t, object{capi, "machinehealthchecks.cluster.x-k8s.io", check.name}.args("delete")...)
+	must(t, capiSet(name).args("delete", "--wait=false")...)
+	gone(t, m.name)
 }

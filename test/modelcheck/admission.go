@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,14 +71,20 @@ func (p *pairs) ask(r review) bool {
 	return yes
 }
 
+// kind is that of the pair.
+func (p *pairs) kind() string {
+	switch {
+	case p.check:
+		return "MachineHealthCheck"
+	case p.set:
+		return "MachineSet"
+	}
+	return "Machine"
+}
+
 func (p *pairs) change(r review) policies.Change {
-	kind, resource := "Machine", "machines"
-	if p.set {
-		kind, resource = "MachineSet", "machinesets"
-	}
-	if p.check {
-		kind, resource = "MachineHealthCheck", "machinehealthchecks"
-	}
+	kind := p.kind()
+	resource := strings.ToLower(kind) + "s"
 	onM := policies.Subject{Side: policies.SideMachineAPI, Kind: kind, Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: resource},
 		Namespace: "mapi", TwinNamespace: "capi", Name: "one"}
 	onC := policies.Subject{Side: policies.SideClusterAPI, Kind: kind, Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: resource},

@@ -11,19 +11,18 @@
 // authority.Rules. The rules answer each request that a person makes in the model. Of what a
 // provider keeps for an instance it asks authority.Objects.State, feedback.InstanceHook, twin's WantCore and Kept, and
 // deletion's Asked, Next and ReleaseInfra, with objects that it writes out. The shells around them are modelled.
-// Each model has a file of its own that follows the code:
+// There are three models, and each actor of one (actors.go) has a file whose name begins with the model's:
 //
-//	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
-//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes that mirroring decides one after the other, up to a
-//	                     deletion, whose outcome is read again
-//	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
-//	kept.go              a provider that keeps an object for each instance, with a second controller (OpenStackServer, VSphereVM)
-//	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
-//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
-//	                     foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
-//	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
-//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
-//	                     of Cluster API's check
+//	pair_    a Machine, a MachineSet or a MachineHealthCheck, what both APIs store of it, and its instance. The handoff and the mirror follow the code:
+//	         reconcilers/handoff's gather (the Cluster API side, then the Machine API object), one step, its requests one after the other (plan.go);
+//	         reconcilers/mirror's gather (which API is authoritative is read last), and the writes that mirroring decides one after the other, up to a
+//	         deletion, whose outcome is read again. kept.go is about a provider that keeps an object for each instance, with a second controller
+//	         (OpenStackServer, VSphereVM), admission.go about the rules that a person's commands pass
+//	family_  two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
+//	         foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
+//	sets_    two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
+//	         Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
+//	         of Cluster API's check
 //
 // # How the world is made small
 //
@@ -57,7 +56,7 @@
 //
 // Where nothing more is promised to happen (unrest):
 //
-//   - Nothing waits for its deletion, and no mirror is missing or different.
+//   - Nothing waits for its deletion, and no mirror is missing or different. What a neighbour wrote to one is on both objects.
 //   - The controllers of the authoritative side act.
 //   - An instance runs that should, and none that should not.
 //   - The handoff's next step is Settle, or a condition explains what a person has to do.
@@ -83,7 +82,8 @@
 //     is walked.
 //   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the
 //     Machine API's that deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
-//   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
+//   - What the autoscaler writes to the mirror of a set that moves, or of a family: it is an edit of the authoritative object. Which neighbours write what to a
+//     pair, and what the model has not of that, is in pair_neighbours.go and its test.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.
 //   - Retries after errors that pass: a crash is the same.

@@ -44,13 +44,10 @@ func firstBroken[M, W any](all []invariant[M, W], model M, w W) string {
 
 // move is one change: by whom, in words, and whether fairness promises it: what is spontaneous (a user, a crash) may never happen.
 type move struct {
-	by          actor
+	by          mover
 	what        string
 	spontaneous bool
 }
-
-// actor is somebody who is promised a turn.
-type actor uint8
 
 // footprint stands for a state: two hashes of it, so that walks of many millions fit a small machine. That two states of a billion share one is less
 // likely than that the machine errs.
@@ -73,7 +70,7 @@ type walk[W comparable] struct {
 	// edges are the moves that fairness promises, of state s those from first[s] on.
 	first []uint32
 	edges []uint32
-	by    []actor
+	by    []mover
 
 	transitions int
 	depth       int
@@ -209,7 +206,7 @@ func (w *walk[W]) state(way []uint32) W {
 }
 
 // promised are the moves out of a state that fairness promises.
-func (w *walk[W]) promised(s int) ([]uint32, []actor) {
+func (w *walk[W]) promised(s int) ([]uint32, []mover) {
 	from, to := w.first[s], w.first[s+1]
 	return w.edges[from:to], w.by[from:to]
 }

@@ -160,6 +160,8 @@ func mutants() []mutant {
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},
 		{"a row lets a neighbour write what a mirror has of its authority", func(r *rules) { r.wideRow = true }, walkOf(flips|visits, setOfMachineAPI)},
+		{"a row of a move lasts longer than its writer takes to acknowledge the pause", func(r *rules) { r.rowsOutlast = true }, walkOf(flips|visits, machineOfMachineAPI)},
+		{"the mirror puts back what a neighbour wrote to it for its authority", func(r *rules) { r.carriesNothing = true }, walkOf(flips|visits, setOfMachineAPI)},
 		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"nobody is patient with a provider that never answers", func(r *rules) { r.impatient = true }, walkOf(flips|crashes, machineOfMuteProvider)},

@@ -71,6 +71,9 @@ var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority
 // (authority.Edition).
 const compared = earlier
 
+// lacking, of the two APIs' objects: a neighbour has written to the other what is to be carried over, and this one has not got it yet.
+const lacking = heard
+
 // requesting, of stored checks: the check has asked somebody else to remediate a Machine, and only its own controller takes that back.
 const requesting = stopped
 

@@ -97,24 +97,6 @@ const (
 	endedOnItsWayBack
 )
 
-// The actors of a pair.
-const (
-	user actor = iota
-	handoff
-	mirror
-	former
-	machineAPI
-	core
-	infra
-	instance
-	// A cache that lags catches up, whatever its controller does meanwhile.
-	coreCache
-	infraCache
-	instanceCache
-	collector
-	clock
-)
-
 // pairs is the model of a pair.
 type pairs struct {
 	rules
@@ -129,6 +111,8 @@ type pairs struct {
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds
+	// writes are those of its neighbours.
+	writes []neighbourWrite
 	begin  map[string]pair
 
 	plans    plans
@@ -164,7 +148,7 @@ const (
 	refusals
 	// vanishes: somebody deletes the Cluster API namespace.
 	vanishes
-	// visits: a neighbour writes what a row of authority.Grants lets through, to either API's object and the provider's.
+	// visits: a neighbour writes what a row of authority.Grants lets through.
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
@@ -209,7 +193,7 @@ func side(a authority.API) which {
 }
 
 // wrote notifies everybody that an object has been written: those who decided on what it was, and the collector.
-func (w *pair) wrote(o which, by actor, grows bool) {
+func (w *pair) wrote(o which, by mover, grows bool) {
 	w.note(&w.handoff, o, by == handoff, grows)
 	w.note(&w.mirror, o, by == mirror, grows)
 	w.note(&w.former, o, by == former, grows)
@@ -233,24 +217,26 @@ func (w *pair) note(p *pass, o which, own, grows bool) {
 }
 
 // bury removes what is being deleted and held by nobody.
-func (w *pair) bury(o which, by actor) {
+func (w *pair) bury(o which, by mover) {
 	if at := w.at(o); !at.has(leaving) || at.held() {
 		return
 	}
 	*w.at(o) = 0
 	for _, p := range []struct {
 		*pass
-		actor
+		mover
 	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
-		if p.phase != idle && p.actor != by { // the answer has what a pass's own request leaves
+		if p.phase != idle && p.mover != by { // the answer has what a pass's own request leaves
 			p.gone |= o
 		}
 	}
 	switch { // what is left is all that anybody has said
 	case o == ofC && w.m.has(there):
 		w.m.set(fresh)
+		w.m.clear(lacking)
 	case o == ofM && w.c.has(there):
 		w.c.set(fresh)
+		w.c.clear(lacking)
 	}
 	if o == ofC && w.i.has(owned) {
 		w.i.clear(owned)
@@ -266,32 +252,26 @@ func (w *pair) bury(o which, by actor) {
 }
 
 // changed notifies everybody if an object is no longer what it was: a request that changes nothing is no write.
-func (w *pair) changed(o which, was object, by actor, grows bool) {
+func (w *pair) changed(o which, was object, by mover, grows bool) {
 	if *w.at(o) != was {
 		w.wrote(o, by, grows)
 	}
 }
 
 // remove asks for the deletion of an object that exists.
-func (w *pair) remove(o which, by actor) {
+func (w *pair) remove(o which, by mover) {
 	if at := w.at(o); at.has(there) && !at.has(leaving) {
 		at.set(leaving)
 		w.wrote(o, by, true)
 	}
 }
 
-// moves is everybody's turn.
+// moves is everybody's turn, one after the other.
 func (p *pairs) moves(w pair, happens func(move, pair)) {
-	turn := turn{pairs: p, was: w, happens: happens}
-	turn.handoffs()
-	turn.mirrors()
-	turn.machineAPI()
-	turn.core()
-	turn.infra()
-	turn.instance()
-	turn.collector()
-	turn.clock()
-	turn.user()
+	t := turn{pairs: p, was: w, happens: happens}
+	for _, a := range pairActors {
+		a.Moves(&t)
+	}
 }
 
 // turn is one state, and what can be made of it.
@@ -302,7 +282,7 @@ type turn struct {
 }
 
 // may is a change that fairness promises, might one that it does not.
-func (t *turn) may(by actor, what string, change func(*pair)) {
+func (t *turn) may(by mover, what string, change func(*pair)) {
 	t.tell(move{by: by, what: what}, change)
 }
 
@@ -466,6 +446,8 @@ func (p *pairs) unrest(w pair) string {
 		return "there is no mirror"
 	case !w.c.has(fresh) || !w.m.has(fresh):
 		return "the mirror is not what the authority is"
+	case (w.m | w.c).has(lacking):
+		return "what a neighbour wrote to the mirror is not on both objects"
 	case src == authority.MachineAPI && w.m.has(pid) && !w.cloud.runs() && w.will&maybe != 0:
 		return "" // its controller says Failed: the instance has gone
 	case src == authority.ClusterAPI && w.endedWithoutGate():
@@ -538,10 +520,13 @@ func (p *pairs) describe(w pair) string {
 	case byM | byC:
 		runs = "two instances"
 	}
-	kept := ""
+	more := ""
 	if p.keeps != keepsNothing {
-		kept = fmt.Sprintf("; kept for the instance: %v (its controller sees: %v)", w.k, w.instance.seen)
+		more = fmt.Sprintf("; kept for the instance: %v (its controller sees: %v)", w.k, w.instance.seen)
+	}
+	if (w.m | w.c).has(lacking) {
+		more += "; what a neighbour wrote is not on both"
 	}
 	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v)%s; %s",
-		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, kept, runs)
+		status, w.m.requested(), w.m.origin(), w.m&^lacking, w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
 }

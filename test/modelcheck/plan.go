@@ -53,6 +53,10 @@ const (
 	makeM
 	fixM
 	fixMKnowing
+	carryM
+	carryC
+	scaleM
+	scaleC
 	synchronize
 	fail
 	deleteM
@@ -200,6 +204,10 @@ var requests = [...]request{
 	}},
 	fixM:        {ofM, "makes the Machine API object equal", byVersion, true, becomeM},
 	fixMKnowing: {ofM, "makes the Machine API object equal", byVersion, true, func(w *pair, p *pass) bool { w.m.set(pid); return becomeM(w, p) }},
+	carryM:      {ofM, "carries over to the Machine API object what a neighbour wrote to its mirror", byVersion, false, carries(ofM, ofC)},
+	carryC:      {ofC, "carries over to the Cluster API object what a neighbour wrote to its mirror", byVersion, false, carries(ofC, ofM)},
+	scaleM:      {ofM, "scales the Machine API object like its mirror", byVersion, true, carries(ofM, ofC)},
+	scaleC:      {ofC, "scales the Cluster API object like its mirror", byVersion, true, carries(ofC, ofM)},
 	synchronize: {ofM, "says Synchronized", byVersion, false, func(w *pair, p *pass) bool {
 		w.m.clear(failed)
 		w.m.set(synced)
@@ -232,6 +240,16 @@ var requests = [...]request{
 	}},
 }
 
+// carries carries what a neighbour wrote over from a mirror as it was read.
+func carries(to, mirror which) func(*pair, *pass) bool {
+	return func(w *pair, p *pass) bool {
+		if p.dirty&mirror == 0 {
+			w.at(to).clear(lacking)
+		}
+		return true
+	}
+}
+
 // becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
@@ -262,6 +280,7 @@ func becomeC(hook bool) func(*pair, *pass) bool {
 		if w.c.clear(theirs | hooked); hook {
 			w.c.set(hooked)
 		}
+		w.c = w.c&^lacking | w.m&lacking
 		if w.c.clear(fresh); w.m.has(fresh) && p.edited&ofM == 0 && p.gone&ofM == 0 {
 			w.c.set(fresh)
 		}
@@ -274,6 +293,7 @@ func becomeM(w *pair, p *pass) bool {
 	if w.m.has(leaving) && !w.m.has(syncFin) {
 		return false
 	}
+	w.m = w.m&^lacking | w.c&lacking
 	w.m.set(there | syncFin)
 	w.m.clear(fresh)
 	if w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 || !w.c.has(there) { // of what is gone it is the last that was said
@@ -300,6 +320,12 @@ func caresOf(ops []op) (c cares) {
 		r := requests[o]
 		if r.lock == byVersion {
 			c.dirty |= r.on
+		}
+		switch o {
+		case carryM, scaleM:
+			c.dirty |= ofC
+		case carryC, scaleC:
+			c.dirty |= ofM
 		}
 		switch {
 		case r.lock == byUID:
@@ -357,4 +383,44 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 		return true
 	}
 	return r.does(w, at)
+}
+
+// goOn makes the next of a pass's requests.
+func (t *turn) goOn(by mover, name string, left plan, at func(*pair) *pass) {
+	what := name + " " + requests[t.plans.lists[left][0]].words
+	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
+}
+
+// carryOn makes the next request that a pass has left.
+func (p *pairs) carryOn(w *pair, a mover, at *pass) {
+	ops := p.plans.lists[at.left]
+	r := &requests[ops[0]]
+	was := *w.at(r.on)
+	if !p.accepts(w, at, r) {
+		*at = pass{} // it looks again
+		return
+	}
+	if p.decidesOnce && r.on == ofM {
+		w.m.set(was & decided)
+	}
+	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
+	if at.left = p.plans.of(ops[1:]); at.left == 0 {
+		*at = pass{}
+	}
+	if r.lock != inMemory {
+		w.changed(r.on, was, a, r.grows)
+	}
+}
+
+// stop lets the manager die in the middle of a pass, or lose its lease without noticing.
+func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
+	if in == idle {
+		return
+	}
+	if t.can(crashes) {
+		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{}; n.m.clear(compared) })
+	}
+	if t.can(leaders) && t.was.former.phase == idle {
+		t.might("another manager becomes leader while the former one is in the middle of a "+name, func(n *pair) { n.former, *at(n) = *at(n), pass{} })
+	}
 }

@@ -49,6 +49,10 @@ type rules struct {
 	looksAway bool
 	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
 	wideRow bool
+	// rowsOutlast: a row of a move lasts until authority has moved, and not until who writes acknowledges its pause.
+	rowsOutlast bool
+	// carriesNothing: the mirror carries nothing over that a neighbour wrote to it.
+	carriesNothing bool
 	// pausesAlone: the handoff does not know what a provider keeps for an instance beside its machine.
 	pausesAlone bool
 	// asksAlone: it pauses both, and awaits the machine's acknowledgement alone.

@@ -283,6 +283,9 @@ func walkOf(may deeds, s scene) walking {
 			begin:    map[string]pair{s.name: s.world()},
 			handoffs: map[[4]object]plan{}, mirrors: map[[4]object]plan{}, parties: map[[4]object]providersParty{}, asked: map[asking]op{},
 			gates: map[object]gate{}, answers: map[review]bool{}}
+		if m.can(visits) {
+			m.writes = m.neighbourWrites()
+		}
 		return resultOf(m, most)
 	}
 }
@@ -343,6 +346,7 @@ func bounds() []bound {
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|remediates|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
+	add(true, checkOfMachineAPI, flips|visits|labels|crashes)
 	add(true, setOfMachineAPI, flips|labels|torn|anyDelay|crashes)
 	add(true, machineOfMachineAPI, flips|labels|crashes)
 	add(true, machineOfMachineAPI, flips|visits|crashes)
@@ -369,6 +373,7 @@ func bounds() []bound {
 		add(false, on.newForClusterAPI, flips|deletes)
 		add(false, on.machineOfMachineAPI, flips|torn|anyDelay)
 		add(false, on.machineOfMachineAPI, flips|skips)
+		add(false, on.machineOfMachineAPI, flips|visits)
 	}
 
 	add(false, newMachine, twice|deletes)
@@ -379,6 +384,9 @@ func bounds() []bound {
 	add(false, newInClusterAPI, twice|skips)
 	add(false, newMachineForClusterAPI, flips|edits|visits|crashes)
 	add(false, machineOfMachineAPI, flips|edits|visits|deletes)
+	add(false, setOfMachineAPI, flips|visits|labels|torn|anyDelay|crashes)
+	add(false, machineOfMachineAPI, flips|visits|labels|torn)
+	add(false, machineOfMuteProvider, flips|visits|crashes)
 	add(false, setOfMachineAPI, flips|edits|torn|anyDelay|crashes|skips|leaders)
 	add(false, machineOfMachineAPI, flips|edits|torn|anyDelay)
 	add(false, machineOfMachineAPI, flips|edits|skips|leaders)

@@ -331,7 +331,8 @@ func (s *Stage) startManager(ctx context.Context) error {
 		"--kubeconfig=" + s.ProxiedKubeconfig(), fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir=" + s.path("serving"),
 		"--health-addr=" + local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2",
 	}
-	if s.options.Release != "1.14" { // it takes no informer of a cache that has one namespace alone ("failed to cast … informer"); by its source, the proxy has no part in it
+	// 1.14 takes no informer of a cache that has one namespace alone ("failed to cast … informer"). By its source, the proxy has no part in it.
+	if s.options.Release != "1.14" {
 		flags = append(flags, "--namespace="+Namespace)
 	}
 	if err := s.Plane.Attach(Manager, s.binary, flags...); err != nil {

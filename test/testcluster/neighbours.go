@@ -27,7 +27,8 @@ func (s *Stage) Admit(ctx context.Context, writers ...neighbours.Writer) error {
 		ObjectMeta: metav1.ObjectMeta{Name: "simulated-neighbours"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"machine.openshift.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
-			{APIGroups: []string{"cluster.x-k8s.io"}, Resources: []string{"machines", "machinesets", "machinehealthchecks"}, Verbs: []string{"get", "list", "update", "patch"}},
+			{APIGroups: []string{"cluster.x-k8s.io"}, Resources: []string{"machines", "machinesets", "machinehealthchecks"},
+				Verbs: []string{"get", "list", "update", "patch"}},
 		},
 	}
 	binding := &rbacv1.ClusterRoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: role.APIVersion, Kind: "ClusterRoleBinding"}, ObjectMeta: role.ObjectMeta,

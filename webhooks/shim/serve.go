@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/poundlock/poundlock/internal/connections"
 )
 
 // Certificates has what the shim serves with: certs.Source fits.
@@ -25,8 +27,8 @@ type Certificates interface {
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
-	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificates.GetCertificate}}
+	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, TLSConfig: &tls.Config{GetCertificate: certificates.GetCertificate}} //nolint:gosec // the next line
+	connections.TLS{}.Apply(main.TLSConfig)
 	probes := http.NewServeMux()
 	probes.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	probes.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) { s.ready(w, certificates.Ready(r)) })

@@ -620,6 +620,12 @@ func TestServe(t *testing.T) {
 	if code := get(t, health, "/healthz"); code != http.StatusOK {
 		t.Error("healthz", code)
 	}
+	with := upstream.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	with.MaxVersion, with.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}
+	if c, err := tls.Dial("tcp", reviews.Addr().String(), with); err == nil {
+		c.Close()
+		t.Error("a connection with a CBC suite")
+	}
 	answer := make(chan int)
 	review := func() {
 		r, err := upstream.Client().Post("https://"+reviews.Addr().String()+"/convert", "application/json",

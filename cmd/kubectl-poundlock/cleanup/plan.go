@@ -202,7 +202,7 @@ func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
 		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation ||
-			name == authority.InstanceHookAnnotation {
+			name == authority.InstanceHookAnnotation || name == authority.SparedAnnotation && o.Metadata.Annotations[name] == authority.SparedUntilReady {
 			out = append(out, name)
 		}
 	}

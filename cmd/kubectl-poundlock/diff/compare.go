@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/conversion"
@@ -82,6 +83,9 @@ func own(p inventory.Pair, r Row) bool {
 			continue
 		}
 		name := strings.Trim(rest, ".[]")
+		if name == clusterv1.MachineSetNameLabel && p.Kind.Parent != "" {
+			return r.MachineAPI == "" || r.ClusterAPI == "" // the mark of Cluster API's set, or what an older mirror copied of it
+		}
 		if p.Authoritative() == authority.MachineAPI {
 			return r.MachineAPI == "" || authority.Theirs(name)
 		}

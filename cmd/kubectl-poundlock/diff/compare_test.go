@@ -99,7 +99,9 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 		differs                                 bool
 	}{
 		"Cluster API's set marks a mirror":                {authoritative: "MachineAPI", side: "ClusterAPI", label: set},
-		"and a mirror lacks the mark":                     {authoritative: "ClusterAPI", side: "ClusterAPI", label: set, differs: true},
+		"and a mirror lacks the mark":                     {authoritative: "ClusterAPI", side: "ClusterAPI", label: set},
+		"an older mirror has left the mark behind":        {authoritative: "MachineAPI", side: "MachineAPI", label: set},
+		"somebody has changed it":                         {authoritative: "ClusterAPI", side: "both", label: set, differs: true},
 		"Machine API's controller marks a mirror":         {authoritative: "ClusterAPI", side: "MachineAPI", label: region},
 		"a mirror lacks what the Machine API's has":       {authoritative: "MachineAPI", side: "MachineAPI", label: region, differs: true},
 		"what the Machine API's controller has put right": {authoritative: "ClusterAPI", side: "both", label: region},

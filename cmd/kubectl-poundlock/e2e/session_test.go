@@ -25,7 +25,11 @@ type session struct {
 	answers []string
 	// heard is asked after each piece of output; what it returns is typed.
 	heard func(all string) string
+	over  bool
 }
+
+// theEnd follows all that a command prints. No terminal shows it: it is a string of ECMA-48 without a meaning.
+const theEnd = "\x1b_the end\x1b\\"
 
 // environment is a person's, without their own kubectl settings.
 func environment(t *testing.T, more ...string) []string {
@@ -38,10 +42,11 @@ func environment(t *testing.T, more ...string) []string {
 	return append([]string{"HOME=" + home, "KUBECONFIG=" + stage.Plane.KubeconfigPath(), "PATH=" + path, "TERM=xterm"}, more...)
 }
 
-// at types a command at a terminal of 120 columns.
+// at types a command at a terminal of 120 columns. Its shell leads the session and ends only when all output is read: at the end of a session's
+// leader Linux hangs up the terminal, and drops what nobody has read by then.
 func at(t *testing.T, command string, env ...string) *session {
 	t.Helper()
-	s := &session{t: t, cmd: exec.CommandContext(t.Context(), "sh", "-c", command)}
+	s := &session{t: t, cmd: exec.CommandContext(t.Context(), "sh", "-c", "trap : INT; "+command+"; code=$?; printf %s '"+theEnd+"'; read -r _; exit $code")}
 	s.cmd.Dir = root
 	s.cmd.Env = environment(t, env...)
 	return s
@@ -61,7 +66,8 @@ func (s *session) run() (string, int) {
 	if err != nil && !errors.As(err, &exit) {
 		s.t.Fatal(err)
 	}
-	return strings.ReplaceAll(s.seen.String(), "\r\n", "\n"), s.cmd.ProcessState.ExitCode()
+	all, _, _ := strings.Cut(s.seen.String(), theEnd)
+	return strings.ReplaceAll(all, "\r\n", "\n"), s.cmd.ProcessState.ExitCode()
 }
 
 // listen reads until the terminal closes, and types answers to questions.
@@ -79,6 +85,13 @@ func (s *session) listen() {
 
 func (s *session) react() {
 	all := s.seen.String()
+	if !s.over && strings.Contains(all, theEnd) {
+		s.over = true
+		s.typed("\n")
+	}
+	if s.over {
+		return
+	}
 	if strings.HasSuffix(all, "[y/N] ") && len(s.answers) > 0 {
 		s.typed(s.answers[0] + "\n")
 		s.answers = s.answers[1:]

@@ -74,7 +74,7 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 	thaw := sync.OnceFunc(stage.Thaw)
 	t.Cleanup(thaw)
 
-	s := at(t, "exec kubectl-poundlock migrate machineset/interrupted --to clusterapi --wait")
+	s := at(t, "kubectl-poundlock migrate machineset/interrupted --to clusterapi --wait")
 	s.answers = []string{"y"}
 	typed := false
 	s.heard = func(all string) string {
@@ -222,7 +222,7 @@ func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 
 func TestAWatchShowsWhatChanges(t *testing.T) {
 	newSet(t, "watched")
-	s := at(t, "exec kubectl-poundlock status machineset/watched --watch -o json", "NO_COLOR=1")
+	s := at(t, "kubectl-poundlock status machineset/watched --watch -o json", "NO_COLOR=1")
 	asked, ended := false, false
 	s.heard = func(all string) string {
 		switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/docs"
+	"github.com/poundlock/poundlock/docs/meanings"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
@@ -69,7 +70,7 @@ func verdicts() []Topic {
 // signals are the conditions, events, alerts and metrics.
 func signals() []Topic {
 	var out []Topic
-	for _, s := range docs.Signals() {
+	for _, s := range meanings.Entries(meanings.Signals()) {
 		about := strings.ToLower(strings.TrimSuffix(s.Section, "s"))
 		t := reasonTopic(s.Name, about, s.Means, s.Do)
 		if about == "metric" {
@@ -98,7 +99,7 @@ func rules() []Topic {
 
 func reasons() []Topic {
 	var out []Topic
-	for _, r := range docs.Reasons() {
+	for _, r := range meanings.Entries(meanings.Runbooks()) {
 		out = append(out, reasonTopic(r.Name, "reason: "+r.Section, r.Means, r.Do))
 	}
 	for _, r := range readiness.Reasons() {

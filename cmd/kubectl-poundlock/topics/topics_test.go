@@ -166,7 +166,7 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 	}
 	for name, what := range asked {
 		if len(all.Find(name)) == 0 {
-			t.Errorf("%s (%s) is not explained: docs/signals.md and docs/runbooks.md have tables", name, what)
+			t.Errorf("%s (%s) is not explained: docs/meanings has the tables", name, what)
 		}
 	}
 }

@@ -182,6 +182,7 @@ func (i *inspection) folderOrFile(entry *yaml.Node, ofPlugins bool) {
 			i.problems = append(i.problems, err)
 		}
 		if !filepath.IsAbs(entry.Value) && !strings.HasPrefix(entry.Value, ".") {
+			// kustomize takes github.com/a/b, and a name with @, for a repository even where the folder exists.
 			entry.Value = "./" + entry.Value
 			i.changed = true
 		}

@@ -60,8 +60,12 @@ func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 			g.ID = new("sg-1")
 		}
 	}
-	if c.Subnet != nil {
-		repairInfraReference(r, c.Subnet)
+	if c.Subnet == nil {
+		c.Subnet = &awsv1.AWSResourceReference{}
+	}
+	repairInfraReference(r, c.Subnet)
+	if c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
+		c.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
 	}
 	if c.SpotMarketOptions != nil || c.MarketType == awsv1.MarketTypeSpot {
 		c.CapacityReservationID = nil

@@ -52,6 +52,9 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AWSMachineProviderConfig) {
 		m.Tags[i].Name = fmt.Sprintf("%s-%d", m.Tags[i].Name, i)
 	}
 	repairReference(r, &m.Subnet)
+	if m.Subnet.ID == nil && len(m.Subnet.Filters) == 0 {
+		m.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
+	}
 	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
 		m.CapacityReservationID = ""
 	}

@@ -101,7 +101,7 @@ func repairDisk(r *rand.Rand, d *machinev1.NutanixVMDisk) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
 func NormalProvider(m *machinev1.NutanixMachineProviderConfig) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "nutanix-credentials"}
 }
@@ -119,7 +119,8 @@ func InfraValues() conversiontest.Values {
 		"systemDiskSize":    sizes("20Gi", "120Gi"),
 		"bootType":          one("", "legacy", "uefi"),
 		"gpus[].type":       one("name", "deviceID"),
-		"bootstrapRef.kind": one("Secret"), "bootstrapRef.apiVersion": one("", "v1"), "bootstrapRef.name": one("worker-user-data"), "bootstrapRef.namespace": one("", "openshift-cluster-api"),
+		"bootstrapRef.kind": one("Secret"), "bootstrapRef.apiVersion": one("", "v1"), "bootstrapRef.name": one("worker-user-data"),
+		"bootstrapRef.namespace":                          one("", "openshift-cluster-api"),
 		"dataDisks[].diskSize":                            sizes("1Gi", "10G", "2048Mi"),
 		"dataDisks[].deviceProperties.deviceType":         one("", "Disk", "CDRom"),
 		"dataDisks[].deviceProperties.adapterType":        one("SCSI", "IDE", "PCI", "SATA", "SPAPR"),

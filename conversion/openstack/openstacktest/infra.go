@@ -54,7 +54,7 @@ func InfraValues() conversiontest.Values {
 	return out
 }
 
-// RepairInfra makes an OpenStackMachine's spec valid where a rule joins fields, and one of those that Machine API's lists can say.
+// RepairInfra makes an OpenStackMachine's spec valid where a rule joins fields, and one of those that Machine API's lists can express.
 func RepairInfra(r *rand.Rand, c *openstackv1.OpenStackMachineSpec) {
 	if c.Flavor == nil {
 		c.Flavor = new("m1.large")

@@ -36,8 +36,9 @@ func ProviderValues() conversiontest.Values {
 	}
 	out := conversiontest.Values{
 		"kind": one(""), "apiVersion": one(""),
-		"metadata":                              conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
-		"cloudsSecret":                          conversiontest.OneOf(secret("openstack-cloud-credentials", ""), secret("openstack-cloud-credentials", "openshift-machine-api"), secret("mine", "")),
+		"metadata": conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
+		"cloudsSecret": conversiontest.OneOf(secret("openstack-cloud-credentials", ""),
+			secret("openstack-cloud-credentials", "openshift-machine-api"), secret("mine", "")),
 		"cloudName":                             one("openstack", "openstack", "theirs"),
 		"userDataSecret":                        conversiontest.OneOf(secret("worker-user-data", ""), secret("worker-user-data", "openshift-machine-api")),
 		"serverGroupID":                         maybeID,
@@ -183,7 +184,7 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
 func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
 	m.PrimarySubnet = ""

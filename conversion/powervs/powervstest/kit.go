@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// Workspace is the id of the cluster's workspace, and WorkspaceName its name: the IBMPowerVSCluster of the kit says the name.
+// Workspace is the id of the cluster's workspace, and WorkspaceName its name: the IBMPowerVSCluster of the kit has the name.
 const (
 	Workspace     = "7c8ae25e-4dd1-4a5c-9a1b-3f2d5c1f7b10"
 	WorkspaceName = "lock-7x2k9-power-iaas"

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// processors are those that go; the first two say nothing.
+// processors are those that go; the first two are empty.
 func processors() func(*rand.Rand) any {
 	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"),
 		intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
@@ -43,7 +43,7 @@ func ProviderValues() conversiontest.Values {
 	}
 }
 
-// LoadBalancers are those of the cluster, as the Machine API says it.
+// LoadBalancers are those of the cluster, in the Machine API's form.
 func LoadBalancers() []machinev1.LoadBalancerReference {
 	return []machinev1.LoadBalancerReference{{Name: "lock-7x2k9-loadbalancer", Type: "Application"}, {Name: "lock-7x2k9-loadbalancer-int", Type: "Application"}}
 }
@@ -60,7 +60,7 @@ func RepairProvider(r *rand.Rand, m *machinev1.PowerVSMachineProviderConfig) {
 	repairResource(&m.Network, conversiontest.Word(r), conversiontest.Word(r))
 }
 
-// repairResource leaves the one member that the type says; a regular expression is judged by its own row.
+// repairResource leaves the one member that the type names; a regular expression is judged by its own row.
 func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	m.ID, m.Name = nil, nil
 	if m.Type == machinev1.PowerVSResourceTypeID {
@@ -70,7 +70,7 @@ func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
 func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: "powervs-credentials"}
 	m.LoadBalancers = LoadBalancers()
@@ -129,7 +129,7 @@ func RepairInfra(r *rand.Rand, c *powervs.MachineSpec) {
 	}
 }
 
-// oneOf leaves one of several that are said.
+// oneOf leaves one of several that are set.
 func oneOf(r *rand.Rand, members ...**string) {
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	found := false

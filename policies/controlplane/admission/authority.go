@@ -27,7 +27,7 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words,
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is written in Cluster API's form,
 // Cluster API is to be authoritative for.
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
@@ -82,7 +82,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
 	return policies.Warn(append(out,
-		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. "+
+			"While status.authoritativeAPI is Migrating, none is replaced",
 			whoseNew(c.New, to), machinesOf(c.Old)))...)
 }
 

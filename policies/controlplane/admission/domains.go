@@ -62,7 +62,7 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether it is known where the set puts its Machines.
+// placed reports whether the set determines where its Machines are.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
@@ -98,7 +98,8 @@ func (p *proposal) outside() field.ErrorList {
 	return out
 }
 
-// narrower is the refusal of a spread over fewer places than the Machines are in.
+// narrower is the refusal of a spread over fewer places than the Machines are in. An active set may be moved on purpose, but not by accident
+// into one zone.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
 	have, want := map[string][]string{}, map[string]bool{}
@@ -144,7 +145,7 @@ func Replicas(c policies.Change) policies.Verdict {
 }
 
 // OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's
-// place. Where a set that begins to act finds two that run at one, nobody has said which of them is to go.
+// place. Where a set that begins to act finds two that run at one, nothing determines which of them is to go.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -157,7 +158,8 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	for _, i := range p.plan().Indexes {
 		if all := controlplane.NamesOf(i.Machines, func(m controlplane.MachineState) bool { return m.Ready }); len(all) > 1 {
 			v.Denials = append(v.Denials, field.Forbidden(controlplane.SpecPath.Child("state"), fmt.Sprintf(
-				"%s run at index %d, the number that ends their names, where an Active set has one. Delete those that are not needed first, one at a time: kubectl -n %s delete machines.machine.openshift.io NAME",
+				"%s run at index %d, the number that ends their names, where an Active set has one. Delete those that are not needed first, one at a time: "+
+					"kubectl -n %s delete machines.machine.openshift.io NAME",
 				strings.Join(all, " and "), i.Number, c.Namespace)))
 		}
 	}

@@ -166,7 +166,8 @@ func Foreground(c policies.Change) policies.Verdict {
 		}
 	case inForeground(c):
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n %s delete %s.%s %s --cascade=background",
+			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: "+
+				"kubectl -n %s delete %s.%s %s --cascade=background",
 			c.Namespace, controlplane.Resource, machinev1.GroupName, c.Old.Metadata.Name)))
 	}
 	return policies.Verdict{}
@@ -189,7 +190,8 @@ func Deletion(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. The set will be generated again from the Machines, Inactive"))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; once Active, it manages them again",
+		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; "+
+			"once Active, it manages them again",
 			machinesOf(c.Old))))
 }
 
@@ -197,7 +199,8 @@ func Deletion(c policies.Change) policies.Verdict {
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
-			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
+			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing "+
+				"refers to it, and so do the failure domains in the infrastructure cluster")
 	}
 	return v
 }

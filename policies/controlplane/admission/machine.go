@@ -19,7 +19,8 @@ import (
 
 // joins reports whether a Machine becomes one that a control plane's set selects. What an operator or the mirror makes needs no warning.
 func joins(c policies.Change) bool {
-	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator || !controlplane.OfControlPlane(c.New.Metadata.Labels) {
+	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator ||
+		!controlplane.OfControlPlane(c.New.Metadata.Labels) {
 		return false
 	}
 	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)

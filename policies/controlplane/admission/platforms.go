@@ -145,9 +145,10 @@ func (r resolved) status() configv1.PlatformStatus {
 	return *r.infrastructure.Status.PlatformStatus
 }
 
-// taken is said of an instance that its cloud may take back.
+// taken is the warning about an instance that its cloud may take back.
 const taken = "the cloud may take such an instance back at any moment, and etcd with it"
 
+// aws refuses another region, in which nothing would work. A missing load balancer is a warning, as load may be balanced by other means.
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
@@ -183,6 +184,7 @@ func azure(r resolved) (f findings) {
 	return f
 }
 
+// gcp judges region and target pools as aws does region and load balancers.
 func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {

@@ -39,7 +39,7 @@ func world(c policies.Change) policies.Need {
 func alone(policies.Change) policies.Need { return 0 }
 
 // Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. What the CRD's own validation
-// refuses is not said again: it comes first, and a request that it refuses is not brought here.
+// refuses is not repeated: it comes first, and a request that it refuses is not brought here.
 func Rules() policies.Set {
 	write := on(admissionv1.Create, admissionv1.Update)
 	return policies.Set{
@@ -51,9 +51,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/foreground", Clause: document + "Removing/disabling the ControlPlaneMachineSet",
-			Description: "A set may not be deleted in the foreground, nor be given the finalizer foregroundDeletion: the garbage collector would delete the control plane's Machines before the set.",
-			Remedy:      "Delete it with --cascade=background: its Machines stay.",
-			On:          on(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Check: Foreground,
+			Description: "A set may not be deleted in the foreground, nor be given the finalizer foregroundDeletion: " +
+				"the garbage collector would delete the control plane's Machines before the set.",
+			Remedy: "Delete it with --cascade=background: its Machines stay.",
+			On:     on(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Check: Foreground,
 		},
 		{
 			ID: "controlplane/duplicate-domains", Clause: spreading,
@@ -63,15 +64,17 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/selector", Clause: document + "Selecting Machines",
-			Description: "The selector matches the labels of the template, and none that a worker has: what it selects is the whole control plane, and nothing else. A warning names where the template's cluster label is not the cluster's name.",
-			Remedy:      "Select by machine.openshift.io/cluster-api-machine-role: master and -type: master.",
-			On:          write, Needs: world, Check: ratchet(selects),
+			Description: "The selector matches the labels of the template, and none that a worker has: what it selects is the whole control plane, " +
+				"and nothing else. A warning names where the template's cluster label is not the cluster's name.",
+			Remedy: "Select by machine.openshift.io/cluster-api-machine-role: master and -type: master.",
+			On:     write, Needs: world, Check: ratchet(selects),
 		},
 		{
 			ID: "controlplane/machine-labels", Clause: document + "Selecting Machines",
-			Description: "The template's label machine.openshift.io/cluster-api-cluster is not changed, but to the cluster's name: a Machine controller finds an instance by it. A warning names which labels and annotations of the template are the Machine controller's to write.",
-			Remedy:      "Leave the label as it is, and leave out what the Machine controller writes.",
-			On:          write, Needs: world, Check: Labelled,
+			Description: "The template's label machine.openshift.io/cluster-api-cluster is not changed, but to the cluster's name: " +
+				"a Machine controller finds an instance by it. A warning names which labels and annotations of the template are the Machine controller's to write.",
+			Remedy: "Leave the label as it is, and leave out what the Machine controller writes.",
+			On:     write, Needs: world, Check: Labelled,
 		},
 		{
 			ID: "controlplane/machine-names", Clause: document + "Customizing Control Plane Machine Names",
@@ -81,15 +84,17 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/platform", Clause: spreading,
-			Description: "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it. If the Infrastructure names no platform, a set with failure domains is refused: its replacements would be in no failure domain.",
-			Remedy:      "Use the platform's own. Where the Infrastructure or its status was lost, restore it.",
-			On:          write, Needs: world, Check: ratchet(onPlatform),
+			Description: "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it. " +
+				"If the Infrastructure names no platform, a set with failure domains is refused: its replacements would be in no failure domain.",
+			Remedy: "Use the platform's own. Where the Infrastructure or its status was lost, restore it.",
+			On:     write, Needs: world, Check: ratchet(onPlatform),
 		},
 		{
 			ID: "controlplane/provider-spec", Clause: mismatch,
-			Description: "The providerSpec can be read as what the platform expects. A field that this does not have is a warning with its path, and with the name that may be meant: Machine API leaves it out without a word.",
-			Remedy:      "Correct the field that is named.",
-			On:          write, Needs: world, Check: ratchet(readable),
+			Description: "The providerSpec can be read as what the platform expects. A field that this does not have is a warning with its path, " +
+				"and with the name that may be meant: Machine API leaves it out without a word.",
+			Remedy: "Correct the field that is named.",
+			On:     write, Needs: world, Check: ratchet(readable),
 		},
 		{
 			ID: "controlplane/one-machine", Clause: mismatch,
@@ -105,76 +110,96 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/recreate", Clause: document + "The Recreate update strategy (FUTURE WORK)",
-			Description: "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before it creates the replacement, so etcd has one member fewer until the replacement has joined. Where the flag allows it, Poundlock warns.",
-			Remedy:      "Use RollingUpdate, or OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate.",
-			On:          write, Needs: world, Check: ratchet(recreates),
+			Description: "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: " +
+				"it deletes each Machine before it creates the replacement, so etcd has one member fewer until the replacement has joined. " +
+				"Where the flag allows it, Poundlock warns.",
+			Remedy: "Use RollingUpdate, or OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate.",
+			On:     write, Needs: world, Check: ratchet(recreates),
 		},
 		{
 			ID: "controlplane/failure-domains", Clause: adoption,
-			Description: "When a set is created or activated, and when the failure domains of an inactive one are changed, each Machine is in one of them. The failure domains of an active set may be changed, but not so that its Machines are spread over fewer than they are in now. Those of vSphere and Nutanix are in the Infrastructure.",
-			Remedy:      "List the failure domains that the Machines are in: the message names them.",
-			On:          write, Needs: world, Check: FailureDomains,
+			Description: "When a set is created or activated, and when the failure domains of an inactive one are changed, each Machine is in one of them. " +
+				"The failure domains of an active set may be changed, but not so that its Machines are spread over fewer than they are in now. " +
+				"Those of vSphere and Nutanix are in the Infrastructure.",
+			Remedy: "List the failure domains that the Machines are in: the message names them.",
+			On:     write, Needs: world, Check: FailureDomains,
 		},
 		{
 			ID: "controlplane/replicas", Clause: document + "Desired number of Machines",
-			Description: "When a set is created or activated its replicas are as many as the indexes of the control plane's Machines; one may be missing, and is then made.",
-			Remedy:      "Create the set with the number that the message has: it cannot be changed later.",
-			On:          write, Needs: world, Check: Replicas,
+			Description: "When a set is created or activated its replicas are as many as the indexes of the control plane's Machines; " +
+				"one may be missing, and is then made.",
+			Remedy: "Create the set with the number that the message has: it cannot be changed later.",
+			On:     write, Needs: world, Check: Replicas,
 		},
 		{
 			ID: "controlplane/one-per-index", Clause: adoption,
-			Description: "When a set is created Active, or activated, no two Machines that run have the same index: the number that ends their names. Which of them is to go only a person knows.",
-			Remedy:      "Delete the Machine that is not needed, once etcd is healthy without it; or replace it by one whose name ends with a free number.",
-			On:          write, Needs: world, Check: OnePerIndex,
+			Description: "When a set is created Active, or activated, no two Machines that run have the same index: the number that ends their names. " +
+				"Which of them is to go only a person knows.",
+			Remedy: "Delete the Machine that is not needed, once etcd is healthy without it; or replace it by one whose name ends with a free number.",
+			On:     write, Needs: world, Check: OnePerIndex,
 		},
 		platformRule("aws", configv1.AWSPlatformType, balancers,
-			"On AWS the region is the cluster's. Warnings name where a Machine would have no image, an arbitrary subnet, no load balancer before it, or an instance that AWS may take back.", aws),
+			"On AWS the region is the cluster's. Warnings name where a Machine would have no image, an arbitrary subnet, no load balancer before it, "+
+				"or an instance that AWS may take back.", aws),
 		platformRule("azure", configv1.AzurePlatformType, balancers,
-			"On Azure there is an internalLoadBalancer, which the nodes reach the API through. Warnings name where there is no subnet, or an instance that Azure may take back.", azure),
+			"On Azure there is an internalLoadBalancer, which the nodes reach the API through. "+
+				"Warnings name where there is no subnet, or an instance that Azure may take back.", azure),
 		platformRule("gcp", configv1.GCPPlatformType, balancers,
-			"On GCP the region and the zones are the cluster's. Warnings name where there are no targetPools, another project is named, or an instance that GCP may take back.", gcp),
+			"On GCP the region and the zones are the cluster's. Warnings name where there are no targetPools, another project is named, "+
+				"or an instance that GCP may take back.", gcp),
 		platformRule("openstack", configv1.OpenStackPlatformType, mismatch,
-			"On OpenStack a block device for etcd has at least 10 GiB, no two block devices have the same name, and a root volume that failure domains place has a size. A warning names each block device that is not called etcd: a control plane uses no other.", openStack),
+			"On OpenStack a block device for etcd has at least 10 GiB, no two block devices have the same name, and a root volume that failure domains place has a "+
+				"size. A warning names each block device that is not called etcd: a control plane uses no other.", openStack),
 		platformRule("vsphere", configv1.VSpherePlatformType, spreading,
-			"On vSphere each Machine has a template, a server and a datacenter of the Infrastructure, a network, and a folder in that datacenter. A template that is given by its path is in that datacenter, too. Warnings name each field that a failure domain overrides, and a network that all failure domains override.", vSphere),
+			"On vSphere each Machine has a template, a server and a datacenter of the Infrastructure, a network, and a folder in that datacenter. "+
+				"A template that is given by its path is in that datacenter, too. Warnings name each field that a failure domain overrides, "+
+				"and a network that all failure domains override.", vSphere),
 		platformRule("nutanix", configv1.NutanixPlatformType, spreading,
 			"On Nutanix the cluster, the image and each subnet are given by a name or a UUID, and no subnet twice.", nutanix),
 		{
 			ID: "controlplane/authority", Clause: "converting › ControlPlaneMachineSet Synchronisation",
-			Description: "The template may have the member for Cluster API (machines_v1beta2_cluster_x_k8s_io) only while spec.authoritativeAPI is ClusterAPI, and that may not be set back while it has.",
-			Remedy:      "Set spec.authoritativeAPI to ClusterAPI first, or in the same request. To go back, give the set the member for Machine API in the same request.",
-			On:          write, Check: Authority,
+			Description: "The template may have the member for Cluster API (machines_v1beta2_cluster_x_k8s_io) only while spec.authoritativeAPI is ClusterAPI, " +
+				"and that may not be set back while it has.",
+			Remedy: "Set spec.authoritativeAPI to ClusterAPI first, or in the same request. To go back, give the set the member for Machine API in the same request.",
+			On:     write, Check: Authority,
 		},
 		{
 			ID: "controlplane/request-warning", Clause: "converting › Workflow extension",
-			Description: "A request to move authority over a set is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move means for Machines, and where nobody seems to carry it out.",
-			Remedy:      "Repair the fields that are named, or set spec.authoritativeAPI back.",
-			On:          on(admissionv1.Update), Needs: requestNeeds, Check: RequestWarning,
+			Description: "A request to move authority over a set is stored, and warns: of each field that does not convert, of a Synchronized condition that is not " +
+				"True, of what the move means for Machines, and where nobody seems to carry it out.",
+			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
+			On:     on(admissionv1.Update), Needs: requestNeeds, Check: RequestWarning,
 		},
 		{
 			ID: "controlplane/machine-refused", Clause: mismatch,
-			Description: "The API server accepts the Machines that the set would create, one for each failure domain: the review asks it with a dry run. A refusal is repeated in the API server's words. A warning names where there is no answer within two seconds, " +
+			Description: "The API server accepts the Machines that the set would create, one for each failure domain: the review asks it with a dry run. " +
+				"A refusal is repeated in the API server's words. A warning names where there is no answer within two seconds, " +
 				"and names each field of the template that admission changes.",
 			Remedy: "Correct what the API server names, in the template or in the policy that refuses it.",
 			On:     write, Needs: world, Check: Tried,
 		},
 		{
 			ID: ForecastRule, Clause: mismatch,
-			Description: "Creating a set, activating it or changing its spec warns of what it will do: which Machines are replaced, because of which fields and in which order, or that nothing is. With --dry-run=server the warnings are the same and nothing is done.",
-			Remedy:      "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
-			On:          write, Needs: forecastNeeds, Check: Forecast,
+			Description: "Creating a set, activating it or changing its spec warns of what it will do: " +
+				"which Machines are replaced, because of which fields and in which order, or that nothing is. " +
+				"With --dry-run=server the warnings are the same and nothing is done.",
+			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
+			On:     write, Needs: forecastNeeds, Check: Forecast,
 		},
 		{
 			ID: "controlplane/machine", Clause: document + "Selecting Machines",
-			Description: "A Machine that somebody creates with the control plane's labels, or gives them, warns of what the active set makes of it: it stops where another Machine has the index, the number that ends the name, or deletes one of them.",
-			Remedy:      "Give it a name that ends with the number of an index without a Machine. Or delete the Machine that it is to replace: the set creates the replacement itself.",
-			On:          onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
+			Description: "A Machine that somebody creates with the control plane's labels, or gives them, warns of what the active set makes of it: " +
+				"it stops where another Machine has the index, the number that ends the name, or deletes one of them.",
+			Remedy: "Give it a name that ends with the number of an index without a Machine. Or delete the Machine that it is to replace: " +
+				"the set creates the replacement itself.",
+			On: onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
 			ID: "controlplane/template", Clause: mismatch,
-			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
-			Remedy:      "None is needed where that is meant. To have the rollout reviewed with the set, create a template under another name, and have the set refer to it.",
-			On:          onTemplates(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Needs: templateNeeds, Check: TemplateEdited,
+			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set " +
+				"will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
+			Remedy: "None is needed where that is meant. To have the rollout reviewed with the set, create a template under another name, and have the set refer to it.",
+			On:     onTemplates(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Needs: templateNeeds, Check: TemplateEdited,
 		},
 		{
 			ID: "controlplane/finalizer", Clause: removal,

@@ -107,7 +107,8 @@ func selects(p *proposal) policies.Verdict {
 	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
 		v.Denials = append(v.Denials,
 			field.Invalid(path, selector.String(),
-				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master",
+				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: "+
+					"select by %s=master and %s=master",
 					controlplane.RoleLabel, controlplane.TypeLabel)))
 	}
 	if name := p.clusterName(); name != "" && own[controlplane.ClusterLabel] != "" && own[controlplane.ClusterLabel] != name {
@@ -117,7 +118,7 @@ func selects(p *proposal) policies.Verdict {
 	return v
 }
 
-// Labelled: a Machine's labels are not all the template's to say.
+// Labelled: a Machine's labels do not all come from the template.
 func Labelled(c policies.Change) policies.Verdict {
 	v := ratchet(machineControllers)(c)
 	if !changesSpec(c) || c.Old == nil {

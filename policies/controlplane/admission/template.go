@@ -62,7 +62,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	return v
 }
 
-// broken is what the rules of a set's content say of it with the requested template, and did not say with the stored one.
+// broken is what the rules of a set's content refuse in it with the requested template, and did not refuse with the stored one.
 func broken(in *policies.ControlPlane) []string {
 	stored := *in
 	stored.Templates, stored.Trials = in.Stored, nil

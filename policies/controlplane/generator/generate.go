@@ -154,10 +154,12 @@ func (g *generator) read() *Refusal {
 		switch spec := platform.ProviderSpec(m.Spec); {
 		case spec == nil:
 			return refuse(UnreadableProviderSpec,
-				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
+				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it",
+				m.Name)
 		case spec["kind"] != g.row.Kind:
 			return refuse(ForeignProviderSpec,
-				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
+				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. "+
+					"Remove the Machine, or correct its providerSpec",
 				m.Name, values.Text(spec["kind"]), g.row.Name, g.row.Kind)
 		}
 	}
@@ -167,6 +169,7 @@ func (g *generator) read() *Refusal {
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
+	// With such a field in the template, every Machine but one would be outdated for ever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
 		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
@@ -174,7 +177,7 @@ func (g *generator) read() *Refusal {
 	return nil
 }
 
-// bare removes members that are null: a patch could not say them, and they say nothing.
+// bare removes members that are null: a patch could not express them, and they mean nothing.
 func bare(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -199,6 +202,7 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
+		// Where one of four indexes is being given up, the control plane is as likely three, with a replacement that somebody made by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",

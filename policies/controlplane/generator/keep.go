@@ -85,12 +85,13 @@ func generated(r *Refusal) metav1.Condition {
 func (g *Generated) object() map[string]any {
 	return map[string]any{
 		"apiVersion": machinev1.GroupVersion.String(), "kind": controlplane.Kind,
-		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name, "annotations": map[string]any{GeneratedAnnotation: string(values.Raw(g.content()))}},
-		"spec":     g.content(),
+		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name,
+			"annotations": map[string]any{GeneratedAnnotation: string(values.Raw(g.content()))}},
+		"spec": g.content(),
 	}
 }
 
-// content is the set's spec as it is stored, without what Go's types always say.
+// content is the set's spec as it is stored, without what Go's types always write.
 func (g *Generated) content() map[string]any {
 	spec, _ := values.Plain(g.Set.Spec).(map[string]any)
 	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
@@ -140,7 +141,8 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 				name, values.Text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow,
-			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
+			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: "+
+				"kubectl -n %s delete %s.%s %s --cascade=background",
 			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
 	}
@@ -266,7 +268,7 @@ func (m merger) keyed(path string) bool {
 	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
-// mergeLists merges by what an item is called: of a zone, say, all subnets are the person's as soon as one is edited. The stored order is kept.
+// mergeLists merges by what an item is called: of a zone, for example, all subnets are the person's as soon as one is edited. The stored order is kept.
 func mergeLists(stored, last, next []any) any {
 	was, is := byName(last), byName(next)
 	have := byName(stored)

@@ -44,7 +44,7 @@ type Step struct {
 	Reason, Message string
 }
 
-// ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is said in Cluster API's words.
+// ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
 // Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
@@ -92,7 +92,8 @@ func moving(s State) Step {
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf(
-			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.",
+			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; "+
+				"set spec.authoritativeAPI back to %s to cancel.",
 			s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}

@@ -16,7 +16,7 @@ const ownedMark = "owned"
 
 // added are the tags, labels and categories that Machine API's controllers give to every machine of the cluster by themselves, by the member
 // of the providerSpec that could spell them out: a list of items, or a map. Whether a providerSpec does makes no difference to a machine. The
-// conversion leaves them out of what it writes, and writes them for Cluster API, whose controllers know nothing of them.
+// conversion leaves them out of what it writes, and writes them for Cluster API, whose controllers do not add them.
 func added(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil

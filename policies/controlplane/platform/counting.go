@@ -16,7 +16,7 @@ import (
 // ownNamespace is where Machine API's Machines and their Secrets are.
 const ownNamespace = "openshift-machine-api"
 
-// usual are the values, by path, that the machines of a cluster have where a providerSpec gives none: what the Infrastructure says of it.
+// usual are the values, by path, that the machines of a cluster have where a providerSpec gives none: what the Infrastructure has of it.
 func usual(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -72,7 +72,7 @@ func gcpSpelling(spec map[string]any) {
 }
 
 // openStackReferences leaves of each reference what Machine API goes by: an id before a name or a filter, a root volume's source before the image. Subnets that
-// alone tell their network get an interface each.
+// alone determine their network get an interface each.
 func openStackReferences(spec map[string]any) {
 	if spec["serverGroupID"] != nil {
 		delete(spec, "serverGroupName")

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package platform knows what a control plane has to know of a cloud: the kind of its providerSpec, which of two that differ
+// Package platform describes what a control plane depends on in a cloud: the kind of its providerSpec, which of two that differ
 // in JSON mean the same machine, and what a failure domain sets in one.
 //
 // A platform is a row. A reader that adds one adds a row, and the functions that it names: how its failure domains are read

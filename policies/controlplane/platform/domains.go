@@ -112,7 +112,7 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
 	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // as OpenShift's operator has it: vSphere finds it in whichever folder
 	if t.Template == "" {
-		// As its field in the Infrastructure promises. A set that names one knows better: the domain may have been made for a cluster that was there before.
+		// As its field in the Infrastructure promises. A set that names one takes precedence: the domain may have been made for a cluster that was there before.
 		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
 	}
 	d.Sets = append(d.Sets, image)

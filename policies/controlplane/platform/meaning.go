@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
+// Meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type does not distinguish from absent ones are left out,
 // and so is what the platform takes for an absent one; lists whose order means nothing are sorted. Fields that the type does not have are kept.
 func (p Row) Meaning(spec map[string]any) map[string]any {
 	if spec == nil {
@@ -69,7 +69,7 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	return out
 }
 
-// essential are the members of a providerSpec that say something.
+// essential are the members of a providerSpec that have a meaning.
 func (p Row) essential(spec map[string]any) map[string]any {
 	if p.Spec == nil {
 		return spec
@@ -77,7 +77,7 @@ func (p Row) essential(spec map[string]any) map[string]any {
 	return essential(spec, reflect.TypeOf(p.Spec()).Elem())
 }
 
-// essential are the members of an object that say something to a struct's type.
+// essential are the members of an object that have a meaning for a struct's type.
 func essential(v map[string]any, t reflect.Type) map[string]any {
 	known, out := Members(t), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {

@@ -25,9 +25,9 @@ type Row struct {
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
 	// Found reads them off a providerSpec, in a cluster whose control plane has those given. nil where domains is.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
-	// zones are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
+	// zones are the members of a providerSpec that determine in which place of its platform a Machine is, whether or not the set lists that.
 	zones []string
-	// named: Cluster API knows a failure domain by its name in the Infrastructure, and not by its place.
+	// named: Cluster API identifies a failure domain by its name in the Infrastructure, and not by its place.
 	named bool
 	// names are what limits the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The
 	// narrowest comes first; nil: as for any object of Kubernetes.
@@ -40,7 +40,7 @@ type Row struct {
 	void, hollow []string
 	// defaults are the values that the platform takes where nothing is given.
 	defaults map[string]any
-	// counting may be nil: it leaves what counts of members that say the same thing, and what does not go by the order, in one order.
+	// counting may be nil: it leaves what counts of members that mean the same, and what does not go by the order, in one order.
 	counting func(spec map[string]any)
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
 	respell func(spec map[string]any)
@@ -52,7 +52,7 @@ type Row struct {
 	templates map[string]string
 }
 
-// All is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
+// All is the only list of them; a platform that is not in it is generic: no failure domains, and its providerSpec is compared as it is.
 func All() []Row {
 	return []Row{
 		{
@@ -71,7 +71,8 @@ func All() []Row {
 			Domains: azureDomains, Found: azureFound, Unordered: []string{"applicationSecurityGroups", "dataDisks"},
 			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
-				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
+				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None",
+				"dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
 				"image.type": string(machinev1beta1.AzureImageTypeMarketplaceNoPlan),
 			},
 		},
@@ -122,7 +123,7 @@ func Named(name configv1.PlatformType) Row {
 	return Row{Name: name}
 }
 
-// Of is the platform of the cluster that an Infrastructure describes; "" where it does not say, or there is none.
+// Of is the platform of the cluster that an Infrastructure describes; "" where it names none, or does not exist.
 func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return ""

@@ -5,5 +5,5 @@
 // A place in one is written as a field of Kubernetes is, such as network.devices[0].networkName.
 //
 // Non-goals:
-//   - the meaning of a value: package platform knows what members of a providerSpec are for
+//   - the meaning of a value: package platform has what members of a providerSpec are for
 package values

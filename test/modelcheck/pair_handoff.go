@@ -192,8 +192,11 @@ func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
 	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
 }
 
-// handoffs are the turns of the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
-func (t *turn) handoffs() {
+// pairHandoff is the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
+type pairHandoff struct{}
+
+// Moves implements actor.
+func (pairHandoff) Moves(t *turn) {
 	w := &t.was
 	h := &w.handoff
 	switch h.phase {
@@ -236,45 +239,5 @@ func (t *turn) beginHandoff() {
 				n.handoff.phase, n.handoff.k = readingKept, 0
 			}
 		})
-	}
-}
-
-// goOn makes the next of a pass's requests.
-func (t *turn) goOn(by actor, name string, left plan, at func(*pair) *pass) {
-	what := name + " " + requests[t.plans.lists[left][0]].words
-	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
-}
-
-// carryOn makes the next request that a pass has left.
-func (p *pairs) carryOn(w *pair, a actor, at *pass) {
-	ops := p.plans.lists[at.left]
-	r := &requests[ops[0]]
-	was := *w.at(r.on)
-	if !p.accepts(w, at, r) {
-		*at = pass{} // it looks again
-		return
-	}
-	if p.decidesOnce && r.on == ofM {
-		w.m.set(was & decided)
-	}
-	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
-	if at.left = p.plans.of(ops[1:]); at.left == 0 {
-		*at = pass{}
-	}
-	if r.lock != inMemory {
-		w.changed(r.on, was, a, r.grows)
-	}
-}
-
-// stop lets the manager die in the middle of a pass, or lose its lease without noticing.
-func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
-	if in == idle {
-		return
-	}
-	if t.can(crashes) {
-		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{}; n.m.clear(compared) })
-	}
-	if t.can(leaders) && t.was.former.phase == idle {
-		t.might("another manager becomes leader while the former one is in the middle of a "+name, func(n *pair) { n.former, *at(n) = *at(n), pass{} })
 	}
 }

@@ -5,8 +5,11 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// user is a person who types commands: at any time, as often as they like, and only what admission lets through.
-func (t *turn) user() {
+// pairPerson is a person who types commands: at any time, as often as they like, and only what admission lets through.
+type pairPerson struct{}
+
+// Moves implements actor.
+func (pairPerson) Moves(t *turn) {
 	w := &t.was
 	if t.can(flips) && w.m.has(there) && t.allows(byFlip, w) {
 		t.might("somebody asks for "+w.m.requested().Other().Text(), func(n *pair) { n.m ^= wants; n.wrote(ofM, user, true) })
@@ -16,12 +19,6 @@ func (t *turn) user() {
 	}
 	if t.can(labels) {
 		t.lastWords()
-	}
-	if t.can(remediates) {
-		t.checkRequests()
-	}
-	if t.can(visits) {
-		t.neighbourWrites()
 	}
 	if t.can(deletes) {
 		t.userDeletes()
@@ -93,24 +90,6 @@ func (t *turn) userEdits() {
 	}
 }
 
-// neighbourWrites: no field that a row lets through is anything that somebody decides from, and each write counts as one of the object's. A
-// row that is too wide would let one of them write what a mirror is to have of its authority.
-func (t *turn) neighbourWrites() {
-	for _, on := range []struct {
-		which
-		name string
-	}{{ofM, "Machine API object"}, {ofC, "Cluster API object"}, {ofI, "provider's object"}} {
-		if t.was.at(on.which).has(there) {
-			t.might("a neighbour writes to the "+on.name, func(n *pair) {
-				if t.rules.wideRow && on.which == ofC && n.source() == authority.MachineAPI {
-					n.c.clear(fresh)
-				}
-				n.wrote(on.which, user, true)
-			})
-		}
-	}
-}
-
 // lastWords: a label that the source's controller writes, or a person while it acts, must reach the target, and no generation shows it.
 func (t *turn) lastWords() {
 	w := &t.was
@@ -119,31 +98,6 @@ func (t *turn) lastWords() {
 		t.might("a label is written to the Machine API object", func(n *pair) { n.label(ofM); n.c.clear(fresh) })
 	case src == authority.ClusterAPI && w.c.presence() == authority.Present && w.core.seen.mayAct():
 		t.might("a label is written to the Cluster API object", func(n *pair) { n.label(ofC); n.m.clear(fresh) })
-	}
-}
-
-// checkRequests: a pass of a check's controller makes a request, or deletes it, and its status shows that.
-func (t *turn) checkRequests() {
-	w := &t.was
-	for _, c := range []struct {
-		which
-		acts bool
-		name string
-	}{
-		{ofM, w.work == toLook && !w.behind, "Machine API"},
-		{ofC, w.core.seen.mayAct() && w.c.presence() == authority.Present, "Cluster API"},
-	} {
-		if !c.acts || !w.at(c.which).has(there) {
-			continue
-		}
-		what := c.name + "'s check has somebody else remediate a Machine"
-		if w.at(c.which).has(requesting) {
-			what = c.name + "'s check takes its request to remediate back"
-		}
-		t.might(what, func(n *pair) {
-			*n.at(c.which) ^= requesting
-			n.wrote(c.which, user, false)
-		})
 	}
 }
 

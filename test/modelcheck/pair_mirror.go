@@ -94,10 +94,32 @@ func (p *pairs) nextWrite(w *pair) op {
 		return noOp
 	case p.lacksSurroundings(w):
 		return first(p.freesI(w), when(!w.m.has(failed), fail)) // it recreates nothing until they are there again
+	case p.carriesOver(w, src) != noOp:
+		return p.carriesOver(w, src)
 	case src == authority.MachineAPI || !w.c.has(there):
 		return p.toClusterAPI(w)
 	}
 	return p.toMachineAPI(w)
+}
+
+// carriesOver carries over to the authority what a neighbour wrote to its mirror.
+func (p *pairs) carriesOver(w *pair, src authority.API) op {
+	if w.m.presence() != authority.Present || w.c.presence() != authority.Present || w.m.has(lacking) == w.c.has(lacking) || p.carriesNothing {
+		return noOp
+	}
+	pick := func(set, other op) op {
+		if p.set {
+			return set
+		}
+		return other
+	}
+	switch {
+	case src == authority.MachineAPI && w.m.has(lacking) && w.c.has(mark):
+		return pick(scaleM, carryM)
+	case src == authority.ClusterAPI && w.c.has(lacking):
+		return pick(scaleC, carryC)
+	}
+	return noOp
 }
 
 // mirrorsFrom is the source, unless a planted mirror stops while authority moves.
@@ -132,7 +154,7 @@ func (p *pairs) toClusterAPI(w *pair) op {
 		when(!p.set && (!w.i.has(mark|told) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),
 	)
-	if i == noOp && (!w.c.has(mark|told|syncFin|fresh) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
+	if i == noOp && (!w.c.has(mark|told|syncFin|fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
 		return p.hooking(w, fixC, fixCHooked)
 	}
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
@@ -153,7 +175,7 @@ func (p *pairs) toMachineAPI(w *pair) op {
 	return first(
 		when(!w.c.has(syncFin|mark), enrolC),
 		when(!p.set && !w.i.has(mark), markI),
-		when(!w.m.has(syncFin|fresh) || !p.set && w.m.has(pid) != w.i.has(pid), knowing(w.i, fixM, fixMKnowing)),
+		when(!w.m.has(syncFin|fresh) || (w.m^w.c).has(lacking) || !p.set && w.m.has(pid) != w.i.has(pid), knowing(w.i, fixM, fixMKnowing)),
 		when(!w.m.has(synced|caught) || w.m.has(failed), synchronize),
 	)
 }
@@ -244,8 +266,11 @@ func (p *pairs) freesI(w *pair) op {
 	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|told|ctlFin), freeI)
 }
 
-// mirrors are the turns of the mirror.
-func (t *turn) mirrors() {
+// pairMirror is the mirror: it reads, decides, and writes.
+type pairMirror struct{}
+
+// Moves implements actor.
+func (pairMirror) Moves(t *turn) {
 	w := &t.was
 	switch m := &w.mirror; m.phase {
 	case idle:
@@ -278,11 +303,6 @@ func (t *turn) mirrors() {
 		t.goOn(mirror, "the mirror", m.left, func(n *pair) *pass { return &n.mirror })
 	}
 	t.stop("mirror's pass", w.mirror.phase, func(n *pair) *pass { return &n.mirror })
-	if f := &w.former; f.phase == reading {
-		t.may(former, "the former leader gives up", func(n *pair) { n.former = pass{} })
-	} else if f.phase == writing {
-		t.goOn(former, "the former leader", f.left, func(n *pair) *pass { return &n.former })
-	}
 }
 
 func (t *turn) beginMirror() {

@@ -1,0 +1,86 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package meanings
+
+var alerts = Table{
+	Section: "Alerts",
+	Head:    [3]string{"alert", "what it means", "what to do"},
+	Rows: []Row{
+		{
+			Names: []string{"PoundlockHandoffWaits"},
+			Means: "migrations have waited for more than half an hour, for the reason in the label",
+			Do:    "`kubectl poundlock status` names them, and AuthoritySettled of each names what it waits for. To cancel, set `spec.authoritativeAPI` back",
+		},
+		{
+			Names: []string{"PoundlockMirrorFails"},
+			Means: "objects have had no equal mirror for half an hour, for the reason in the label. They act as before, and cannot be migrated",
+			Do:    "`kubectl poundlock status` names them, and Synchronized of each explains why",
+		},
+		{
+			Names: []string{"PoundlockMirrorWritesFail"},
+			Means: "the API server keeps refusing what Poundlock writes to mirrors",
+			Do:    "the manager's log has each refusal",
+		},
+		{
+			Names: []string{"PoundlockStandsStill"},
+			Means: "OpenShift's own migration runs, so Poundlock mirrors and migrates nothing",
+			Do:    "`kubectl poundlock status` names what to stop",
+		},
+		{
+			Names: []string{"PoundlockMachineSetOutlived"},
+			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances run on",
+			Do:    "delete the Cluster API MachineSet, or recreate the Machine API's with `spec.authoritativeAPI: ClusterAPI`",
+		},
+		{
+			Names: []string{"PoundlockNobodyLeads"},
+			Means: "no replica holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks go on",
+			Do:    "the managers' logs show why the Lease cannot be had",
+		},
+		{
+			Names: []string{"PoundlockControlPlaneStopped"},
+			Means: "the ControlPlaneMachineSet has stopped because of a problem",
+			Do:    "its condition Degraded names the problem and what fixes it",
+		},
+		{
+			Names: []string{"PoundlockAdmissionFails"},
+			Means: "Poundlock cannot decide requests, because a lookup fails",
+			Do:    "both the refusal and the warning name what could not be looked up",
+		},
+		{
+			Names: []string{"PoundlockAway"},
+			Means: "no replica answers",
+			Do:    "`kubectl -n openshift-cluster-api get pods`, and their logs",
+		},
+		{
+			Names: []string{"PoundlockNotEnforced"},
+			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
+			Do:    "the manager's log has the reason. Apply the manifests again",
+		},
+		{
+			Names: []string{"PoundlockCertificateExpires"},
+			Means: "the webhooks' certificate is not ready, or expires within three days",
+			Do:    "see the runbook The certificate",
+		},
+		{
+			Names: []string{"PoundlockInstallDegraded"},
+			Means: "a provider of Cluster API is not installed as its release has it",
+			Do:    "Degraded of ClusterOperator `cluster-api` names the problem",
+		},
+		{
+			Names: []string{"PoundlockInstallDrift"},
+			Means: "somebody keeps changing objects of a provider, and the installer restores them",
+			Do:    "the events `DriftRemoved` name the fields and the field manager",
+		},
+		{
+			Names: []string{"HyperShiftAPIProxyHighLatency"},
+			Means: "one in twenty requests through the API proxy of this pod takes longer than 100 ms",
+			Do:    "compare with the API server's own latency first: see the runbook The API proxy is slow",
+		},
+		{
+			Names: []string{"HyperShiftConversionWebhookUnavailable"},
+			Means: "more than one in twenty conversions of private types fails, so objects that are stored in another version cannot be read or written",
+			Do:    "`kubectl poundlock private-types status`, and the runbook Conversions of private types fail",
+		},
+	},
+}

@@ -1,0 +1,160 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package meanings
+
+import (
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane/handover"
+)
+
+var authoritySettled = Table{
+	Section: "AuthoritySettled is False",
+	Head:    [3]string{"reason", "what it means", "what to do"},
+	Rows: []Row{
+		{
+			Names: []string{authority.ReasonNotSynchronized},
+			Means: "a conversion error: `Synchronized` is False",
+			Do:    "read its message: each field by path. Repair the fields, or set `spec.authoritativeAPI` back",
+		},
+		{
+			Names: []string{authority.ReasonCatchingUp},
+			Means: "the mirror is behind the authoritative object",
+			Do:    "wait some seconds; if it stays, look at the manager's log for the pair, and at `poundlock_mirror_writes_total`",
+		},
+		{
+			Names: []string{authority.ReasonTwinMissing},
+			Means: "the mirror has not made the twin, or somebody has deleted the infrastructure object of an authoritative Cluster API Machine",
+			Do:    "as above; `Synchronized` names what is missing. Poundlock does not recreate that infrastructure object: see `InfrastructureNotFound` below",
+		},
+		{
+			Names: []string{authority.ReasonNotProvisioned},
+			Means: "the Machine is still being created",
+			Do: "wait for phase `Provisioned`. A Machine in phase `Failed` stays so: " +
+				"cancel the migration, delete the Machine, and with it its instance, and create another. A move never interrupts the creation of an instance. " +
+				"Cluster API must have found it, too: a cloud may hide a new instance for some seconds, and Machine API's controllers fail a Machine for good " +
+				"whose instance they do not find",
+		},
+		{
+			Names: []string{authority.ReasonUncounted},
+			Means: "only one of the two MachineSets counts the Machines that the message names. The other would create a Machine in the place of each, or delete one",
+			Do: "most waits end in seconds, when the mirror has made the Machine or its owner reference. `FieldsNotConvertible`: " +
+				"edit the Machine, or delete it and its set replaces it. No reason behind a Machine of Cluster API: `kubectl poundlock convert` names the fields. " +
+				"A Machine that no set owns, and that the other set would adopt: change its labels, or migrate it first. Or set `spec.authoritativeAPI` back",
+		},
+		{
+			Names: []string{authority.ReasonJudged},
+			Means: "a MachineHealthCheck of Cluster API has marked a Machine, which the message names, as unhealthy, and no check that acts looks at it any more: " +
+				"it was deleted, it is paused, or the Machine is. Cluster API's MachineSet would delete the Machine as soon as it acts, though its Node may have " +
+				"recovered",
+			Do: "nothing: Poundlock removes the mark within seconds. If the wait stays, see `Synchronized` of that Machine. " +
+				"A Machine that you want to be replaced: delete it",
+		},
+		{
+			Names: []string{authority.ReasonRequestsOpen},
+			Means: "a MachineHealthCheck with a remediation template has found a Machine unhealthy, so a request to remediate it may be open. " +
+				"Only this check deletes its request when the Machine is healthy again. " +
+				"After the move of the check, or of the Machine away from Cluster API, what remediates would go on with a sound Machine. " +
+				"A request that the check makes until it is paused takes the move back",
+			Do: "wait until the Machines are healthy. A Machine that does not recover: delete it. " +
+				"Or remove the template from the check and delete the requests yourself; " +
+				"a single Machine moves after `cluster.x-k8s.io/skip-remediation` is set on its Cluster API object and its request is deleted",
+		},
+		{
+			Names: []string{authority.ReasonInstanceUnknown},
+			Means: "the ID of the instance is not in the objects of both APIs. The controllers of the authoritative API may have asked for an instance, and a move " +
+				"would create a second one",
+			Do: "usually wait: the controllers store the ID. Else see [An instance is unknown](#an-instance-is-unknown)",
+		},
+		{
+			Names: []string{authority.ReasonInstanceShared},
+			Means: "another Machine, which the message names, has the same `spec.providerID`. " +
+				"After a move two APIs would act on one instance, and the deletion of either Machine would terminate it",
+			Do: "look in the cloud whose instance it is. Correct or remove `spec.providerID` of the other Machine: " +
+				"this wait allows it where the migration is requested. During a move cancel that first",
+		},
+		{
+			Names: []string{authority.ReasonNotPaused},
+			Means: "the controllers that lose authority have not set `Paused=True`",
+			Do:    "are they running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
+		},
+		{
+			Names: []string{authority.ReasonNotResumed},
+			Means: "the controllers that gained authority have not set `Paused=False`",
+			Do:    "as above",
+		},
+		{
+			Names: []string{authority.ReasonPausedElsewhere},
+			Means: "Cluster API was paused by somebody else (`spec.paused` of the Cluster)",
+			Do:    "end that pause",
+		},
+		{
+			Names: []string{authority.ReasonSurroundings},
+			Means: "the namespace, a CRD or the Cluster of the API that is to be authoritative is being deleted; the message names it. " +
+				"Its objects go with it, and their controllers would terminate the instance, so authority stays, or goes back",
+			Do: "cancel the migration; or recreate what was deleted, and the move starts. See also the same reason [below](#synchronized-is-false)",
+		},
+		{
+			Names: []string{authority.ReasonDeleting},
+			Means: "the object or its twin is being deleted",
+			Do:    "the deletion ends first; if it hangs, see whose finalizer is left",
+		},
+		{
+			Names: []string{authority.ReasonUnknownOrigin},
+			Means: "status is Migrating and `synchronizedAPI` is empty: somebody wrote status by hand",
+			Do:    "the message names what to set; Poundlock does not guess",
+		},
+		{
+			Names: []string{authority.ReasonDisabled},
+			Means: "the feature gate is off, or the CRD lacks the fields",
+			Do:    "turn it on, or leave everything as it is",
+		},
+		{
+			Names: []string{authority.ReasonUnknownAuthority},
+			Means: "`status.authoritativeAPI` has a value that this version does not know",
+			Do:    "a newer version wrote it: run that one, or set status back as its release notes describe",
+		},
+		{
+			Names: []string{"StepFailed"},
+			Means: "the API server refuses what the handoff writes next, as when Cluster API's webhooks are down, or serves no version of the provider's machines any " +
+				"more, whose definition exists",
+			Do: "the message has the refusal; it is tried again at least every quarter of a minute",
+		},
+		{
+			Names: []string{authority.ReasonPausing, authority.ReasonHandingOver, authority.ReasonReleasing},
+			Means: "a move is on its way, and this is its step",
+			Do:    "wait some seconds",
+		},
+		{
+			Names: []string{authority.ReasonStarted, authority.ReasonAdopted, authority.ReasonCompleted, authority.ReasonCancelled},
+			Means: "events and the moment after: a move, or a new object's first look, began or ended",
+			Do:    "nothing",
+		},
+		{
+			Names: []string{authority.ReasonSettled},
+			Means: "the condition is True: the last move is over on both sides",
+			Do:    "nothing",
+		},
+		{
+			Names: []string{authority.ReasonGone},
+			Means: "the Machine API object is gone",
+			Do:    "nothing",
+		},
+		{
+			Names: []string{handover.ReasonTemplateIsClusterAPIs},
+			Means: "authority over a ControlPlaneMachineSet is to go back to Machine API, and its template is one of Cluster API's",
+			Do:    "give it `machines_v1beta1_machine_openshift_io`, with the providerSpec that its Machines have",
+		},
+	},
+}
+
+var nobodyLeads = Table{
+	Section: "Nobody leads",
+	Rows: []Row{
+		{
+			Names: []string{"PoundlockNobodyLeads"},
+			Means: "replicas run, and none of them holds the Lease `poundlock` in `openshift-cluster-api`, so nothing is mirrored or moved. " +
+				"Each object stays with the authoritative API; webhooks and policies go on.",
+		},
+	},
+}

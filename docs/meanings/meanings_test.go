@@ -1,0 +1,68 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package meanings
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A row may explain several names.
+func TestARowOfSeveralReasons(t *testing.T) {
+	got := Entries([]Table{{Section: "Events", Rows: []Row{
+		{Names: []string{"A", "B"}, Means: "means", Do: "do"}, {Names: []string{"C"}, Means: "see [x](y.md)", Do: "nothing"},
+	}}})
+	if len(got) != 3 || got[1].Name != "B" || got[1].Means != "means" || got[1].Do != "do" || got[2].Section != "Events" || got[2].Means != "see x" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFill(t *testing.T) {
+	a := Table{Section: "A", Head: [3]string{"reason", "means", "do"}, Rows: []Row{{Names: []string{"X", "Y"}, Means: "m", Do: "d"}}}
+	b := Table{Section: "B", Rows: []Row{{Names: []string{"Z"}, Means: "m"}}}
+	const places = "# A\n\n<!-- Generated from docs/meanings: A -->\nold\n<!-- End -->\n\nprose\n\n<!-- Generated from docs/meanings: B -->\n<!-- End -->\nend\n"
+	for name, c := range map[string]struct {
+		page   string
+		tables []Table
+		want   string
+	}{
+		"each table in its place, and prose as it is": {places, []Table{a, b}, "# A\n\n<!-- Generated from docs/meanings: A -->\n" +
+			"| reason | means | do |\n|---|---|---|\n| `X`, `Y` | m | d |\n<!-- End -->\n\nprose\n\n" +
+			"<!-- Generated from docs/meanings: B -->\n`Z`: m\n<!-- End -->\nend\n"},
+		"a place without a table":   {places, []Table{a}, ""},
+		"a table without a place":   {"", []Table{a}, ""},
+		"a table twice":             {places, []Table{a, a}, ""},
+		"a place that does not end": {strings.TrimSuffix(places, "<!-- End -->\nend\n"), []Table{a, b}, ""},
+	} {
+		got, err := Fill(c.page, c.tables)
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+	}
+}
+
+// A cell that breaks its table, or a section that the page does not have, would not be seen in the output of explain.
+func TestEveryRowFitsItsPage(t *testing.T) {
+	for page, tables := range map[string][]Table{"../runbooks.md": Runbooks(), "../signals.md": Signals()} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range tables {
+			// The table stands below its heading, before the next.
+			_, section, _ := strings.Cut(string(raw), "\n## "+table.Section+"\n")
+			section, _, _ = strings.Cut(section, "\n## ")
+			if !strings.Contains(section, table.begin()) {
+				t.Errorf("%s has no section %q with this table", page, table.Section)
+			}
+			for _, r := range table.Rows {
+				if len(r.Names) == 0 || slices.Contains(r.Names, "") || r.Means == "" || strings.ContainsAny(r.Means+r.Do, "\n|") {
+					t.Errorf("%s: the row of %q leaves something out, or its cells break the table", table.Section, r.Names)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feedback
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// sparedFor is how long after its move Cluster API's checks pass over a Machine whose infrastructure does not become ready: twice their default for a start.
+const sparedFor = 20 * time.Minute
+
+// Spared lets Cluster API's checks remediate a Machine that has moved without an instance: once its infrastructure is ready, from which they count its start,
+// or its move is sparedFor ago.
+func Spared(s *pairs.State, now time.Time) *pairs.Write {
+	if !spared(s) || !ready(s) && sparedUntil(s).IsZero() || !ready(s) && now.Before(sparedUntil(s)) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "ChecksResumed",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.SparedAnnotation: nil}}),
+		Note:  "removed " + authority.SparedAnnotation + " from " + pairs.Describe(s.Core) + ": it moved without an instance, and checks count its start from now on"}
+}
+
+// SparedLeft is how long it takes until Spared is due without any news of the pair; 0: it has nothing to wait for.
+func SparedLeft(s *pairs.State, now time.Time) time.Duration {
+	if !spared(s) || sparedUntil(s).IsZero() {
+		return 0
+	}
+	return max(sparedUntil(s).Sub(now), 0)
+}
+
+func spared(s *pairs.State) bool {
+	return s.Core != nil && s.Source() != authority.MachineAPI && s.Core.GetAnnotations()[authority.SparedAnnotation] == authority.SparedUntilReady
+}
+
+func ready(s *pairs.State) bool {
+	return isTrue(conditionlist.Find(conditionlist.Of(s.Core), clusterv1.MachineInfrastructureReadyCondition))
+}
+
+// sparedUntil is sparedFor after the controllers of both sides have acknowledged the move; zero before that, when nobody creates an instance.
+func sparedUntil(s *pairs.State) time.Time {
+	if s.MachineAPI == nil {
+		return time.Time{}
+	}
+	settled := conditionlist.Find(conditionlist.Of(s.MachineAPI), authority.ConditionSettled)
+	since, err := time.Parse(time.RFC3339, conditionlist.Text(settled, "lastTransitionTime"))
+	if !isTrue(settled) || err != nil {
+		return time.Time{}
+	}
+	return since.Add(sparedFor)
+}
+
+func isTrue(condition map[string]any) bool {
+	return conditionlist.Text(condition, "status") == string(metav1.ConditionTrue)
+}

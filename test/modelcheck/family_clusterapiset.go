@@ -1,0 +1,40 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// familyClusterAPISet is Cluster API's controller of MachineSets, which acts for a set that Cluster API is authoritative for or that has no twin any more.
+type familyClusterAPISet struct{}
+
+// Moves implements actor.
+func (familyClusterAPISet) Moves(t *familyTurn) {
+	if t.setActs(t.was) != authority.ClusterAPI {
+		return
+	}
+	t.scale(authority.ClusterAPI)
+	if t.was.sc.has(going | holds) {
+		t.endSet()
+	}
+}
+
+// endSet is about a MachineSet that is being deleted: its Machines are deleted first, and its controller waits until they are gone.
+func (t *familyTurn) endSet() {
+	left := false
+	for i := range t.was.machines {
+		c := t.was.machines[i].c
+		left = left || c.has(here|mine)
+		if c.has(here|mine) && !c.has(going) {
+			t.may(controller, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted",
+				i+1), func(w *family) { w.machines[i].c |= going })
+		}
+	}
+	if !left {
+		t.may(controller, "Cluster API's controller takes its finalizer off the MachineSet", func(w *family) { w.sc &^= holds })
+	}
+}

@@ -1,0 +1,58 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// familyMachineAPISet is the Machine API's controller of MachineSets. While the feature gate is off it looks at no authority, and deletes what it has too
+// many of. (Admission refuses what it would create.) How many that are depends on whose replicas it last saw.
+type familyMachineAPISet struct{}
+
+// Moves implements actor.
+func (familyMachineAPISet) Moves(t *familyTurn) {
+	w := &t.was
+	if t.setActs(*w) == authority.MachineAPI {
+		t.scale(authority.MachineAPI)
+	}
+	if w.gate == gateOn {
+		return
+	}
+	for i, k := range w.machines {
+		if t.set == authority.ClusterAPI && k.clusters && k.m.has(here|mine) && !k.m.has(going) {
+			t.may(user, fmt.Sprintf("Machine API's set, which looks at no authority, deletes its object of Machine %d", i+1), func(w *family) { w.machines[i].m |= going })
+		}
+	}
+}
+
+// scale keeps the authoritative set at its number: it deletes one of its Machines, whichever API is authoritative for that, or makes one.
+func (t *familyTurn) scale(a authority.API) {
+	if t.was.sets(a).presence() != authority.Present {
+		return
+	}
+	n, free, last := 0, -1, -1
+	for i := range t.was.machines {
+		switch k := t.was.machines[i].on(a); {
+		case k.has(here|mine) && !k.has(going):
+			n, last = n+1, i
+		case t.was.machines[i] == ownedMachine{}:
+			free = i
+		}
+	}
+	switch {
+	case n > int(t.was.replicas):
+		t.may(controller, fmt.Sprintf("the MachineSet's controller scales down and deletes Machine %d", last+1), func(w *family) {
+			w.machines[last].ends = ends
+			*w.machines[last].on(a) |= going
+		})
+	case n < int(t.was.replicas) && free >= 0 && !(t.was.namespaceDeleted && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
+		t.may(controller, fmt.Sprintf("the MachineSet's controller makes Machine %d", free+1), func(w *family) {
+			w.machines[free].clusters = a == authority.ClusterAPI || t.machine == authority.ClusterAPI
+			*w.machines[free].on(a) = here | mine
+		})
+	}
+}

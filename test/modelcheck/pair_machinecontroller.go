@@ -1,0 +1,187 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// gate is what authority.GateOf makes of a Machine API object.
+type gate struct {
+	// act: it may act, and has said so. adopts: it stores which API is authoritative. says is what it has yet to say, 0: nothing.
+	act    bool
+	adopts authority.API
+	says   object
+}
+
+func (p *pairs) gate(m object) gate {
+	m &= acting | paused | wants | 3*statusBit
+	if g, ok := p.gates[m]; ok {
+		return g
+	}
+	shape := authority.Shape{Requested: m.requested(), Current: m.status()}
+	g := p.rules.gate(shape, true)
+	shape.Conditions = conditionOf(p.rules.gate, m)
+	out := gate{adopts: g.Adopt}
+	switch told := g.AlreadyWritten(shape); {
+	case told:
+		out.act = g.Act
+	case g.Paused.Status == metav1.ConditionTrue:
+		out.says = paused
+	case g.Paused.Status == metav1.ConditionFalse:
+		out.says = acting
+	}
+	p.gates[m] = out
+	return out
+}
+
+// conditionOf is the condition Paused as the gate wrote it when it last said the same. Its message names the authority that it was
+// written for, so the model may tell one pause from another only by that: the stored one is taken to be of the present authority where it agrees.
+func conditionOf(gateOf func(authority.Shape, bool) authority.Gate, m object) []authority.Condition {
+	for _, current := range []authority.API{m.status(), authority.MachineAPI, authority.Migrating, authority.ClusterAPI} {
+		c := gateOf(authority.Shape{Current: current, Requested: m.requested()}, true).Paused
+		if m.has(paused) && c.Status == metav1.ConditionTrue || m.has(acting) && c.Status == metav1.ConditionFalse {
+			return []authority.Condition{c}
+		}
+	}
+	return nil
+}
+
+// pairMachineController is machine/controller, or the Machine API's controller of MachineSets or MachineHealthChecks. It reads past all caches, asks the gate,
+// and takes one step after the other. Each of its writes carries the resourceVersion of what it read, its calls to the cloud carry nothing.
+type pairMachineController struct{}
+
+// Moves implements actor.
+func (pairMachineController) Moves(t *turn) {
+	w := &t.was
+	if w.work != noWork {
+		t.machineAPIWorks()
+		return
+	}
+	if !w.m.has(there) {
+		return
+	}
+	g := t.gate(w.m)
+	if t.can(ungates) && w.m.has(paused) && !w.m.has(ungated) {
+		t.might("Machine API's controller restarts with its feature gate off", func(n *pair) { n.m.set(ungated) })
+	}
+	switch {
+	case w.m.has(ungated):
+		if w.m.has(leaving | ctlFin) {
+			t.machineAPIBegins()
+		}
+	case g.adopts != authority.Unset:
+		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
+	case g.says == paused && t.set && w.m.has(leaving):
+		// A MachineSet that is being deleted never answers.
+	case g.says != 0:
+		t.may(machineAPI, "Machine API's controller says "+saying(g.says), func(n *pair) { n.m.say(g.says); n.wrote(ofM, machineAPI, false) })
+	case g.act:
+		t.machineAPIBegins()
+	}
+	if t.staleGate && !g.act && w.m.has(paused) && t.can(crashes) {
+		t.might("Machine API's controller restarts, and a lagging API server still shows it the Machine as its own", func(n *pair) { n.work = toCreate })
+	}
+}
+
+func saying(bit object) string {
+	if bit == paused {
+		return "Paused=True"
+	}
+	return "Paused=False"
+}
+
+func storesPid(n *pair) {
+	n.m.set(pid)
+	n.wrote(ofM, machineAPI, true)
+}
+
+// machineAPIBegins is what the pass will do for what it reads.
+func (t *turn) machineAPIBegins() {
+	m, to := t.was.m, toLook
+	switch {
+	case t.set:
+	case m.has(leaving|ctlFin) && t.can(ungates) && !m.has(phaseDeleting):
+		to = toTell
+	case m.has(leaving | ctlFin):
+		to = toDelete
+	case m.has(leaving):
+		return
+	case !m.has(ctlFin):
+		to = toHold
+	case !m.has(pid):
+		to = toCreate
+	}
+	refused := to == toHold && !t.holds(byHoldM, &t.was) // it tries again and again, which changes nothing
+	t.tell(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook || refused},
+		func(n *pair) { n.work, n.behind = to, false })
+}
+
+func (t *turn) machineAPIWorks() {
+	end := func(n *pair) { n.work, n.behind = noWork, false }
+	// stored makes a locked write of the pass, and goes on if it was taken.
+	stored := func(what string, then work, change func(*pair)) {
+		t.may(machineAPI, what, func(n *pair) {
+			if n.behind || !n.m.has(there) {
+				end(n)
+				return
+			}
+			change(n)
+			n.work = then
+		})
+	}
+	creates := func(n *pair) {
+		n.cloud |= byM
+		n.work = toStore
+	}
+	switch t.was.work {
+	case toHold:
+		if !t.holds(byHoldM, &t.was) {
+			t.may(machineAPI, "Machine API's controller is refused its finalizer", end)
+			break
+		}
+		stored("Machine API's controller puts its finalizer on the Machine", noWork, func(n *pair) { n.m.set(ctlFin); n.wrote(ofM, machineAPI, false) })
+	case toCreate:
+		t.may(machineAPI, "Machine API's controller creates the instance", creates)
+	case toStore:
+		stored("Machine API's controller stores the instance's ID", noWork, storesPid)
+	case toLook:
+		t.may(machineAPI, "Machine API's controller ends its pass", end)
+	case toTell:
+		stored("Machine API's controller says that it deletes the Machine", toDelete, func(n *pair) { n.m.set(phaseDeleting); n.wrote(ofM, machineAPI, false) })
+	case toDelete:
+		t.may(machineAPI, "Machine API's controller deletes the instance", func(n *pair) {
+			n.terminate(n.cloud&byM != 0 || n.m.has(pid))
+			n.work = toRelease
+		})
+	case toRelease:
+		stored("Machine API's controller takes its finalizer off", noWork, func(n *pair) {
+			if t.can(ungates) && n.m.status() == authority.Migrating && n.m.origin() == authority.ClusterAPI {
+				n.will |= endedOnItsWayBack
+			}
+			n.m.clear(ctlFin)
+			n.wrote(ofM, machineAPI, false)
+		})
+	}
+	if !t.can(crashes) {
+		return
+	}
+	t.might("Machine API's controller dies in the middle of a pass", end)
+	if t.was.work == toCreate {
+		t.might("Machine API's controller creates the instance and dies before it hears the answer", func(n *pair) { creates(n); end(n) })
+	}
+}
+
+// terminate terminates the instance if the caller has its ID.
+func (w *pair) terminate(known bool) {
+	if !known || !w.cloud.runs() {
+		return
+	}
+	w.cloud &^= byM | byC | answer
+	if w.will == 0 {
+		w.cloud |= endedUnasked
+	}
+}

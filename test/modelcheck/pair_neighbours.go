@@ -1,0 +1,174 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// pairNeighbours are the neighbours of authority.Grants: each writes what its rows let through, in the phases that these name.
+type pairNeighbours struct{}
+
+// neighbourWrite is what the model distinguishes of rows: to which object, what becomes of it, and whether the object's generation grows.
+type neighbourWrite struct {
+	on    which
+	class class
+	grows bool
+	while authority.Phase
+	what  string
+}
+
+// class is what becomes of a neighbour's write.
+type class uint8
+
+const (
+	// ignored: nobody decides from it, and the mirror leaves it as it is. What Cluster API's set writes onto its Machines is that too: its template has it.
+	ignored class = iota
+	// finishing: the controllers of the authoritative API finish what they have begun, and it has to reach the target.
+	finishing
+	// carriedOver: the mirror carries it over to the authority. One bit (lacking) stands for all such fields, and for one that was taken back. That
+	// managed fields, or the record of etcd's hook, prove who wrote last, is taken for granted.
+	carriedOver
+)
+
+// playedElsewhere are the rows that other actors of a pair carry out, by side, writer and field.
+var playedElsewhere = map[string]string{
+	"Infrastructure: garbage collector: metadata.ownerReferences":     "pairCollector makes orphans",
+	"Infrastructure: garbage collector: metadata.finalizers":          "pairCollector has them on the Cluster API object alone",
+	"Infrastructure: garbage collector: metadata.name":                "pairCollector deletes",
+	"Infrastructure: namespace controller: metadata.name":             "pairNamespaceController deletes",
+	"Infrastructure: infrastructure provider: metadata.finalizers":    "provider puts its finalizer on, and takes it off",
+	"Infrastructure: infrastructure provider of Azure: " + blockMoves: "provider acknowledges its pause",
+}
+
+const blockMoves = "metadata.annotations[" + authority.BlockMoveAnnotation + "]"
+
+func rowOf(g authority.Grant, field string) string {
+	return fmt.Sprintf("%s: %s: %s", g.Side, g.Writer, field)
+}
+
+// distinguished are the beginnings of the fields that are written to an object of a pair; the others need an actor that does what they mean.
+var distinguished = []string{"spec", "metadata.labels", "metadata.annotations", "metadata.ownerReferences"}
+
+// writeOf is the write that a field of a row lets through; false: pairNeighbours have none.
+func writeOf(g authority.Grant, field string) (neighbourWrite, bool) {
+	w := neighbourWrite{grows: strings.HasPrefix(field, "spec"), while: g.While, what: fmt.Sprintf("a neighbour (%s) writes %s (%s)", g.Writer, field, g.Side)}
+	switch {
+	case g.Manager != "" || g.Actor == policies.EtcdOperator:
+		w.class = carriedOver
+	case g.While&^(authority.LeavingMachineAPI|authority.LeavingClusterAPI) == 0:
+		w.class = finishing
+	}
+	return w, playedElsewhere[rowOf(g, field)] == "" &&
+		slices.ContainsFunc(distinguished, func(of string) bool { return strings.HasPrefix(field, of) })
+}
+
+// neighbourWrites are those of all rows about the objects of a pair.
+func (p *pairs) neighbourWrites() (out []neighbourWrite) {
+	for _, g := range authority.Grants() {
+		for _, field := range g.Fields {
+			w, is := writeOf(g, field)
+			if !is {
+				continue
+			}
+			for _, w.on = range p.objectsOf(g) {
+				same := func(o neighbourWrite) bool { return o.on == w.on && o.class == w.class && o.grows == w.grows }
+				if i := slices.IndexFunc(out, same); i >= 0 {
+					out[i].while |= w.while
+				} else {
+					out = append(out, w)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// objectsOf are the objects of a pair that a row is about.
+func (p *pairs) objectsOf(g authority.Grant) (out []which) {
+	for _, o := range []struct {
+		which
+		side policies.Side
+		kind string
+		is   bool
+	}{
+		{ofM, policies.SideMachineAPI, p.kind(), true}, {ofC, policies.SideClusterAPI, p.kind(), true},
+		{ofI, policies.SideInfrastructure, authority.InfraMachine, !p.set}, {ofK, policies.SideInfrastructure, authority.InfraInstance, p.keeps != keepsNothing},
+	} {
+		if o.is && g.Side == o.side && slices.Contains(g.Kinds, o.kind) {
+			out = append(out, o.which)
+		}
+	}
+	return out
+}
+
+// phases are those of authority at rest, and before and after an object's controllers acknowledge their pause, by the number of its source.
+var phases = [...][3]authority.Phase{
+	{authority.Uninitialized, authority.LeavingUnknown, authority.LeavingUnknown},
+	{authority.ByMachineAPI, authority.LeavingMachineAPI, authority.LeftMachineAPI},
+	{authority.ByClusterAPI, authority.LeavingClusterAPI, authority.LeftClusterAPI},
+}
+
+// phase is what the locks make of an object of the pair. That of a provider which never acknowledges a pause stays open: that it writes nothing more when
+// patience is over, is what Poundlock assumes.
+func (p *pairs) phase(w *pair, on which) authority.Phase {
+	o, of := *w.at(on), phases[number(w.source())]
+	switch {
+	case w.m.status() != authority.Migrating:
+		return of[0]
+	case !p.rowsOutlast && (o.has(told|paused) || on == ofM && o.has(paused) || p.neverAcknowledges && o.has(told|heard)):
+		return of[2]
+	}
+	return of[1]
+}
+
+// late reports that a write to the Cluster API object may be stored that was reviewed before authority began to leave Machine API: until the object is released
+// it is what the review has seen.
+func (n neighbourWrite) late(w *pair) bool {
+	return n.on == ofC && n.while&authority.ByMachineAPI != 0 && w.c.has(mark|told) &&
+		(w.source() == authority.MachineAPI || w.m.status() == authority.ClusterAPI)
+}
+
+// Moves implements actor.
+func (pairNeighbours) Moves(t *turn) {
+	w := &t.was
+	for _, write := range t.writes {
+		if w.m.has(there) && w.at(write.on).has(there) && (t.phase(w, write.on)&write.while != 0 || write.late(w)) {
+			t.might(write.what, func(n *pair) {
+				t.takesEffect(n, write)
+				n.wrote(write.on, user, write.grows)
+			})
+		}
+	}
+}
+
+// takesEffect is what follows from a neighbour's write beside that the object was written.
+func (t *turn) takesEffect(n *pair, write neighbourWrite) {
+	authoritative, away := ofM, ofC
+	if n.source() == authority.ClusterAPI {
+		authoritative, away = ofC, ofM
+	}
+	mirrored := n.source() != authority.Unset && n.m.presence() == authority.Present && n.c.presence() == authority.Present && n.c.has(mark)
+	switch {
+	case t.wideRow && write.on == ofC && n.source() == authority.MachineAPI:
+		n.c.clear(fresh)
+	case !mirrored || write.class == ignored:
+	case side(n.source())&write.on != 0 && (write.grows || t.can(labels)):
+		n.at(authoritative).set(fresh)
+		n.at(away).clear(fresh)
+		n.m.clear(compared)
+		n.speak(authoritative)
+	case write.class == carriedOver && write.on == away:
+		n.at(away).clear(lacking)
+		n.at(authoritative).set(lacking)
+		if n.mirror.c.has(there) && authoritative == ofC { // it read that before
+			n.mirror.c.set(lacking)
+		}
+	}
+}

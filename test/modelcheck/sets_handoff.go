@@ -1,0 +1,103 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// setsHandoff is the handoff: it reads the sets, then the Machines, and writes the step that follows: three moments.
+type setsHandoff struct{}
+
+// Moves implements actor.
+func (setsHandoff) Moves(t *setTurn) {
+	w := &t.was
+	if w.step == (setStep{}) {
+		if t.waits() {
+			return // its next pass would write nothing
+		}
+		t.do(handoff, t.reads(true), func(w *setPair) {
+			w.step = setStep{reading: true, read: w.state(0)}
+			if t.rules.countsBefore {
+				w.step.read = authority.State{Uncounted: w.uncounted()}
+			}
+		})
+		return
+	}
+	if w.step.reading {
+		t.do(handoff, t.reads(false), func(w *setPair) {
+			s, late := w.step.read, w.step
+			if t.rules.countsBefore {
+				s, late = w.state(s.Uncounted), setStep{}
+			} else {
+				s.Uncounted, s.Judged = w.uncounted(), w.judged()
+			}
+			s.Judged = s.Judged && !t.forgetsMarks
+			w.step = setStep{step: t.rules.next(s), lateM: late.lateM, lateC: late.lateC}
+			w.step.step.Message = ""
+			if !w.step.step.Action.Acts() {
+				w.step = setStep{}
+			}
+		})
+		return
+	}
+	t.do(handoff, "the handoff: "+words(w.step.step, w.step.lateM, w.step.lateC), func(w *setPair) {
+		w.write(w.step)
+		w.step = setStep{}
+	})
+	if t.can(crashes) {
+		t.do(user, "the manager dies before it is written", func(w *setPair) { w.step = setStep{} })
+	}
+}
+
+// reads names the first or the second read of a pass.
+func (t *setTurn) reads(first bool) string {
+	if first != t.rules.countsBefore {
+		return "the handoff reads the sets"
+	}
+	return "the handoff lists their Machines"
+}
+
+// waits reports whether a pass that sees what is stored would write nothing.
+func (t *setTurn) waits() bool {
+	s := t.was.state(t.was.uncounted())
+	s.Judged = s.Judged && !t.forgetsMarks
+	return !t.rules.next(s).Action.Acts()
+}
+
+func words(s authority.Step, lateM, lateC bool) string {
+	out := string(s.Action)
+	if s.To != "" {
+		out += " " + string(s.To)
+	}
+	if onMachineAPI(s) && lateM || !onMachineAPI(s) && lateC {
+		out += ", refused: somebody was faster"
+	}
+	return out
+}
+
+func onMachineAPI(s authority.Step) bool {
+	return s.Action == authority.Acknowledge || s.Action == authority.Switch || s.Action == authority.Adopt
+}
+
+// write carries a step out, unless what it is written to has changed.
+func (w *setPair) write(d setStep) {
+	if onMachineAPI(d.step) && d.lateM || !onMachineAPI(d.step) && d.lateC {
+		return
+	}
+	switch d.step.Action {
+	case authority.Acknowledge:
+		w.current, w.origin = authority.Migrating, w.current
+	case authority.Pause:
+		w.told = true
+	case authority.Release:
+		w.told = false
+	case authority.AddFinalizer:
+		w.held = true
+	case authority.Switch:
+		w.current, w.origin = d.step.To, d.step.To
+		if !d.step.Cancelled {
+			w.known, w.behind = false, true
+		}
+	case authority.Adopt, authority.Rest, authority.Wait, authority.Settle:
+	}
+}

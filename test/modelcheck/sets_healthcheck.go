@@ -1,0 +1,39 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+// setsHealthCheck is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked
+// stays marked. The set that acts may be faster than all; what it deletes then is no matter of a move.
+type setsHealthCheck struct{}
+
+// Moves implements actor.
+func (setsHealthCheck) Moves(t *setTurn) {
+	w := &t.was
+	if !t.can(remediates) || !w.c.here {
+		return
+	}
+	if !w.checked {
+		t.do(user, "somebody creates a check of Cluster API's", func(w *setPair) {
+			w.checked = true
+			for i := range w.machines {
+				w.machines[i].stale = false
+			}
+		})
+		return
+	}
+	t.do(user, "somebody deletes Cluster API's check", func(w *setPair) {
+		w.checked = false
+		for i := range w.machines {
+			w.machines[i].stale = w.machines[i].marked && w.told && w.step == (setStep{})
+		}
+	})
+	for i, k := range w.machines {
+		switch {
+		case k.marked:
+			t.do(user, "a Node recovers, and the check takes its mark off the Machine", func(w *setPair) { w.machines[i].marked, w.machines[i].stale = false, false })
+		case counts(k.c) && counts(k.m):
+			t.do(user, "a check of Cluster API's marks a Machine", func(w *setPair) { w.machines[i].marked = true })
+		}
+	}
+}

@@ -1,0 +1,53 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// setsPerson is people who ask, take back, scale what admission lets them scale, and fix or delete Machines that do not convert.
+type setsPerson struct{}
+
+// Moves implements actor.
+func (setsPerson) Moves(t *setTurn) {
+	w := &t.was
+	if t.can(flips) {
+		t.do(user, "somebody asks for "+w.requested.Other().Text(), func(w *setPair) { w.requested = w.requested.Other() })
+	}
+	// A review may read that Cluster API is authoritative, and its update is stored until the set is paused: from then on its resourceVersion is another.
+	if a := w.source(); t.can(edits) && (w.current == a || a == authority.ClusterAPI && !w.told) && w.set(a).here {
+		t.do(user, "somebody scales "+a.Text()+"'s set", func(w *setPair) {
+			w.set(a).replicas, w.behind = (w.set(a).replicas+1)%mostMachines, true
+		})
+	}
+	if t.can(deletes) && !w.creating && !w.deleting {
+		t.deletesMirror()
+	}
+	for i, k := range w.machines {
+		if k.refused && k.stays() {
+			t.do(user, "somebody edits a Machine that does not convert", func(w *setPair) { w.machines[i].refused = false })
+		}
+	}
+}
+
+// deletesMirror: Cluster API's mirror is recreated by Poundlock, the Machine API's by who deleted it. A deletion waits until a move has settled.
+func (t *setTurn) deletesMirror() {
+	w := &t.was
+	leaves := func(w *setPair, a authority.API) {
+		for i := range w.machines {
+			*w.machines[i].at(a) &^= mine
+		}
+	}
+	switch {
+	case w.current == authority.MachineAPI && w.c.here && w.told && w.c.says == authority.AcknowledgedPaused:
+		t.do(user, "somebody deletes Cluster API's set, which is the mirror", func(w *setPair) {
+			w.c, w.told, w.held = setSide{}, false, false
+			leaves(w, authority.ClusterAPI)
+		})
+	case w.current == authority.ClusterAPI && !w.told && w.c.says == authority.AcknowledgedUnpaused && w.m.says == authority.AcknowledgedPaused:
+		t.do(user, "somebody deletes the Machine API's set, which is the mirror, and recreates it", func(w *setPair) {
+			w.requested, w.known, w.behind = authority.ClusterAPI, false, true
+			leaves(w, authority.MachineAPI)
+		})
+	}
+}
