@@ -17,7 +17,7 @@ TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(LINKE
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
 NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundling|installation|translation|docs|manifests|$\
-	kubectl-poundlock/(check|controlplane|convert|diff|explain|krew|migrate|printers|status)|machine/(health|scaling)|$\
+	kubectl-poundlock/(check|cleanup|controlplane|convert|diff|krew|migrate|printers|readiness|standing|status|topics)|machine/(health|scaling)|$\
 	internal/(build|conditionlist|eventnote|jsonmembers|jsonnumbers|licences|requeue|spelling|versioned))(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof of its own (raced-stories); the code of those binaries is tested with it in the packages of its own.

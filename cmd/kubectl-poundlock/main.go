@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
@@ -33,15 +34,14 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) int {
-	root := commands.New(commands.Options{
+	typed := args[1:]
+	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == completer {
+		typed = append([]string{"__complete"}, typed...)
+	}
+	code, text := cli.Code(commands.Execute(ctx, cli.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Env:       os.Getenv, Now: time.Now, Version: version,
-	})
-	root.SetArgs(args[1:])
-	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == completer {
-		root.SetArgs(append([]string{"__complete"}, args[1:]...))
-	}
-	code, text := commands.Code(root.ExecuteContext(ctx))
+	}, typed))
 	if text != "" {
 		fmt.Fprintln(os.Stderr, "error:", text)
 	}

@@ -1,14 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check reports for one pair whether it could migrate now, and if not, why not.
+// Package check is the command that reports which objects could migrate, which could not, and why.
 //
-// In go the objects of a pair and of their cluster, as values. Out come the answers of the webhook, the mirror and the
-// handoff, side by side. It asks the same rules, the same conversion and the same state machine as they do.
-//
-// It is pure.
+// In go the objects of a cluster or of files. Out come a table, the reasons, and who else writes to the objects. groups.go
+// and neighbours.go are pure.
 //
 // Non-goals:
-//   - collecting the objects: see inventory
-//   - showing the answers: see commands and printers
+//   - the answer for one pair: see readiness
 package check

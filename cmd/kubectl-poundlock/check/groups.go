@@ -5,15 +5,15 @@ package check
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
-	"strings"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
 
 // Group is one thing that keeps objects from moving, and the objects that it keeps.
 type Group struct {
-	Readiness Readiness `json:"verdict"`
-	Reason    string    `json:"reason"`
+	Readiness readiness.Readiness `json:"verdict"`
+	Reason    string              `json:"reason"`
 	// Field is the path without what differs from object to object: the way to the providerSpec, and indexes.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -22,9 +22,9 @@ type Group struct {
 }
 
 // Groups puts the same reasons of many objects together, the worst and most frequent first.
-func Groups(findings []Finding) []Group {
+func Groups(findings []readiness.Finding) []Group {
 	type key struct {
-		verdict                Readiness
+		verdict                readiness.Readiness
 		reason, field, message string
 	}
 	at := map[key]int{}
@@ -49,32 +49,18 @@ func Groups(findings []Finding) []Group {
 }
 
 // GroupsOf are the groups that an object belongs to, without objects: one a field, or the one reason.
-func GroupsOf(f Finding) []Group {
-	if f.Readiness == Ready || f.Readiness == There {
+func GroupsOf(f readiness.Finding) []Group {
+	if f.Readiness == readiness.Ready || f.Readiness == readiness.There {
 		return nil
 	}
-	if f.Reason != ReasonFields {
+	if f.Reason != readiness.ReasonFields {
 		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
 	}
 	var out []Group
 	for _, field := range f.Fields {
-		out = append(out, Group{Readiness: f.Readiness, Reason: f.Reason, Field: Short(field.Path), Message: field.Reason})
+		out = append(out, Group{Readiness: f.Readiness, Reason: f.Reason, Field: readiness.Short(field.Path), Message: field.Reason})
 	}
 	return out
 }
 
-var indexes = regexp.MustCompile(`\[\d+\]`)
-
-// Short is a path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine; of a
-// list, any element.
-func Short(path string) string {
-	path = indexes.ReplaceAllString(path, "[]")
-	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
-		if _, rest, found := strings.Cut(path, way); found && rest != "" {
-			return rest
-		}
-	}
-	return path
-}
-
-func severity(v Readiness) int { return slices.Index(Readinesses(), v) }
+func severity(v readiness.Readiness) int { return slices.Index(readiness.Readinesses(), v) }

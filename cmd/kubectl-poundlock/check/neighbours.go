@@ -6,6 +6,7 @@ package check
 import (
 	"slices"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -16,10 +17,10 @@ type Neighbour struct {
 }
 
 // Neighbours gathers those who write to objects that are still to move, each once, in the order of the objects.
-func Neighbours(findings []Finding) []Neighbour {
+func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour
 	for _, f := range findings {
-		if f.Readiness == There {
+		if f.Readiness == readiness.There {
 			continue
 		}
 		for _, n := range f.Neighbours {

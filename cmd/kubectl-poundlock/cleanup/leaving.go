@@ -65,8 +65,8 @@ func (l Leaving) releases(p inventory.Pair) bool {
 		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
 }
 
-// detached are the Machines that Cluster API runs and the mirror of a MachineSet owns which is released, with the UID of that mirror. Their controller would ask for a set
-// that is gone, and end nothing.
+// detached are the Machines that Cluster API runs and the mirror of a MachineSet owns which is released, with the UID of that mirror. Their
+// controller would ask for a set that is gone, and end nothing.
 func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	out := map[*policies.Object]types.UID{}
 	for _, set := range f.Pairs {

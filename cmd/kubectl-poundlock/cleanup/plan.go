@@ -73,7 +73,8 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	const start = "start Poundlock again, and let it carry the deletion out: "
 	switch {
 	case p.Kind.Name == "MachineSet":
-		what, remedy = "the garbage collector would delete its Machines there", "start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
+		what, remedy = "the garbage collector would delete its Machines there",
+			"start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
 		return nil // its own controller ends what is authoritative
 	case side == authority.ClusterAPI:
@@ -81,7 +82,8 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 		remedy = start + "the deletion then ends"
 	case controlled(mirror):
 		what = "Poundlock has yet to delete the Machine of Cluster API, which would keep running"
-		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s", p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
+		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s",
+			p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
 	default:
 		return nil // it goes, and nothing else
 	}
@@ -90,13 +92,17 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 
 // hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook, and leaves its instance behind: the provider does not know it yet.
 func hooked(p inventory.Pair) *Obstacle {
-	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() || p.Authoritative() == authority.MachineAPI {
+	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() ||
+		p.Authoritative() == authority.MachineAPI {
 		return nil
 	}
 	return &Obstacle{
-		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: without the annotation %s the instance would keep running",
+		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: "+
+			"without the annotation %s the instance would keep running",
 			p.Ref(), authority.InstanceHookAnnotation),
-		Remedy: fmt.Sprintf("start Poundlock again, which removes it from the Machine when the provider knows the instance. Where Poundlock cannot start, terminate the instance in the cloud yourself, then: kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
+		Remedy: fmt.Sprintf("start Poundlock again, which removes it from the Machine when the provider knows the instance. "+
+			"Where Poundlock cannot start, terminate the instance in the cloud yourself, then: "+
+			"kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
 			p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.ClusterAPI, p.Name, authority.InstanceHookAnnotation),
 	}
 }
@@ -112,7 +118,8 @@ func remedy(p inventory.Pair) string {
 	if p.Shape().Current == authority.Migrating {
 		return fmt.Sprintf("let the move end, or: %s (Poundlock must run for either)", cancel)
 	}
-	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
+	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: "+
+		"kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
 		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource,
 		p.Kind.MachineAPI.Group, p.Name, p.Authoritative())
 }
@@ -128,7 +135,8 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", m.Namespace, m.Name)
 	switch {
 	case m.Deployment > 0:
-		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %s: the manager would put everything back", m.Namespace, m.Name, amount.Of(m.Deployment, "replica")), scale}}
+		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %s: the manager would put everything back",
+			m.Namespace, m.Name, amount.Of(m.Deployment, "replica")), scale}}
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
 		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
 			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
@@ -215,7 +223,8 @@ func (c Change) Patch() map[string]any {
 		metadata["annotations"] = gone
 	}
 	if c.Detached != "" {
-		metadata["ownerReferences"] = slices.DeleteFunc(slices.Clone(c.Object.Metadata.OwnerReferences), func(r metav1.OwnerReference) bool { return r.UID == c.Detached })
+		metadata["ownerReferences"] = slices.DeleteFunc(slices.Clone(c.Object.Metadata.OwnerReferences),
+			func(r metav1.OwnerReference) bool { return r.UID == c.Detached })
 		metadata["labels"] = map[string]any{clusterv1.MachineSetNameLabel: nil}
 	}
 	patch := map[string]any{"metadata": metadata}

@@ -1,11 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commands is the plugin's command line. Each file is one command.
+// Package commands is the plugin's command line: the root, and each command below it.
 //
-// In go arguments, flags and the objects of a cluster or of files. Out come text, tables, JSON or YAML, and an exit
-// code.
+// In go arguments, streams and the environment. Out comes an error whose type is the exit code.
 //
 // Non-goals:
-//   - what may migrate, and why not: package check asks policies and conversion, as the webhook does
+//   - the commands: each is a package beside this one, which holds its flags, its thinking and its output
+//   - what commands share: see cli, targets and presence
 package commands

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
@@ -22,7 +23,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 	kubectls := []string{"all-namespaces", "allow-missing-template-keys", "template"}
 	for _, name := range []string{"check", "status", "migrate", "cleanup"} {
-		command, _, err := commands.New(commands.Options{}).Find([]string{name})
+		command, _, err := commands.New(cli.Options{}).Find([]string{name})
 		if err != nil {
 			t.Fatal(err)
 		}

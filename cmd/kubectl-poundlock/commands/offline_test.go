@@ -5,6 +5,7 @@ package commands_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
@@ -23,12 +25,10 @@ import (
 func run(t *testing.T, stdin string, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	root := commands.New(commands.Options{
+	code, text := cli.Code(commands.Execute(t.Context(), cli.Options{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &o, ErrOut: &e},
 		Env:       func(string) string { return "" }, Now: time.Now,
-	})
-	root.SetArgs(args)
-	code, text := commands.Code(root.ExecuteContext(t.Context()))
+	}, args))
 	return o.String(), e.String() + text, code
 }
 
@@ -57,6 +57,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		"help":                              {args: []string{"--help"}, says: "Exit codes:"},
 		"an unknown command":                {args: []string{"chek"}, want: 2, says: "check"},
+		"and a flag of its own":             {args: []string{"chek", "--to", "x"}, want: 2, says: `unknown command "chek"`},
 		"an unknown command of the set's":   {args: []string{"controlplane", "plna"}, want: 2, says: "Did you mean this?\n\tplan"},
 		"two views of providers":            {args: []string{"providers", "--render", "--diff"}, want: 2, says: "use one of them"},
 		"a platform that needs no flag":     {args: []string{"providers", "--enable-platform", "AWS"}, want: 2, says: "Nutanix"},
@@ -173,12 +174,10 @@ func FuzzCheckAnswers(f *testing.F) {
 	f.Add([]byte("apiVersion: config.openshift.io/v1\nkind: Infrastructure\nstatus: {platformStatus: {type: AWS, aws: 1}}\n---\n" + odd))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		for _, args := range [][]string{{"check", "-f", "-", "-o", "wide"}, {"check", "-f", "-", "--to", "machineapi"}, {"convert", "-f", "-"}} {
-			root := commands.New(commands.Options{
+			_ = commands.Execute(context.Background(), cli.Options{
 				IOStreams: genericiooptions.IOStreams{In: bytes.NewReader(text), Out: io.Discard, ErrOut: io.Discard},
 				Env:       func(string) string { return "" }, Now: time.Now,
-			})
-			root.SetArgs(args)
-			_ = root.Execute() // that it returns is the test
+			}, args) // that it returns is the test
 		}
 	})
 }
@@ -211,7 +210,7 @@ func TestCompletionOfFlags(t *testing.T) {
 }
 
 func TestEveryCommandHasExamples(t *testing.T) {
-	root := commands.New(commands.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: os.Getenv, Now: time.Now})
+	root := commands.New(cli.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: os.Getenv, Now: time.Now})
 	seen := 0
 	var look func(under string, all []*cobra.Command)
 	look = func(under string, all []*cobra.Command) {

@@ -4,83 +4,27 @@
 package commands
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"time"
+	"context"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
-	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/conversion/platforms"
-	"github.com/poundlock/poundlock/internal/spelling"
-	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/privatetypes"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/providers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
-
-// Exit codes, for scripts. The root's help lists them.
-const (
-	codeDone        = 0
-	codeError       = 1
-	codeUsage       = 2
-	codeNo          = 3
-	codeTimeout     = 4
-	codeHeld        = 5
-	codeInterrupted = 130
-)
-
-// ended is an end with an exit code of its own. Its text may be empty: then all has been said.
-type ended struct {
-	code int
-	text string
-}
-
-func (e ended) Error() string { return e.text }
-
-// usage is an error in the typed command.
-func usage(format string, args ...any) error { return ended{codeUsage, fmt.Sprintf(format, args...)} }
-
-// Code is the exit code that an error stands for, and the text that is still to be said.
-func Code(err error) (int, string) {
-	var e ended
-	switch {
-	case err == nil:
-		return codeDone, ""
-	case errors.As(err, &e):
-		return e.code, e.text
-	case strings.HasPrefix(err.Error(), "unknown command"): // cobra asks nobody about the root's arguments, and gives the error no type
-		return codeUsage, err.Error()
-	}
-	return codeError, err.Error()
-}
-
-// Options are what the plugin is given besides arguments.
-type Options struct {
-	genericiooptions.IOStreams
-	// Env reads the environment; Now is the clock.
-	Env func(string) string
-	Now func() time.Time
-	// Version is the release, "" for none.
-	Version string
-}
-
-// plugin is what all commands share.
-type plugin struct {
-	Options
-	config     *genericclioptions.ConfigFlags
-	namespaces []string
-}
 
 // New is the whole command line.
-func New(o Options) *cobra.Command {
-	p := &plugin{Options: o, config: genericclioptions.NewConfigFlags(true)}
+func New(o cli.Options) *cobra.Command {
+	p := &cli.Plugin{Options: o}
 	root := &cobra.Command{
 		Use:   "kubectl-poundlock",
 		Short: "See, check and move the authority over machines between Machine API and Cluster API",
@@ -115,294 +59,33 @@ Exit codes:
 	root.SetIn(o.In)
 	root.SetOut(o.Out)
 	root.SetErr(o.ErrOut)
-	flags := root.PersistentFlags()
-	p.config.AddFlags(flags)
-	flags.StringSliceVar(&p.namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
-		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
-	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
-		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
-			return starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
-		})
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand,
-		cleanupCommand, versionCommand,
-	} {
-		root.AddCommand(command(p))
-	}
+	p.AddFlags(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
+	root.AddCommand(status.NewCommand(p), check.NewCommand(p), convert.NewCommand(p), diff.NewCommand(p), migrate.NewCommand(p), explain.NewCommand(p),
+		controlplane.NewCommand(p), providers.NewCommand(p), privatetypes.NewCommand(p), cleanup.NewCommand(p), version.NewCommand(p))
 	typeArguments(root)
 	return root
+}
+
+// Execute runs what was typed. cli.Code is the exit code that its error stands for.
+func Execute(ctx context.Context, o cli.Options, args []string) error {
+	root := New(o)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if _, _, unknown := root.Find(args); unknown != nil { // then nothing ran, and cobra asks nobody about this error
+		return cli.AsUsage(unknown)
+	}
+	return err
 }
 
 // typeArguments makes an error of usage of what a command, or one beneath it, finds wrong with its arguments.
 func typeArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			if err == nil || errors.As(err, new(ended)) {
-				return err
-			}
-			return usage("%v", err)
+			return cli.AsUsage(check(cmd, args))
 		}
 	}
 	for _, child := range cmd.Commands() {
 		typeArguments(child)
 	}
-}
-
-func (p *plugin) out() printers.Output { return printers.OutputOf(p.Out, p.Env) }
-
-// pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
-func (p *plugin) pairs() (authority.Pairs, error) {
-	pairs, err := authority.ParsePairs(p.namespaces)
-	if err != nil {
-		return nil, usage("--%v", err)
-	}
-	if *p.config.Namespace == "" {
-		return pairs, nil
-	}
-	pair, ok := pairs.Of(*p.config.Namespace)
-	if !ok {
-		return nil, usage("-n %s is in none of the pairs of --namespaces (%s)", *p.config.Namespace, strings.Join(p.namespaces, ", "))
-	}
-	return authority.Pairs{pair}, nil
-}
-
-// restConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
-func (p *plugin) restConfig(warn rest.WarningHandler) (*rest.Config, error) {
-	if err := p.configured(); err != nil {
-		return nil, err
-	}
-	config, err := p.config.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", err)
-	}
-	// The server's own priority and fairness limits a client better than a guess does.
-	config.QPS, config.WarningHandler = -1, warn
-	if warn == nil {
-		config.WarningHandler = rest.NoWarnings{}
-	}
-	return config, nil
-}
-
-// configured says so where nothing names a cluster: client-go would try localhost:8080.
-func (p *plugin) configured() error {
-	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	if len(raw.Clusters) > 0 || *p.config.APIServer != "" || p.Env("KUBERNETES_SERVICE_HOST") != "" {
-		return nil
-	}
-	where := "KUBECONFIG is not set, and there is no ~/.kube/config"
-	if path := p.Env("KUBECONFIG"); path != "" {
-		where = "KUBECONFIG names " + path + ", which has none"
-	}
-	return ended{codeError, "no cluster is configured: " + where +
-		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)"}
-}
-
-func (p *plugin) client(warn rest.WarningHandler) (dynamic.Interface, error) {
-	config, err := p.restConfig(warn)
-	if err != nil {
-		return nil, err
-	}
-	return dynamic.NewForConfig(config)
-}
-
-// selection is which objects are meant.
-type selection struct {
-	selector string
-	all      bool
-}
-
-func (s *selection) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", "only objects whose labels match, such as machine.openshift.io/cluster-api-machine-role=worker")
-	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "all pairs of --namespaces, whatever -n says")
-}
-
-// query is what of the cluster is meant by the flags; kinds nil is all.
-func (p *plugin) query(s selection, t targets) (inventory.Query, error) {
-	if s.all {
-		*p.config.Namespace = ""
-	}
-	pairs, err := p.pairs()
-	if err != nil {
-		return inventory.Query{}, err
-	}
-	selector, err := labels.Parse(s.selector)
-	if err != nil {
-		return inventory.Query{}, usage("--selector %q: %v", s.selector, err)
-	}
-	if i := slices.IndexFunc(t, func(one target) bool { return one.name != "" }); i >= 0 && !selector.Empty() {
-		return inventory.Query{}, usage("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
-	}
-	return inventory.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
-}
-
-// targets are the objects that arguments name.
-type targets []target
-
-// target is one argument; name is "" for all of the kind.
-type target struct {
-	kind authority.Kind
-	name string
-}
-
-// parseTargets reads KIND, KIND,KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either
-// group.
-func parseTargets(args []string) (targets, error) {
-	if len(args) > 1 && !strings.Contains(args[0], "/") && !slices.ContainsFunc(args[1:], func(a string) bool { return strings.Contains(a, "/") || isKind(a) }) {
-		kind, err := parseKind(args[0])
-		if err != nil {
-			return nil, err
-		}
-		var out targets
-		for _, name := range args[1:] {
-			out = append(out, target{kind, name})
-		}
-		return out, nil
-	}
-	var out targets
-	for _, arg := range strings.Split(strings.Join(args, ","), ",") {
-		if arg == "" {
-			continue
-		}
-		word, name, named := strings.Cut(arg, "/")
-		kind, err := parseKind(word)
-		if err != nil {
-			return nil, err
-		}
-		if named && name == "" {
-			return nil, usage("%q: the name is missing: %s/NAME", arg, word)
-		}
-		out = append(out, target{kind, name})
-	}
-	return out, nil
-}
-
-// targets are the objects that the arguments and files name.
-func (p *plugin) targets(from named, args []string) (targets, error) {
-	if len(from.paths) == 0 {
-		return parseTargets(args)
-	}
-	pairs, err := p.pairs()
-	if err != nil {
-		return nil, err
-	}
-	t, err := parseTargets(args)
-	if err != nil {
-		return nil, err
-	}
-	names, err := from.names(p.In, pairs)
-	if err != nil {
-		return nil, err
-	}
-	more, err := parseTargets(names)
-	return append(t, more...), err
-}
-
-func isKind(word string) bool {
-	_, err := parseKind(word)
-	return err == nil
-}
-
-func parseKind(word string) (authority.Kind, error) {
-	short, _, _ := strings.Cut(strings.ToLower(word), ".")
-	for _, k := range authority.Kinds() {
-		if slices.Contains([]string{strings.ToLower(k.Name), k.Resource, abbreviations[k.Name]}, short) {
-			return k, nil
-		}
-	}
-	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
-		return authority.Kind{}, usage("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
-			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
-			"Where it is: kubectl poundlock controlplane status")
-	}
-	return authority.Kind{}, usage("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
-}
-
-// instead is what somebody may have meant by a word that is no kind that moves.
-func instead(word string) string {
-	switch {
-	case strings.HasPrefix(word, "machinedeployment"):
-		return ". A MachineDeployment stays in Cluster API, and so do its MachineSets: Machine API has nothing like it"
-	case strings.HasSuffix(word, "machinetemplate"), strings.HasSuffix(word, "machinetemplates"):
-		return ". The template of an infrastructure machine moves with its MachineSet"
-	case slices.ContainsFunc(platforms.List(), func(p conversion.Platform) bool {
-		return strings.EqualFold(p.InfraMachine.Kind, word) || strings.EqualFold(p.InfraMachine.Plural, word)
-	}):
-		return ". An infrastructure machine moves with its Machine"
-	}
-	var known []string
-	for _, k := range authority.Kinds() {
-		known = append(known, strings.ToLower(k.Name), k.Resource)
-	}
-	if near := spelling.Nearest(word, known); near != "" {
-		return fmt.Sprintf(". Did you mean %s?", near)
-	}
-	return ", as in machineset/" + word
-}
-
-var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
-
-func (t targets) kinds() []authority.Kind {
-	var out []authority.Kind
-	for _, one := range t {
-		if !slices.ContainsFunc(out, func(k authority.Kind) bool { return k.Name == one.kind.Name }) {
-			out = append(out, one.kind)
-		}
-	}
-	return out
-}
-
-// name reports whether the pair is meant; no targets mean all.
-func (t targets) mean(p inventory.Pair) bool {
-	return len(t) == 0 || slices.ContainsFunc(t, func(one target) bool {
-		return one.kind.Name == p.Kind.Name && (one.name == "" || one.name == p.Name)
-	})
-}
-
-// pick keeps what the targets name; a name that is not there is an error.
-func (t targets) pick(f *inventory.Fleet, pairs authority.Pairs) error {
-	f.Narrow(t.mean)
-	for _, one := range t {
-		if one.name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.name && p.Kind.Name == one.kind.Name }) {
-			return one.absent(pairs)
-		}
-	}
-	return nil
-}
-
-// absent says where an object was looked for that is not there.
-func (t target) absent(pairs authority.Pairs) error {
-	var where []string
-	for _, pair := range pairs {
-		where = append(where, pair.MachineAPI+" and "+pair.ClusterAPI)
-	}
-	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.kind.Name, t.name, strings.Join(where, ", "))
-}
-
-// inOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
-func (t targets) inOrder(pairs []inventory.Pair) {
-	place := func(p inventory.Pair) int {
-		return slices.IndexFunc(t, func(one target) bool { return targets{one}.mean(p) })
-	}
-	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
-}
-
-// parseAPI reads --to.
-func parseAPI(text string) (authority.API, error) {
-	switch strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", "")) {
-	case "clusterapi", "capi":
-		return authority.ClusterAPI, nil
-	case "machineapi", "mapi":
-		return authority.MachineAPI, nil
-	}
-	return authority.Unset, usage("--to %q: want clusterapi or machineapi", text)
-}
-
-func completeAPI(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"clusterapi\tmove to Cluster API", "machineapi\tmove to Machine API"}, cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,225 +4,145 @@
 package convert
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"io"
-	"reflect"
-	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
-// Row is a row of a conversion as it looks from the object that is written: where a field lies, and what to say of it.
-type Row struct {
-	// Path is below the object that is written, up to the first list on the way.
-	Path string
-	Text string
-	// full is the whole path, with [] behind lists: a row of a field that was not written says nothing.
-	full string
-	// same is where the source has a field of the same name, "" where it has none: with the same value nothing changed.
-	same string
-	// line identifies the rows that come from one line of the table: it is written once.
-	line int
+// options are the flags of convert.
+type options struct {
+	*cli.Plugin
+	targets.Files
+	cli.OutputFlags
+	comments bool
 }
 
-// Place is where a table's two sides lie in the objects that it was used for.
-type Place struct {
-	// Name is what the source's paths are said to be of, "" where that is plain.
-	Name string
-	// Source and Target are prefixes of the paths, such as "spec.template.spec.providerSpec.value".
-	Source, Target string
-	// Core is the prefix of what a provider's table keeps in the core object: "" for a Machine, "spec.template" for a set.
-	Core string
+// NewCommand is `kubectl poundlock convert`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
+		Short: "Convert objects from either API into the other, with comments where something changed",
+		Long: `Convert objects from either API into the other, with comments where something changed. Without -f the objects are the cluster's; with -f they are
+the files', and no cluster is asked.
+
+Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
+its infrastructure object, becomes the Machine API object. What cannot go is said on standard error, field by field, and nothing is
+written of that object. Where the answer depends on something of the cluster that the files do not have, convert names it, and the exit code is 1.`,
+		Example: `  kubectl poundlock convert machineset/worker-a
+  kubectl poundlock convert -f machineset.yaml
+  kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
+  kubectl -n openshift-cluster-api get machinesets.cluster.x-k8s.io,awsmachinetemplates -o yaml | kubectl poundlock convert -f -`,
+		ValidArgsFunction: targets.Complete(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.Files.AddFlags(cmd, "files, folders or - to convert instead of the cluster's objects")
+	o.OutputFlags.AddFlags(cmd, "yaml", "json")
+	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
+	return cmd
 }
 
-// Rows are the lines of a table that have something to say about the object that is written. to is that object's side.
-func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
-	var out []Row
-	for i, l := range lines {
-		from, into := l.MachineAPI, l.ClusterAPI
-		if to == conversion.OnlyMachineAPI {
-			from, into = into, from
-		}
-		if l.Expressible != conversion.Both || slices.ContainsFunc(slices.Concat(from, into), passesOn) {
+func (o *options) run(ctx context.Context, args []string) error {
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
+	}
+	if len(o.Paths) == 0 && len(args) == 0 {
+		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
+	}
+	f, err := o.Gather(ctx, o.Plugin, targets.Selection{}, args)
+	if err != nil {
+		return err
+	}
+	return o.write(f)
+}
+
+func (o *options) write(f *inventory.Fleet) error {
+	cluster := f.Describe(o.Said)
+	for _, problem := range f.Problems {
+		fmt.Fprintf(o.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
+	}
+	for _, text := range f.Unchecked() {
+		fmt.Fprintln(o.ErrOut, "note:", text)
+	}
+	if len(f.Pairs) == 0 && len(f.Problems) == 0 {
+		return cli.Exit(cli.CodeError, "there is no Machine, MachineSet or MachineHealthCheck to convert")
+	}
+	for _, text := range cluster.Assumed {
+		fmt.Fprintln(o.ErrOut, "note:", text)
+	}
+	var all []any
+	refused, untold := 0, 0
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(cluster, pair)
+		errs, needs := unconvertible(pair, env, unknown, f.Lacks(cluster, env))
+		switch {
+		case len(errs) > 0:
+			refused++
+			o.refuse(pair, errs)
+			continue
+		case len(needs.Names()) > 0:
+			untold++
+			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
 		}
-		for _, path := range into {
-			r := Row{Path: place(outer(path), at), full: place(path, at), Text: said(from, path, l.Note, at.Name), line: i}
-			if slices.Contains(from, path) {
-				r.same = joined(at.Source, outer(path))
+		made, errs := converted(pair, env)
+		if len(errs) > 0 { // the same conversion has just said otherwise
+			return errs.ToAggregate()
+		}
+		for _, one := range made {
+			if o.Format == "json" {
+				all = append(all, one.object.Object)
+			} else if err := one.write(o.Out, o.comments); err != nil {
+				return err
 			}
-			if r.Text != "" {
-				out = append(out, r)
-			}
 		}
 	}
-	return slices.DeleteFunc(out, func(r Row) bool {
-		return slices.ContainsFunc(out, func(other Row) bool { return strings.HasPrefix(other.Path, r.Path+".") })
-	})
-}
-
-// passesOn recognizes the line that hands a providerSpec to another table: that one has something to say.
-func passesOn(path string) bool { return strings.HasSuffix(path, "providerSpec.value") }
-
-// outer is a path up to the first list on its way.
-func outer(path string) string {
-	before, _, _ := strings.Cut(path, "[]")
-	return before
-}
-
-// said is what a person wants to know of a field: that it was called otherwise, and what changed.
-func said(from []string, path, note, name string) string {
-	if slices.Equal(from, []string{path}) && name == "" {
-		return note
-	}
-	if len(from) == 0 {
-		return note
-	}
-	var sources []string
-	for _, path := range from {
-		if name != "" && !strings.Contains(path, conversion.Elsewhere) {
-			path = name + " " + path
-		}
-		sources = append(sources, path)
-	}
-	source := strings.Join(sources, ", ")
-	if last(from[0]) == last(path) && len(from) == 1 && note == "" {
-		return ""
-	}
-	if note == "" {
-		return "from " + source
-	}
-	return "from " + source + ": " + note
-}
-
-func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
-// place is a path of the table as a path of the object. What lies elsewhere is marked by the kind that has it.
-func place(path string, at Place) string {
-	if _, rest, elsewhere := strings.Cut(path, conversion.Elsewhere); elsewhere {
-		return "@" + joined(at.Core, rest)
-	}
-	return joined(at.Target, path)
-}
-
-func joined(prefix, path string) string {
-	if prefix == "" || path == "" {
-		return prefix + path
-	}
-	return prefix + "." + path
-}
-
-// Core are the rows that lie in the core object, of those of a provider's table.
-func Core(rows []Row) []Row {
-	var out []Row
-	for _, r := range rows {
-		if path, is := strings.CutPrefix(r.Path, "@"); is {
-			r.Path, r.full, r.line = path, strings.TrimPrefix(r.full, "@"), -1-r.line
-			out = append(out, r)
+	if o.Format == "json" {
+		if _, err := o.Document(o.OutputFlags, "List", map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
+			return err
 		}
 	}
-	return out
+	return converts(len(f.Problems)+untold, refused)
 }
 
-// Write writes the object that was made from source, each row's text at the first field that it is about.
-func Write(w io.Writer, header string, object, source map[string]any, rows []Row) error {
-	var document yaml.Node
-	if err := document.Encode(object); err != nil {
-		return fmt.Errorf("writing YAML: %w", err)
+func converts(unanswered, refused int) error {
+	switch {
+	case unanswered > 0:
+		return cli.Exit(cli.CodeError, "")
+	case refused > 0:
+		return cli.Exit(cli.CodeNo, "")
 	}
-	document.HeadComment = header
-	written := map[string]bool{}
-	paths(object, "", written)
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !written[r.full] })
-	c := commenter{rows: rows, object: object, source: source, done: map[int]bool{}}
-	c.walk(&document, "")
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(&document); err != nil {
-		return fmt.Errorf("writing YAML: %w", err)
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return nil
 }
 
-type commenter struct {
-	rows           []Row
-	object, source map[string]any
-	done           map[int]bool
-}
-
-// paths lists where a value has something, with [] behind lists.
-func paths(value any, at string, into map[string]bool) {
-	into[at] = true
-	switch v := value.(type) {
-	case map[string]any:
-		for k := range v {
-			paths(v[k], joined(at, k), into)
-		}
-	case []any:
-		for i := range v {
-			paths(v[i], at+"[]", into)
-		}
+func (o *options) refuse(pair inventory.Pair, errs field.ErrorList) {
+	fmt.Fprintf(o.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), destination(pair).Text())
+	for _, e := range errs {
+		fmt.Fprintf(o.ErrOut, "  %s: %s\n", e.Field, e.Detail)
 	}
 }
 
-func (c commenter) walk(n *yaml.Node, at string) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			path := joined(at, n.Content[i].Value)
-			c.comment(n.Content[i], n.Content[i+1], path)
-			c.walk(n.Content[i+1], path)
-		}
-	}
+// piece is one object of what a pair becomes.
+type piece struct {
+	object *unstructured.Unstructured
+	source *unstructured.Unstructured
+	header string
+	rows   []Row
 }
 
-// comment sets a short text behind a scalar, and any other above the key.
-func (c commenter) comment(key, value *yaml.Node, path string) {
-	for _, r := range c.rows {
-		if c.done[r.line] || r.Path != path || c.unchanged(r) {
-			continue
-		}
-		c.done[r.line] = true
-		if value.Kind == yaml.ScalarNode && len(r.Text) <= 60 && value.LineComment == "" {
-			value.LineComment = r.Text
-			continue
-		}
-		key.HeadComment = strings.TrimLeft(key.HeadComment+"\n"+wrapped(r.Text), "\n")
+func (c piece) write(w io.Writer, comments bool) error {
+	rows, header := c.rows, c.header
+	if !comments {
+		rows, header = nil, ""
 	}
-}
-
-// unchanged reports whether the source has the same value under the same name.
-func (c commenter) unchanged(r Row) bool {
-	if r.same == "" {
-		return false
-	}
-	was, had, _ := unstructured.NestedFieldNoCopy(c.source, strings.Split(r.same, ".")...)
-	is, _, _ := unstructured.NestedFieldNoCopy(c.object, strings.Split(r.Path, ".")...)
-	return had && reflect.DeepEqual(was, is)
-}
-
-func wrapped(text string) string {
-	const width = 110
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
-		if column > 0 && column+1+len(word) > width {
-			b.WriteByte('\n')
-			column = 0
-		}
-		if column > 0 {
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len(word)
-	}
-	return b.String()
+	fmt.Fprintln(w, "---")
+	return Write(w, header, c.object.Object, c.source.Object, rows)
 }

@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package convert writes a converted object as YAML. Where a field differs from its source, a comment gives the source
-// and what changed.
+// Package convert is the command that converts objects from either API into the other. Where a field differs from its
+// source, a comment gives the source and what changed.
 //
-// In go a converted object and the conversion's rows, which are the comments. Out comes YAML.
+// In go the objects of a cluster or of files. Out come YAML with comments, or JSON. comments.go and twin.go are pure.
 //
 // Non-goals:
 //   - the meaning of any field: see conversion

@@ -1,13 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain explains, without a cluster, what Poundlock's answers are about: its rules, the reasons of its
-// conditions, and the fields of the conversion.
+// Package explain is the command that explains a rule, a reason, a signal or a field.
 //
-// In goes a word. Out comes an explanation. It comes from the rows of the rules, the rows of the fields, and the
-// runbooks for reasons.
+// In goes a word. Out come the topics that it may mean.
 //
 // Non-goals:
-//   - explanations of its own
-//   - showing an explanation: see printers
+//   - the explanations: see topics
 package explain

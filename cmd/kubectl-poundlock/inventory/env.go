@@ -93,7 +93,8 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	}
 	if len(taken) > 0 {
 		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
-			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: add the Infrastructure and the infrastructure cluster object for an exact answer.")
+			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: "+
+				"add the Infrastructure and the infrastructure cluster object for an exact answer.")
 	}
 }
 

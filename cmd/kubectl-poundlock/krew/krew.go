@@ -77,7 +77,8 @@ func Manifest(version string, sums map[Target]string) ([]byte, error) {
 			"shortDescription": "Move machines between Machine and Cluster API",
 			"description": "See which API is authoritative for OpenShift's machines, Machine API or Cluster API; check which of them could move, and why\n" +
 				"others could not, in a cluster or in files; convert manifests either way; and move them, step by step.\n",
-			"caveats":   "For completion in your shell, link the plugin to its second name, somewhere in PATH:\n  ln -s \"$(command -v kubectl-poundlock)\" kubectl_complete-poundlock\n",
+			"caveats": "For completion in your shell, link the plugin to its second name, somewhere in PATH:\n" +
+				"  ln -s \"$(command -v kubectl-poundlock)\" kubectl_complete-poundlock\n",
 			"platforms": platforms,
 		},
 	})

@@ -6,8 +6,8 @@ package migrate
 import (
 	"slices"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
 
 // Action is what is to be done with an object.
@@ -27,13 +27,13 @@ const (
 
 // PlannedMove is one object of a plan.
 type PlannedMove struct {
-	Pair    inventory.Pair `json:"-"`
-	Finding check.Finding  `json:"object"`
-	Action  Action         `json:"action"`
+	Pair    inventory.Pair    `json:"-"`
+	Finding readiness.Finding `json:"object"`
+	Action  Action            `json:"action"`
 }
 
 // Plan puts what is to be done with each object in order: sets before their Machines, so that a set that cannot go stops the rest.
-func Plan(pairs []inventory.Pair, findings []check.Finding) []PlannedMove {
+func Plan(pairs []inventory.Pair, findings []readiness.Finding) []PlannedMove {
 	var out []PlannedMove
 	for i, p := range pairs {
 		out = append(out, PlannedMove{Pair: p, Finding: findings[i], Action: action(p, findings[i])})
@@ -41,11 +41,11 @@ func Plan(pairs []inventory.Pair, findings []check.Finding) []PlannedMove {
 	return out
 }
 
-func action(p inventory.Pair, f check.Finding) Action {
+func action(p inventory.Pair, f readiness.Finding) Action {
 	switch {
-	case f.Readiness == check.There:
+	case f.Readiness == readiness.There:
 		return Skip
-	case f.Readiness == check.Blocked || f.Readiness == check.Unknown:
+	case f.Readiness == readiness.Blocked || f.Readiness == readiness.Unknown:
 		return Leave
 	case p.Shape().Requested == f.To:
 		return Follow

@@ -10,9 +10,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -178,7 +178,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		out.Failed = true
 		return
 	}
-	s := status.Of(p)
+	s := standing.Of(p)
 	switch {
 	case s.Requested != r.to:
 		out.tell(o, after, Line{What: "was cancelled: spec.authoritativeAPI is " + string(s.Requested), Bad: true})
@@ -200,15 +200,15 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 }
 
 // stuck reports whether a person has to fix something before the move goes on.
-func stuck(s status.Standing) bool {
-	return s.Settled == metav1.ConditionFalse && check.Stuck(s.Reason)
+func stuck(s standing.Standing) bool {
+	return s.Settled == metav1.ConditionFalse && readiness.Stuck(s.Reason)
 }
 
 // askedFor is the phase of a move that has shown nothing but its request.
 const askedFor = "asked for"
 
 // phase says in words where a move is.
-func phase(s status.Standing, to authority.API) string {
+func phase(s standing.Standing, to authority.API) string {
 	waits := ""
 	if s.Settled == metav1.ConditionFalse && s.Reason != "" {
 		waits = " (" + s.Reason + ")"

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -47,9 +47,9 @@ func fleetOf(t *testing.T, pairs ...pair) *inventory.Fleet {
 func begin(t *testing.T, atOnce int, pairs ...pair) *migrate.Run {
 	t.Helper()
 	f := fleetOf(t, pairs...)
-	var findings []check.Finding
+	var findings []readiness.Finding
 	for range f.Pairs {
-		findings = append(findings, check.Finding{To: authority.ClusterAPI, Readiness: check.Ready})
+		findings = append(findings, readiness.Finding{To: authority.ClusterAPI, Readiness: readiness.Ready})
 	}
 	return migrate.NewRun(migrate.Plan(f.Pairs, findings), authority.ClusterAPI, atOnce, time.Minute, start)
 }

@@ -99,3 +99,11 @@ func (p Output) Table(rows [][]string) {
 		fmt.Fprintln(p, strings.TrimRight(b.String(), " "))
 	}
 }
+
+// Dash is a cell that is not empty.
+func Dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

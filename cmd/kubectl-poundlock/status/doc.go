@@ -1,13 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status summarizes a pair of objects for a person who looks at a whole fleet.
+// Package status is the command that shows a fleet at a glance, once or as a watch.
 //
-// In go the objects of a pair. Out come the requested API, the authoritative API, whether the mirror is synchronized,
-// and which side is paused. A pair that migrates also has what it waits for, and since when.
-//
-// It is pure, and repeats what the objects' own conditions report.
+// In go the objects of a cluster. Out come a row for each pair, how far a move of many objects is, and who else acts
+// there. progress.go and fit.go are pure.
 //
 // Non-goals:
-//   - what ought to happen next: see policies/authority
+//   - what a row has: see standing
 package status

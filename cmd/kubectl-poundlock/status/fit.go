@@ -3,11 +3,15 @@
 
 package status
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+)
 
 // Fit chooses what to show of a fleet that is higher than the screen: first what moves or waits, then the rest, in the order of the fleet. left is how
 // many are not shown.
-func Fit(all []Standing, rows int) (shown []Standing, left int) {
+func Fit(all []standing.Standing, rows int) (shown []standing.Standing, left int) {
 	rows = max(rows, 0)
 	if len(all) <= rows {
 		return all, 0

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 )
 
 func TestFit(t *testing.T) {
-	var all []status.Standing
+	var all []standing.Standing
 	for _, name := range []string{"a", "b", "c", "d"} {
-		s := status.Standing{Name: name}
+		s := standing.Standing{Name: name}
 		if name == "d" {
 			s.Reason = "WaitingForPause"
 		}

@@ -4,158 +4,160 @@
 package status
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/spf13/cobra"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
-// Standing is one pair at a glance. A condition that nobody has set is "".
-type Standing struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	// Requested is spec.authoritativeAPI, Current is status.authoritativeAPI.
-	Requested authority.API `json:"requestedAPI,omitempty"`
-	Current   authority.API `json:"authoritativeAPI,omitempty"`
-	// Origin is where authority comes from while Current is Migrating.
-	Origin       authority.API          `json:"origin,omitempty"`
-	Synchronized metav1.ConditionStatus `json:"synchronized,omitempty"`
-	Settled      metav1.ConditionStatus `json:"settled,omitempty"`
-	Paused       Paused                 `json:"paused"`
-	// Reason and Message say what is waited for, or what is wrong; empty where all is in order.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Since is when that began, or when authority settled; zero where nothing says it.
-	Since metav1.Time `json:"since,omitzero"`
-	// Deleting reports that one of the core objects is being deleted.
-	Deleting bool `json:"deleting,omitempty"`
-
-	ref, object string
+// options are the flags of status.
+type options struct {
+	*cli.Plugin
+	targets.Selection
+	targets.Names
+	cli.OutputFlags
+	watch bool
 }
 
-// Paused is what each side's controllers say: True, False, or nothing.
-type Paused struct {
-	MachineAPI     metav1.ConditionStatus `json:"machineAPI,omitempty"`
-	ClusterAPI     metav1.ConditionStatus `json:"clusterAPI,omitempty"`
-	Infrastructure metav1.ConditionStatus `json:"infrastructure,omitempty"`
-}
+// NewCommand is `kubectl poundlock status`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "status [KIND[/NAME]…]",
+		Short: "Show which API is authoritative for what, and what is waited for",
+		Long: `Show which API is authoritative for what, and what is waited for.
 
-// Ref is the object as a person names it.
-func (s Standing) Ref() string { return s.ref }
+AUTHORITY is which API is authoritative, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the authoritative object. PAUSED is
+what the controllers of each side say, Machine API's first. SINCE is how long it has been so.`,
+		Example: `  # The fleet at a glance
+  kubectl poundlock status
 
-// Object is its object for other commands to read: machineset.machine.openshift.io/worker-a.
-func (s Standing) Object() string { return s.object }
+  # One set and all Machines, until Ctrl-C
+  kubectl poundlock status machineset/worker-a machines --watch
 
-// Of reads a pair.
-func Of(p inventory.Pair) Standing {
-	shape := p.Shape()
-	s := Standing{
-		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, ref: p.Ref(), object: p.Object(),
-		Requested: shape.Requested, Current: shape.Current,
-		Synchronized: shape.Condition(authority.ConditionSynchronized).Status,
-		Settled:      shape.Condition(authority.ConditionSettled).Status,
-		Paused:       paused(p, shape),
-		Deleting:     p.MachineAPI.Deleting() || p.ClusterAPI.Deleting(),
+  # What is not in order, for a script
+  kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
+		ValidArgsFunction: targets.Complete(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	if p.MachineAPI == nil {
-		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
-		return s
+	o.Selection.AddFlags(cmd)
+	o.Names.AddFlags(cmd)
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
+	o.AddTableFlags(cmd)
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, args []string) error {
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
 	}
-	if s.Current == authority.Migrating {
-		s.Origin = shape.SynchronizedAPI
+	t, err := o.Names.Targets(o.Plugin, args)
+	if err != nil {
+		return err
 	}
-	s.explain(shape)
-	return s
-}
-
-func paused(p inventory.Pair, shape authority.Shape) Paused {
-	out := Paused{MachineAPI: shape.Condition(authority.ConditionPaused).Status, ClusterAPI: said(p.ClusterAPI)}
-	if p.Kind.InfraActs() {
-		out.Infrastructure = provider(p)
+	q, err := o.Query(o.Plugin, t)
+	if err != nil {
+		return err
 	}
-	return out
-}
-
-// provider is what the provider's controller says, in whatever way it says so; of one that never answers, what it was told.
-func provider(p inventory.Pair) metav1.ConditionStatus {
-	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
-		InfraInstance: p.InfraInstance}).State().Infra.Acknowledged {
-	case authority.AcknowledgedPaused:
-		return metav1.ConditionTrue
-	case authority.AcknowledgedUnpaused:
-		return metav1.ConditionFalse
-	case authority.NotAcknowledged:
+	if o.watch {
+		return o.follow(ctx, q, t)
 	}
-	return ""
-}
-
-func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o).Status }
-
-// ReasonRequested is why an object waits that Poundlock has yet to look at.
-const ReasonRequested = "Requested"
-
-// explain finds what is waited for: a move first, then the mirror.
-func (s *Standing) explain(shape authority.Shape) {
-	settled, synchronized := shape.Condition(authority.ConditionSettled), shape.Condition(authority.ConditionSynchronized)
-	s.Since = settled.LastTransitionTime
-	switch {
-	case settled.Status == metav1.ConditionFalse:
-		s.Reason, s.Message = settled.Reason, settled.Message
-	case synchronized.Status == metav1.ConditionFalse:
-		s.Reason, s.Message, s.Since = synchronized.Reason, synchronized.Message, synchronized.LastTransitionTime
-	case s.Moving() && s.Reason == "":
-		s.Reason = ReasonRequested
+	f, err := targets.FromCluster(ctx, o.Plugin, q)
+	if err != nil {
+		return err
 	}
-}
-
-// Moving reports whether another API is asked for than is authoritative, or authority is between the two.
-func (s Standing) Moving() bool {
-	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
-}
-
-// At reports whether the API is authoritative, nothing else is asked for, and all controllers have acknowledged it.
-func (s Standing) At(api authority.API) bool {
-	return s.Current == api && !s.Moving() && s.Settled == metav1.ConditionTrue
-}
-
-// Age is how long ago Since was, in the units of kubectl; "" where nothing says it.
-func (s Standing) Age(now time.Time) time.Duration {
-	if s.Since.IsZero() {
-		return 0
+	if err := t.Pick(f, q.Pairs); err != nil {
+		return err
 	}
-	return max(0, now.Sub(s.Since.Time))
+	s := surveyOf(f)
+	s.Away, s.GateOff = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	return o.writeSurvey(s)
 }
 
-// Progress is a fleet that moves.
-type Progress struct {
-	To authority.API `json:"to"`
-	// All were asked to go to To: There of them are there, and Moving are on the way.
-	There  int `json:"there"`
-	Moving int `json:"moving"`
-	All    int `json:"all"`
+// away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
+func (o *options) away(ctx context.Context, namespace string) string {
+	is, lease := presence.Signs(ctx, o.Plugin, namespace)
+	return presence.Away(is, lease, o.Now())
 }
 
-// ProgressOf counts, for each API that something moves to, the objects that are there. It is empty while nothing moves.
-func ProgressOf(all []Standing) []Progress {
-	var out []Progress
-	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
-		p := Progress{To: to}
-		for _, s := range all {
-			switch {
-			case s.Moving() && s.Requested == to:
-				p.Moving++
-			case s.Current == to && !s.Moving():
-				p.There++
-			}
+// gateOff returns that the feature gate is off, as far as the user may read it.
+func (o *options) gateOff(ctx context.Context) string {
+	s, err := presence.ReadServer(ctx, o.Plugin)
+	if err != nil {
+		return ""
+	}
+	return s.GateOff()
+}
+
+func (o *options) writeSurvey(s survey) error {
+	var err error
+	if s.Objects, err = cli.Sorted(o.OutputFlags, s.Objects); err != nil {
+		return err
+	}
+	if done, err := o.Document(o.OutputFlags, "StatusReport", s); done {
+		return err
+	}
+	if o.Format == "name" {
+		for _, one := range s.Objects {
+			fmt.Fprintln(o.Out, one.Object())
 		}
-		p.All = p.There + p.Moving
-		if p.Moving > 0 {
-			out = append(out, p)
+		return nil
+	}
+	glance{o.Printer(), o.OutputFlags, o.Now()}.write(s)
+	return nil
+}
+
+// follow shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
+func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List) error {
+	client, err := o.Client(nil)
+	if err != nil {
+		return err
+	}
+	seen, away, gateOff := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
+		f.Narrow(t.Mean)
+		s := surveyOf(f)
+		s.Away, s.GateOff = away, gateOff
+		w := glance{o.Printer(), o.OutputFlags, o.Now()}
+		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
+			w.repaint(s)
+			return false, nil
+		}
+		return false, o.writeNews(s, seen)
+	})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // Ctrl-C is how a watch ends
+	}
+	return err
+}
+
+// writeNews writes the objects that are not as they were seen last.
+func (o *options) writeNews(s survey, seen map[string]string) error {
+	var news []standing.Standing
+	for _, one := range s.Objects {
+		now := fmt.Sprintf("%+v", one)
+		if seen[one.Namespace+one.Ref()] != now {
+			seen[one.Namespace+one.Ref()] = now
+			news = append(news, one)
 		}
 	}
-	return out
+	if len(news) == 0 {
+		return nil
+	}
+	if o.Format == "table" || o.Format == "wide" {
+		out := o.OutputFlags
+		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
+		glance{o.Printer(), out, o.Now()}.rows(news)
+		return nil
+	}
+	return o.writeSurvey(survey{Objects: news, Progress: s.Progress})
 }

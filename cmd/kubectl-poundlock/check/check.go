@@ -1,0 +1,117 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
+)
+
+// options are the flags of check.
+type options struct {
+	*cli.Plugin
+	targets.Files
+	targets.Selection
+	cli.OutputFlags
+	to     string
+	failOn []string
+}
+
+// NewCommand is `kubectl poundlock check`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "check [KIND[/NAME]…] [-f FILE…]",
+		Short: "Tell which objects could move today, which could not, and why",
+		Long: `Tell which objects could move today, which could not, and why.
+
+Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. If they
+have the Infrastructure object and the infrastructure cluster object (an AWSCluster) of the cluster, the answer is exact; where not, what
+is assumed is said.
+
+Nothing is changed, and nothing is asked for.`,
+		Example: `  # The whole cluster
+  kubectl poundlock check
+
+  # A manifest, before it is applied anywhere
+  kubectl poundlock check -f machineset.yaml
+
+  # A must-gather, for the way back to Machine API
+  kubectl poundlock check -f ./must-gather.local.5421 --to machineapi
+
+  # In CI: fail if anything could not move, or for one reason only
+  kubectl poundlock check -f manifests/ --fail-on blocked
+  kubectl poundlock check -f manifests/ --fail-on FieldsNotConvertible -o json`,
+		ValidArgsFunction: targets.Complete(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.Files.AddFlags(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
+	o.Selection.AddFlags(cmd)
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
+	o.AddTableFlags(cmd)
+	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
+	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
+		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
+	cli.CompleteFlag(cmd, "fail-on", "blocked", "unknown", "waiting", "moving", readiness.ReasonFields)
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, args []string) error {
+	to, err := targets.ParseAPI(o.to)
+	if err != nil {
+		return err
+	}
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
+	}
+	if err := knownFailures(o.failOn); err != nil {
+		return err
+	}
+	f, err := o.Gather(ctx, o.Plugin, o.Selection, args)
+	if err != nil {
+		return err
+	}
+	r := reportOf(f, f.Describe(o.Said), to)
+	if len(o.Paths) == 0 {
+		pairs, err := o.Pairs()
+		if err != nil {
+			return err
+		}
+		r.Away = o.awayIfInstalled(ctx, pairs[0].ClusterAPI)
+	}
+	if r.Objects, err = cli.Sorted(o.OutputFlags, r.Objects); err != nil {
+		return err
+	}
+	if err := o.write(r); err != nil {
+		return err
+	}
+	return r.verdict(o.failOn)
+}
+
+// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
+func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
+	is, lease := presence.Signs(ctx, o.Plugin, namespace)
+	if lease.Renewed.IsZero() && !o.configures(ctx) {
+		return ""
+	}
+	return presence.Away(is, lease, o.Now())
+}
+
+// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
+func (o *options) configures(ctx context.Context) bool {
+	client, err := o.Client(nil)
+	if err != nil {
+		return false
+	}
+	_, err = client.Resource(presence.Webhooks[0]).Get(ctx, presence.Name, metav1.GetOptions{})
+	return err == nil
+}

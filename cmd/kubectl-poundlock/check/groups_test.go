@@ -1,0 +1,35 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func TestNeighbours(t *testing.T) {
+	found := readiness.Finding{Kind: "MachineSet", Name: "a", Readiness: readiness.Ready, Neighbours: []authority.Neighbour{{Who: "machine-config-operator"}}}
+	there := found
+	there.Readiness = readiness.There
+	all := Neighbours([]readiness.Finding{found, there, found})
+	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	field := func(path string) readiness.Field { return readiness.Field{Path: path, Reason: "no place"} }
+	got := Groups([]readiness.Finding{
+		{Kind: "Machine", Name: "ready", Readiness: readiness.Ready},
+		{Kind: "Machine", Name: "a", Readiness: readiness.Waiting, Reason: "CatchingUp", Message: "later"},
+		{Kind: "MachineSet", Name: "s", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Fields: []readiness.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
+		{Kind: "Machine", Name: "m", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Fields: []readiness.Field{field("spec.providerSpec.value.disks[7].x")}},
+	})
+	if len(got) != 2 || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[1].Reason != "CatchingUp" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,83 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
+	"github.com/poundlock/poundlock/internal/spelling"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// report is what check says, as a program reads it.
+type report struct {
+	To       authority.API       `json:"to"`
+	Counts   map[string]int      `json:"counts"`
+	Objects  []readiness.Finding `json:"objects"`
+	Reasons  []Group             `json:"reasons,omitempty"`
+	Problems []inventory.Problem `json:"problems,omitempty"`
+	Assumed  []string            `json:"assumed,omitempty"`
+	// Away reports that Poundlock is installed and does not answer, and since when.
+	Away string `json:"away,omitempty"`
+
+	others    int
+	unchecked []string
+}
+
+// reportOf judges each pair.
+func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
+	r := report{
+		To: to, Counts: map[string]int{}, Objects: []readiness.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...),
+		others: f.Others, unchecked: f.Unchecked(),
+	}
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(c, pair)
+		finding := readiness.Judge(pair, to, env, unknown, f.Lacks(c, env))
+		r.Objects = append(r.Objects, finding)
+		r.Counts[string(finding.Readiness)]++
+	}
+	r.Reasons = Groups(r.Objects)
+	return r
+}
+
+// knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
+func knownFailures(words []string) error {
+	var verdicts []string
+	for _, v := range readiness.Readinesses() {
+		verdicts = append(verdicts, string(v))
+	}
+	known := slices.Concat(verdicts, topics.ReasonNames())
+	for _, word := range words {
+		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
+			continue
+		}
+		meant := ""
+		if near := spelling.Nearest(word, known); near != "" {
+			meant = fmt.Sprintf(" Did you mean %s?", near)
+		}
+		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
+	}
+	return nil
+}
+
+// verdict is the exit code: what could not be read comes first, then --fail-on.
+func (r report) verdict(failOn []string) error {
+	if len(r.Problems) > 0 {
+		return cli.Exit(cli.CodeError, "")
+	}
+	for _, f := range r.Objects {
+		if slices.ContainsFunc(failOn, func(on string) bool {
+			return strings.EqualFold(on, string(f.Readiness)) || strings.EqualFold(on, f.Reason)
+		}) {
+			return cli.Exit(cli.CodeNo, "")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// cleaner carries out one command.
+type cleaner struct {
+	*options
+	printers.Output
+	client dynamic.Interface
+	// own are Poundlock's admission objects.
+	own []owned
+	// known says that a Deployment or Lease has the name that was given.
+	known bool
+	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations, and leaving those that are being deleted or gone.
+	marked  []owned
+	leaving Leaving
+}
+
+type owned struct {
+	schema.GroupVersionResource
+	namespace, name string
+}
+
+func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace string) error {
+	var err error
+	if c.own, err = c.admission(ctx); err != nil {
+		return err
+	}
+	items := f.Items()
+	changes := Changes(f, c.leaving)
+	manager, err := c.manager(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if c.name != presence.Name && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
+		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace))
+	}
+	c.show(changes, Paused(items))
+	if obstacles := Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
+		return c.refuse(obstacles)
+	}
+	switch {
+	case len(c.own)+len(changes)+len(c.marked) == 0:
+		return nil
+	case c.dryRun == "client":
+		c.Linef("\nNothing was changed (--dry-run=client).")
+		return nil
+	}
+	if c.dryRun == "none" {
+		if err := c.Confirm(ctx, c.yes, "Take all of that off?"); err != nil {
+			return err
+		}
+	}
+	return c.carryOut(ctx, changes)
+}
+
+// show prints the whole plan.
+func (c *cleaner) show(changes []Change, paused int) {
+	if len(c.own)+len(changes)+len(c.marked) == 0 {
+		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
+		return
+	}
+	c.Linef("To be taken off:\n")
+	rows := [][]string{{"WHAT", "FROM"}}
+	for _, o := range c.own {
+		rows = append(rows, []string{"all of it", o.Resource + "/" + o.name})
+	}
+	for _, change := range changes {
+		rows = append(rows, []string{what(change), object(change.Item)})
+	}
+	for _, o := range c.marked {
+		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
+	}
+	c.Table(rows)
+	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
+}
+
+func what(c Change) string {
+	var parts []string
+	if c.Back {
+		parts = append(parts, "move to Cluster API")
+	}
+	if c.Detached != "" {
+		parts = append(parts, "owner")
+	}
+	if c.Released && c.Finalizer {
+		parts = append(parts, "every finalizer")
+	} else if c.Finalizer {
+		parts = append(parts, "sync finalizer")
+	}
+	if n := len(c.Annotations); n > 0 {
+		parts = append(parts, amount.Of(n, "mark"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func object(i inventory.Item) string {
+	return i.Resource.GroupResource().String() + "/" + i.Object.Metadata.Name
+}
+
+func (c *cleaner) refuse(obstacles []Obstacle) error {
+	c.Linef("\n%s", c.Red("Not now:"))
+	for _, o := range obstacles {
+		c.Linef("\n%s", printers.Wrap("- "+o.What, "  ", c.Width))
+		c.Linef("%s", printers.Wrap(o.Remedy, "    ", c.Width))
+	}
+	return cli.Exit(cli.CodeNo, "nothing was changed")
+}
+
+func (c *cleaner) apply(ctx context.Context, change Change, dryRun ...string) error {
+	body, err := json.Marshal(change.Patch())
+	if err != nil {
+		return err
+	}
+	objects := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace)
+	options := metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun}
+	if _, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options); err != nil || change.StatusPatch() == nil {
+		return err
+	}
+	if body, err = json.Marshal(change.StatusPatch()); err != nil {
+		return err
+	}
+	_, err = objects.Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, options, "status")
+	return err
+}
+
+// lingers is how long an API server may go on to ask for admission that was taken down: it hears of it by a watch.
+const lingers = 20 * time.Second
+
+// applySoon tries again while what was taken down still answers.
+func (c *cleaner) applySoon(ctx context.Context, change Change, dryRun ...string) error {
+	var last error
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
+		last = c.apply(ctx, change, dryRun...)
+		if apierrors.IsConflict(last) { // a controller was faster
+			var err error
+			if change, err = c.again(ctx, change); err != nil {
+				last = err
+			}
+			return err != nil, nil
+		}
+		return last == nil || !c.ours(last), nil
+	}) // last says more than that time is up
+	return last
+}
+
+// again reads the object anew, and what has to come off it.
+func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
+	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
+	if err != nil {
+		return change, err
+	}
+	o, err := inventory.FromUnstructured(u)
+	if err != nil {
+		return change, err
+	}
+	return change.Again(o), nil
+}
+
+// ours recognizes a refusal by Poundlock's admission, or for want of it.
+func (c *cleaner) ours(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
+}
+
+// carryOut takes admission down first: it would refuse the rest, whether a manager answers or not.
+func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
+	var dryRun []string
+	if c.dryRun == "server" {
+		dryRun = []string{metav1.DryRunAll}
+		if len(c.own) > 0 {
+			c.Linef("\nThe objects are not tried: as long as the webhook configurations are there, the API server refuses them.")
+			changes, c.marked = nil, nil
+		}
+	}
+	c.Linef("")
+	for _, o := range c.own {
+		err := c.client.Resource(o.GroupVersionResource).Delete(ctx, o.name, metav1.DeleteOptions{DryRun: dryRun})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting %s %s: %w", o.Resource, o.name, err)
+		}
+		c.Linef("%s/%s  %s", o.Resource, o.name, c.Green("deleted"+c.rehearsed()))
+	}
+	left := 0
+	for _, change := range changes {
+		err := c.applySoon(ctx, change, dryRun...)
+		switch {
+		case apierrors.IsNotFound(err): // it went meanwhile
+		case ctx.Err() != nil:
+			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
+		case err != nil:
+			left++
+			c.Linef("%s  %s", object(change.Item), c.Red("not taken off: "+err.Error()))
+		default:
+			c.Linef("%s  %s", object(change.Item), c.Green(what(change)+" taken off"+c.rehearsed()))
+		}
+	}
+	for _, o := range c.marked {
+		where := o.GroupResource().String() + "/" + o.name
+		switch err := c.unmark(ctx, o, dryRun...); {
+		case apierrors.IsNotFound(err):
+		case ctx.Err() != nil:
+			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
+		case err != nil:
+			left++
+			c.Linef("%s  %s", where, c.Red("not taken off: "+err.Error()))
+		default:
+			c.Linef("%s  %s", where, c.Green("1 mark taken off"+c.rehearsed()))
+		}
+	}
+	if left > 0 {
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
+	}
+	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
+	return nil
+}
+
+func (c *cleaner) rehearsed() string {
+	if c.dryRun == "server" {
+		return " (server dry run)"
+	}
+	return ""
+}
+
+// unmark removes the mark and the label of one object; without admission nobody refuses that.
+func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
+	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null},"labels":{%q:null}}}`, authority.HoldsMirrorsAnnotation, authority.AdmissionLabel)
+	var last error
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
+		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
+			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun})
+		return last == nil || !c.ours(last), nil
+	}) // last says more than that time is up
+	return last
+}

@@ -1,0 +1,44 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Confirm asks a person, unless all is agreed to beforehand. Where nobody answers, only --yes will do. Ctrl-C is an answer too.
+func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string) error {
+	if agreed {
+		return nil
+	}
+	fmt.Fprintf(p.Out, "\n%s [y/N] ", question)
+	type reply struct {
+		text string
+		err  error
+	}
+	answered := make(chan reply, 1)
+	go func() {
+		text, err := bufio.NewReader(p.In).ReadString('\n')
+		answered <- reply{strings.TrimSpace(text), err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(p.Out)
+		return Exit(CodeInterrupted, "nothing was changed")
+	case r := <-answered:
+		switch {
+		case strings.EqualFold(r.text, "y") || strings.EqualFold(r.text, "yes"):
+			return nil
+		case errors.Is(r.err, io.EOF) && r.text == "":
+			fmt.Fprintln(p.Out)
+			return Usagef("there is nobody to ask: say --yes")
+		}
+		return Exit(CodeNo, "nothing was changed")
+	}
+}

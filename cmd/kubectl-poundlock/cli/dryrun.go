@@ -1,0 +1,27 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// dryRuns are the values of --dry-run.
+var dryRuns = []string{"none", "client", "server"}
+
+// AddDryRunFlag adds the flag --dry-run, and completes its values.
+func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
+	cmd.Flags().StringVar(value, "dry-run", "none", help)
+	CompleteFlag(cmd, "dry-run", dryRuns...)
+}
+
+// CheckDryRun refuses other values.
+func CheckDryRun(value string) error {
+	if !slices.Contains(dryRuns, value) {
+		return Usagef("--dry-run %q: want none, client or server", value)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// FieldManager owns what the plugin writes.
+const FieldManager = "kubectl-poundlock"
+
+// Options are what the plugin is given besides arguments.
+type Options struct {
+	genericiooptions.IOStreams
+	// Env reads the environment; Now is the clock.
+	Env func(string) string
+	Now func() time.Time
+	// Version is the release, "" for none.
+	Version string
+}
+
+// Plugin is what all commands share.
+type Plugin struct {
+	Options
+	// Config are the flags of the connection, as kubectl has them.
+	Config *genericclioptions.ConfigFlags
+	// Namespaces are the pairs of --namespaces, MACHINE-API=CLUSTER-API.
+	Namespaces []string
+}
+
+// AddFlags adds the flags that each command has.
+func (p *Plugin) AddFlags(root *cobra.Command) {
+	p.Config = genericclioptions.NewConfigFlags(true)
+	flags := root.PersistentFlags()
+	p.Config.AddFlags(flags)
+	flags.StringSliceVar(&p.Namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
+		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+	p.completeConnection(root)
+}
+
+// Printer writes for a person to the command's output.
+func (p *Plugin) Printer() printers.Output { return printers.OutputOf(p.Out, p.Env) }
+
+// Pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
+func (p *Plugin) Pairs() (authority.Pairs, error) {
+	pairs, err := authority.ParsePairs(p.Namespaces)
+	if err != nil {
+		return nil, Usagef("--%v", err)
+	}
+	if *p.Config.Namespace == "" {
+		return pairs, nil
+	}
+	pair, ok := pairs.Of(*p.Config.Namespace)
+	if !ok {
+		return nil, Usagef("-n %s is in none of the pairs of --namespaces (%s)", *p.Config.Namespace, strings.Join(p.Namespaces, ", "))
+	}
+	return authority.Pairs{pair}, nil
+}
+
+// RESTConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
+func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
+	if err := p.configured(); err != nil {
+		return nil, err
+	}
+	config, err := p.Config.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	// The server's own priority and fairness limits a client better than a guess does.
+	config.QPS, config.WarningHandler = -1, warn
+	if warn == nil {
+		config.WarningHandler = rest.NoWarnings{}
+	}
+	return config, nil
+}
+
+// configured says so where nothing names a cluster: client-go would try localhost:8080.
+func (p *Plugin) configured() error {
+	raw, err := p.Config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if len(raw.Clusters) > 0 || *p.Config.APIServer != "" || p.Env("KUBERNETES_SERVICE_HOST") != "" {
+		return nil
+	}
+	where := "KUBECONFIG is not set, and there is no ~/.kube/config"
+	if path := p.Env("KUBECONFIG"); path != "" {
+		where = "KUBECONFIG names " + path + ", which has none"
+	}
+	return Exit(CodeError, "no cluster is configured: "+where+
+		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)")
+}
+
+// Client is of the cluster, as RESTConfig has it.
+func (p *Plugin) Client(warn rest.WarningHandler) (dynamic.Interface, error) {
+	config, err := p.RESTConfig(warn)
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
+}

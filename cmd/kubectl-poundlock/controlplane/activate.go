@@ -1,0 +1,176 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// activateOptions are the flags of activate.
+type activateOptions struct {
+	*cli.Plugin
+	yes    bool
+	dryRun string
+}
+
+func newActivate(p *cli.Plugin) *cobra.Command {
+	o := &activateOptions{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "activate",
+		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
+		Long: `Activate the ControlPlaneMachineSet. What it will do is shown and confirmed first; a set that could do nothing, or that admission would refuse, is
+not activated.
+
+An Active set cannot be made Inactive again. To stop it, delete it in the background: its Machines stay, and a new, Inactive one is generated.`,
+		Example: `  kubectl poundlock controlplane activate
+
+  # What would the webhook say?
+  kubectl poundlock controlplane activate --dry-run=server`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
+	return cmd
+}
+
+func (o *activateOptions) run(ctx context.Context) error {
+	if err := cli.CheckDryRun(o.dryRun); err != nil {
+		return err
+	}
+	t := &trial{}
+	client, err := o.Client(t)
+	if err != nil {
+		return err
+	}
+	m, err := findMasters(ctx, o.Plugin, client)
+	if err != nil {
+		return err
+	}
+	if m.stored == nil {
+		return m.none()
+	}
+	a := &activation{masters: m, Output: o.Printer(), flags: o, trial: t}
+	seen, err := m.see(ctx, sourceOf(""), m.stored)
+	if err != nil {
+		return err
+	}
+	m.try(ctx, seen)
+	return a.activate(ctx, ReportOf(sourceOf(""), seen.view()), seen.in)
+}
+
+// activation carries out one command.
+type activation struct {
+	*masters
+	printers.Output
+	*trial
+	flags *activateOptions
+}
+
+func (a *activation) activate(ctx context.Context, r Report, in policies.ControlPlane) error {
+	switch {
+	case r.State == "Active":
+		a.Linef("controlplanemachineset/%s is Active already. What it does: kubectl poundlock controlplane plan", r.Name)
+		return nil
+	case a.stored.GetDeletionTimestamp() != nil:
+		return cli.Exit(cli.CodeNo, "the set is being deleted: nothing was changed")
+	}
+	foresight{a.Output, false}.write(r)
+	if err := a.allowed(r, in); err != nil {
+		return err
+	}
+	a.Linef("")
+	for _, f := range forecast(r) {
+		a.Linef("%s", printers.Wrap(a.Bold(f), "", a.Width))
+	}
+	if a.flags.dryRun == "client" {
+		a.Linef("\nNothing was changed (--dry-run=client).")
+		return nil
+	}
+	if a.flags.dryRun == "none" {
+		if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+			return err
+		}
+	}
+	return a.patch(ctx)
+}
+
+// forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.
+func forecast(r Report) []string {
+	owns := func(s ForecastStep) bool { return s.Verb == string(controlplane.Adopt) }
+	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return !owns(s) }) {
+		return []string{"No Machine is created, changed or deleted."}
+	}
+	var out []string
+	for _, f := range r.Forecast {
+		out = append(out, sentence(f))
+	}
+	return out
+}
+
+// allowed refuses where nothing would come of it, or admission would refuse.
+func (a *activation) allowed(r Report, in policies.ControlPlane) error {
+	active, err := Active(a.stored)
+	if err != nil {
+		return err
+	}
+	judged, err := Judge(a.stored, active, in)
+	if err != nil {
+		return err
+	}
+	if !judged.Allowed {
+		foresight{a.Output, false}.admission(*judged)
+	}
+	if len(r.Problems) > 0 || !judged.Allowed {
+		return cli.Exit(cli.CodeNo, "nothing was changed: fix that first")
+	}
+	return nil
+}
+
+// patch changes spec.state of the set as it was read.
+func (a *activation) patch(ctx context.Context) error {
+	active, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": a.stored.GetResourceVersion()},
+		"spec":     map[string]any{"state": "Active"},
+	})
+	if err != nil {
+		return err
+	}
+	options, done := metav1.PatchOptions{FieldManager: cli.FieldManager}, "is Active"
+	if a.flags.dryRun == "server" {
+		options.DryRun, done = []string{metav1.DryRunAll}, "would be activated (server dry run)"
+	}
+	a.warned = nil
+	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
+	a.Linef("")
+	for _, text := range a.warned {
+		if o := (Opinion{Message: text}); !forecasts(o) { // said above
+			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
+		}
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
+	case err != nil:
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))
+	}
+	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Green(done))
+	if a.flags.dryRun == "none" {
+		a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+)
+
+// NewCommand is `kubectl poundlock controlplane`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "controlplane",
+		Aliases: []string{"cp", "cpms"},
+		Short:   "See what a ControlPlaneMachineSet would do, where it stands, and activate it",
+		Long: `See what a ControlPlaneMachineSet would do, where it stands, and activate it.
+
+What is said of a set is the plan that Poundlock's operator acts by, and that its webhook warns with.`,
+		Example: `  # What does the set do next, and what after that?
+  kubectl poundlock controlplane plan
+
+  # What would a change do? Nothing is stored.
+  kubectl poundlock controlplane plan -f set.yaml
+
+  # Where is it?
+  kubectl poundlock controlplane status --watch
+
+  # Begin
+  kubectl poundlock controlplane activate`,
+		Args:                       oneOfItsCommands,
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPlan(p), newStatus(p), newActivate(p))
+	return cmd
+}
+
+// oneOfItsCommands refuses what is none, and says which one may be meant, as cobra does at the root alone.
+func oneOfItsCommands(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%w\n\nDid you mean this?\n\t%s", err, strings.Join(near, "\n\t"))
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// controlPlaneSets and clusterOperators are what is read beside the control plane itself.
+var (
+	controlPlaneSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
+	clusterOperators = configv1.GroupVersion.WithResource("clusteroperators")
+)
+
+// masters is the cluster's one set, and what it is about.
+type masters struct {
+	*cli.Plugin
+	client dynamic.Interface
+	// namespace is where the set is, or would be.
+	namespace string
+	// stored is the set; nil where there is none.
+	stored *unstructured.Unstructured
+}
+
+// findMasters reads the set out of the first of the namespaces that has one.
+func findMasters(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (*masters, error) {
+	pairs, err := p.Pairs()
+	if err != nil {
+		return nil, err
+	}
+	m := &masters{Plugin: p, client: client, namespace: pairs[0].MachineAPI}
+	for _, pair := range pairs {
+		found, err := m.set(ctx, pair.MachineAPI)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			m.namespace, m.stored = pair.MachineAPI, found
+			return m, nil
+		}
+	}
+	return m, nil
+}
+
+// set reads by a list: the answer distinguishes a cluster without the kind from one without the object.
+func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
+	list, err := m.client.Resource(controlPlaneSets).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + controlplane.Name})
+	if apierrors.IsNotFound(err) {
+		return nil, notServed(controlPlaneSets.GroupResource())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s in %s: %w", controlPlaneSets.GroupResource(), namespace, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
+}
+
+// none is the error where a set is wanted and there is none.
+func (m *masters) none() error {
+	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines "+
+		"where its manager runs with --control-plane; "+
+		"why it does not, its events say: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
+}
+
+// sight is a set with what a plan of it is made from, and what rules judge it by.
+type sight struct {
+	in  policies.ControlPlane
+	set *machinev1.ControlPlaneMachineSet
+	// unresolved are the reasons why the set's template for Cluster API is none of Machine API's.
+	unresolved field.ErrorList
+	authority  authority.API
+	// reflected is the stored set, where it is the one that is planned; nil: how Cluster API's side stands is not known of another.
+	reflected *policies.Object
+}
+
+// reflected is the stored set if another says the same.
+func (m *masters) reflected(set *unstructured.Unstructured) *policies.Object {
+	if m.stored == nil || !equality.Semantic.DeepEqual(set.Object["spec"], m.stored.Object["spec"]) {
+		return nil
+	}
+	raw, err := m.stored.MarshalJSON()
+	if err != nil {
+		return nil
+	}
+	o, _ := policies.ParseObject(raw) // what was read from an API server can be read
+	return o
+}
+
+// see reads what a set is about. A template for Cluster API is put into Machine API's words, as the operator does it.
+func (m *masters) see(ctx context.Context, source string, set *unstructured.Unstructured) (*sight, error) {
+	if _, err := Typed(source, set); err != nil {
+		return nil, err
+	}
+	resolved, known, err := m.resolve(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := controlplane.Selector(resolved.Set)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	in, err := facts.ControlPlane(ctx, liveReader{m.client}, m.namespace, selector, m.Now())
+	if err != nil {
+		return nil, fmt.Errorf("reading the control plane: %w", err)
+	}
+	in.MayRecreate, in.Templates = MayRecreate(m.stored), known
+	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
+}
+
+func currentOf(set *unstructured.Unstructured) authority.API {
+	if set == nil {
+		return authority.Unset
+	}
+	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
+	return authority.API(current)
+}
+
+// view is what a plan is made from.
+func (s *sight) view() controlplane.View {
+	v := controlplane.ViewOf(s.set, s.in)
+	v.Unresolved, v.Authority = s.unresolved, s.authority
+	if s.reflected != nil {
+		v.Reflects(authority.Read(s.reflected), s.reflected.Metadata.Generation)
+	}
+	return v
+}
+
+// resolve puts a set's template into Machine API's words, and passes to the rules what it found of the template for Cluster API, if the set has one.
+func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (controlplane.Resolved, []policies.Template, error) {
+	pairs, err := m.Pairs()
+	if err != nil {
+		return controlplane.Resolved{}, nil, err
+	}
+	pair, _ := pairs.Of(m.namespace) // it is one of them
+	raw, err := set.MarshalJSON()
+	if err != nil {
+		return controlplane.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
+	}
+	live := liveReader{m.client}
+	resolved, err := facts.Resolved(ctx, live, &facts.Accounts{Reader: live}, pair, raw)
+	if err != nil {
+		return controlplane.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
+	}
+	t, err := controlplane.Template(raw)
+	if err != nil || t == nil {
+		return resolved, nil, err
+	}
+	return resolved, []policies.Template{controlplane.Known(t, resolved)}, nil
+}
+
+func sourceOf(path string) string {
+	switch path {
+	case "":
+		return "cluster"
+	case "-":
+		return "standard input"
+	}
+	return path
+}

@@ -1,0 +1,186 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+)
+
+// planOptions are the flags of plan.
+type planOptions struct {
+	*cli.Plugin
+	cli.OutputFlags
+	file     string
+	strategy string
+	dryRun   string
+}
+
+func newPlan(p *cli.Plugin) *cobra.Command {
+	o := &planOptions{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "plan [-f FILE]",
+		Short: "Tell what a ControlPlaneMachineSet does with the control plane, step by step",
+		Long: `Tell what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
+the template and in which fields, what is done about each, and in which order. Of an Inactive set it is what it would do once it is Active.
+
+With -f it is what the set in the file would do, and what the webhook's rules say of it; Machines, Nodes and the Infrastructure are read from
+the cluster. What the file's spec leaves out is as the stored set has it. The rules are asked here, and not what the CRD itself checks;
+--dry-run=server has the API server, and with it the webhook, try to store it.
+
+Nothing is changed. The exit code is 3 where the set can do nothing until something is fixed, or admission would refuse it.`,
+		Example: `  # What is next?
+  kubectl poundlock controlplane plan
+
+  # A larger instance: which Machines would be replaced, and in which order?
+  kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml > set.yaml   # then edit it
+  kubectl poundlock controlplane plan -f set.yaml
+
+  # The same if a person is to set the pace
+  kubectl poundlock controlplane plan -f set.yaml --strategy OnDelete
+
+  # For a script: the Machines that would be replaced
+  kubectl poundlock controlplane plan -f set.yaml -o json | jq -r '.indexes[].machines[] | select(.updated | not).name'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
+	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
+	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
+		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	cli.CompleteFlag(cmd, "strategy", strategies...)
+	cli.CompleteFlag(cmd, "dry-run", "client", "server")
+	return cmd
+}
+
+func (o *planOptions) run(ctx context.Context) error {
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
+	}
+	if o.dryRun != "client" && o.dryRun != "server" {
+		return cli.Usagef("--dry-run %q: want client or server", o.dryRun)
+	}
+	strategy, err := parseStrategy(o.strategy)
+	if err != nil {
+		return err
+	}
+	var file *unstructured.Unstructured
+	if o.file != "" {
+		if file, err = o.setFile(o.file); err != nil {
+			return err
+		}
+	}
+	t := &trial{}
+	client, err := o.Client(t)
+	if err != nil {
+		return err
+	}
+	m, err := findMasters(ctx, o.Plugin, client)
+	if err != nil {
+		return err
+	}
+	proposed := m.stored
+	if file != nil {
+		if proposed, err = m.propose(file); err != nil {
+			return err
+		}
+	}
+	if proposed == nil {
+		return m.none()
+	}
+	if proposed, err = With(proposed, strategy); err != nil {
+		return err
+	}
+	seen, err := m.see(ctx, sourceOf(o.file), proposed)
+	if err != nil {
+		return err
+	}
+	m.try(ctx, seen)
+	var admission *Admission
+	if file != nil || strategy != "" {
+		if admission, err = m.admission(ctx, t, o.dryRun == "server", proposed, seen.in); err != nil {
+			return err
+		}
+		// Whether the strategy Recreate is allowed, only the webhook that runs there knows.
+		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == ByServer && admission.Allowed
+	}
+	r := ReportOf(sourceOf(o.file), seen.view())
+	r.Admission = admission
+	return o.write(r)
+}
+
+// largestSet is beyond what an API server stores.
+const largestSet = 16 << 20
+
+// setFile reads the one set of -f.
+func (o *planOptions) setFile(path string) (*unstructured.Unstructured, error) {
+	if path == "-" {
+		return Parse(sourceOf(path), o.In)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	defer f.Close()
+	return Parse(sourceOf(path), io.LimitReader(f, largestSet))
+}
+
+// strategies are the words for --strategy.
+var strategies = []string{string(machinev1.RollingUpdate), string(machinev1.OnDelete), string(machinev1.Recreate)}
+
+func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
+	if text == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
+	if i < 0 {
+		return "", cli.Usagef("--strategy %q: want %s", text, strings.Join(strategies, ", "))
+	}
+	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
+}
+
+// propose is the file's set in the cluster: over the stored one, or a new one.
+func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	pairs, err := m.Pairs()
+	if err != nil {
+		return nil, err
+	}
+	switch in := file.GetNamespace(); {
+	case in == "" || in == m.namespace:
+	case m.stored != nil || len(pairs) == 1:
+		return nil, cli.Usagef("the file's namespace is %s, and the cluster's set belongs in %s: correct it, or leave it out", in, m.namespace)
+	default:
+		m.namespace = in
+	}
+	stored := m.stored
+	if stored != nil && stored.GetName() != file.GetName() {
+		stored = nil // another one, which is a new one; a rule has a word on its name
+	}
+	out := Over(stored, file)
+	out.SetNamespace(m.namespace)
+	return out, nil
+}
+
+func (o *planOptions) write(r Report) error {
+	done, err := o.Document(o.OutputFlags, "ControlPlanePlan", r)
+	if !done {
+		foresight{o.Printer(), o.Format == "wide"}.write(r)
+	}
+	if err == nil && r.Stuck() {
+		return cli.Exit(cli.CodeNo, "")
+	}
+	return err
+}

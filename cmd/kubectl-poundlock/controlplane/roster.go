@@ -1,0 +1,197 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// roster writes where a set is for people.
+type roster struct {
+	printers.Output
+	wide bool
+	now  time.Time
+}
+
+func (w roster) write(s Standing) {
+	w.set(s)
+	w.Linef("")
+	w.indexes(s)
+	if len(s.Conditions)+len(s.ClusterOperator) > 0 {
+		w.Linef("")
+		w.conditions(s)
+	}
+	w.remarks(s)
+	for _, text := range s.Unread {
+		w.remark("Not read: " + text)
+	}
+	foresight{w.Output, w.wide}.problems(s.Problems)
+	if len(s.WaitsFor) > 0 {
+		w.Linef("\nWaited for:")
+		for _, text := range s.WaitsFor {
+			foresight{w.Output, w.wide}.hang("  - ", text)
+		}
+	}
+}
+
+func (w roster) set(s Standing) {
+	state := w.Green(s.State)
+	if s.State != "Active" {
+		state = w.Yellow(s.State)
+	}
+	if s.Deleting {
+		state += w.Yellow(" (being deleted)")
+	}
+	n := s.Numbers
+	w.Table([][]string{
+		{"SET", "STATE", "STRATEGY", "AUTHORITY", "REPLICAS", "MACHINES", "READY", "UPDATED", "UNAVAILABLE"},
+		{"controlplanemachineset/" + s.Name, state, s.Strategy, w.authority(s), fmt.Sprint(s.Replicas), fmt.Sprint(n.Replicas), fmt.Sprint(n.Ready),
+			fmt.Sprint(n.Updated), fmt.Sprint(n.Unavailable)},
+	})
+}
+
+func (w roster) authority(s Standing) string {
+	switch {
+	case s.AuthoritativeAPI == authority.Unset:
+		return printers.Dash("")
+	case s.AuthoritativeAPI == authority.Migrating:
+		return w.Yellow("moving to " + s.RequestedAPI.Text())
+	case s.RequestedAPI != authority.Unset && s.RequestedAPI != s.AuthoritativeAPI:
+		return w.Yellow(s.AuthoritativeAPI.Text() + " → " + s.RequestedAPI.Text())
+	}
+	return s.AuthoritativeAPI.Text()
+}
+
+func (w roster) indexes(s Standing) {
+	rows := [][]string{{"INDEX", "FAILURE DOMAIN", "MACHINE", "PHASE", "READY", "UPDATED", "DIFFERS IN"}}
+	if w.wide {
+		rows[0] = append(rows[0], "NODE", "OWNED", "AUTHORITY")
+	}
+	f := foresight{w.Output, w.wide}
+	for _, i := range s.Indexes {
+		for _, m := range i.Machines {
+			row := []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), m.Name, printers.Dash(w.phase(m)), f.yes(m.Ready), f.yes(m.Updated), w.differs(m)}
+			if w.wide {
+				row = append(row, printers.Dash(m.Node), f.yes(m.Adopted), printers.Dash(m.AuthoritativeAPI))
+			}
+			rows = append(rows, row)
+		}
+		if len(i.Machines) == 0 {
+			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", w.Yellow("none is there")})
+		}
+	}
+	w.Table(rows)
+}
+
+func (w roster) phase(m Machine) string {
+	switch {
+	case m.Failed:
+		return w.Red(m.Phase)
+	case m.Deleting && m.Phase != "Deleting":
+		return w.Yellow(strings.TrimSpace(m.Phase + " (being deleted)"))
+	}
+	return m.Phase
+}
+
+// differs names the fields that lead to a replacement.
+func (w roster) differs(m Machine) string {
+	const most = 3
+	var out []string
+	for _, d := range m.In(controlplane.Rollout) {
+		out = append(out, foresight{w.Output, w.wide}.field(d.Path))
+	}
+	if more := len(out) - most; more > 0 && !w.wide {
+		out = append(out[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// wanted are the statuses of conditions that are in order; of any other condition nothing is known.
+var wanted = map[string]string{
+	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True",
+	"Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
+}
+
+// inOrder are conditions in the same order each time: an object has them in the order in which they were written.
+func inOrder(all []Condition) []Condition {
+	first := []string{"Available", "Progressing", "Degraded", "Upgradeable"}
+	place := func(c Condition) int {
+		if i := slices.Index(first, c.Type); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b Condition) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Type, b.Type))
+	})
+}
+
+func (w roster) conditions(s Standing) {
+	rows := [][]string{{"CONDITION", "OF", "STATUS", "REASON", "SINCE"}}
+	var said []Condition
+	add := func(of string, all []Condition) {
+		for _, c := range inOrder(all) {
+			rows = append(rows, []string{c.Type, of, w.status(c), printers.Dash(c.Reason), w.since(c)})
+			if c.Message != "" && wanted[c.Type] != c.Status &&
+				!slices.ContainsFunc(said, func(k Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
+				said = append(said, c)
+			}
+		}
+	}
+	add("the set", s.Conditions)
+	add("clusteroperator/"+controlplane.OperatorName, s.ClusterOperator)
+	w.Table(rows)
+	for _, c := range said {
+		w.Linef("\n%s  %s", w.Bold(c.Type+"="+c.Status), w.Dim(c.Reason))
+		w.Linef("%s", printers.Wrap(c.Message, "    ", w.Width))
+	}
+}
+
+func (w roster) status(c Condition) string {
+	switch wanted[c.Type] {
+	case "":
+		return c.Status
+	case c.Status:
+		return w.Green(c.Status)
+	}
+	if c.Type == "Progressing" {
+		return w.Yellow(c.Status)
+	}
+	return w.Red(c.Status)
+}
+
+func (w roster) since(c Condition) string {
+	if c.Since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(c.Age(w.now))
+}
+
+// remarks are what is odd about the set's status.
+func (w roster) remarks(s Standing) {
+	switch {
+	case s.Unobserved() && s.ObservedGeneration == 0:
+		w.remark("No operator has looked at this set yet: Poundlock's runs with `poundlock manager --control-plane`, and OpenShift has one of its own.")
+	case s.Unobserved():
+		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are of before.",
+			s.Generation, s.ObservedGeneration))
+	case s.Reported != s.Numbers:
+		w.remark(fmt.Sprintf(
+			"The set's status counts %s, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
+			amount.Of(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
+	}
+}
+
+func (w roster) remark(text string) { w.Linef("\n%s", printers.Wrap(w.Yellow(text), "", w.Width)) }

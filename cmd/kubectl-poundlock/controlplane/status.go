@@ -1,0 +1,170 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// statusOptions are the flags of status.
+type statusOptions struct {
+	*cli.Plugin
+	cli.OutputFlags
+	watch bool
+}
+
+func newStatus(p *cli.Plugin) *cobra.Command {
+	o := &statusOptions{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show where the ControlPlaneMachineSet and its Machines are, and what is waited for",
+		Long: `Show where the ControlPlaneMachineSet and its Machines are, and what is waited for: hooks that hold a Machine which is being deleted, by name and
+owner, Nodes that are not ready, and what the set and the ClusterOperator say of themselves.
+
+READY, UPDATED and what is waited for are read off Machines and Nodes now; the conditions are what the operator has written. --watch goes on when the
+API server is away for a moment, as it is while the Machine that it runs on is replaced.`,
+		Example: `  kubectl poundlock controlplane status
+
+  # Until Ctrl-C
+  kubectl poundlock controlplane status --watch
+
+  # What holds the Machines that are being deleted?
+  kubectl poundlock controlplane status -o json | jq '.indexes[].machines[] | select(.deleting) | {name, waitsFor}'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	return cmd
+}
+
+func (o *statusOptions) run(ctx context.Context) error {
+	if err := o.OutputFlags.Check(); err != nil {
+		return err
+	}
+	client, err := o.Client(nil)
+	if err != nil {
+		return err
+	}
+	if o.watch {
+		return o.follow(ctx, client)
+	}
+	s, err := standing(ctx, o.Plugin, client)
+	if err != nil {
+		return err
+	}
+	return o.write(s)
+}
+
+func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Standing, error) {
+	m, err := findMasters(ctx, p, client)
+	if err != nil {
+		return Standing{}, err
+	}
+	if m.stored == nil {
+		return Standing{}, m.none()
+	}
+	seen, err := m.see(ctx, sourceOf(""), m.stored)
+	if err != nil {
+		return Standing{}, err
+	}
+	operator, unread := m.operator(ctx)
+	s, err := StandingOf(seen.view(), m.stored, operator)
+	if unread != nil { // what the set says of itself is worth having without it
+		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, unread))
+	}
+	return s, err
+}
+
+// operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
+func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
+	u, err := m.client.Resource(clusterOperators).Get(ctx, controlplane.OperatorName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &configv1.ClusterOperator{}
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
+}
+
+func (o *statusOptions) write(s Standing) error {
+	if done, err := o.Document(o.OutputFlags, "ControlPlaneStatus", s); done {
+		return err
+	}
+	roster{o.Printer(), o.Format == "wide", o.Now()}.write(s)
+	return nil
+}
+
+// looks is how often a watch looks: a control plane is a handful of objects, and changes in minutes.
+const looks = 2 * time.Second
+
+// follow shows the set anew in the same place on a terminal; elsewhere it writes it again when it has changed. It asks again, and does not watch: a
+// connection does not outlive the Machine that it ends at.
+func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) error {
+	w := &lookout{statusOptions: o}
+	ticks := time.NewTicker(looks)
+	defer ticks.Stop()
+	for {
+		s, err := standing(ctx, o.Plugin, client)
+		if ctx.Err() != nil {
+			return nil // Ctrl-C is how a watch ends
+		}
+		if err = w.show(s, err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+	}
+}
+
+// lookout is a watch.
+type lookout struct {
+	*statusOptions
+	// seen is what was shown last; began says that something was.
+	seen  string
+	began bool
+}
+
+// show shows what has changed. An error ends the watch if it is the first thing that is seen, or if asking again changes nothing.
+func (w *lookout) show(s Standing, err error) error {
+	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
+		return err
+	}
+	paper := w.Printer()
+	inPlace := paper.Terminal && (w.Format == "table" || w.Format == "wide")
+	now, encodeErr := json.Marshal(s)
+	if err != nil {
+		now = []byte(err.Error())
+	}
+	if same := string(now) == w.seen; encodeErr != nil || same && !inPlace {
+		return encodeErr
+	}
+	w.seen, w.began = string(now), true
+	if err != nil {
+		fmt.Fprintf(w.ErrOut, "%s  not answered, asking again: %v\n", w.Now().Format(time.TimeOnly), err)
+		return nil
+	}
+	if inPlace {
+		fmt.Fprint(paper, "\x1b[H\x1b[J")
+	}
+	return w.write(s)
+}

@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.API) error {
+	env, err := f.Env(f.Describe(o.Said), pair)
+	if err != nil {
+		return err
+	}
+	c, err := Compare(pair, in, env)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pair.Ref(), err)
+	}
+	if done, err := o.Document(o.OutputFlags, "Comparison", c); done {
+		return unless(c.Same(), err)
+	}
+	difference{o.Printer(), pair, o.all}.write(c)
+	return unless(c.Same(), nil)
+}
+
+func unless(same bool, err error) error {
+	if err == nil && !same {
+		return cli.Exit(cli.CodeNo, "")
+	}
+	return err
+}
+
+// difference writes a comparison for people.
+type difference struct {
+	printers.Output
+	pair inventory.Pair
+	all  bool
+}
+
+func (w difference) write(c Comparison) {
+	if len(c.Unspeakable) > 0 {
+		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
+		for _, u := range c.Unspeakable {
+			w.Linef("\n%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
+			w.Linef("%s", printers.Wrap(u.Reason, "    ", w.Width))
+		}
+		return
+	}
+	differ, own := 0, 0
+	rows := [][]string{{"", "FIELD", w.side(authority.MachineAPI), w.side(authority.ClusterAPI)}}
+	for _, r := range c.Rows {
+		switch {
+		case r.Differs():
+			differ++
+			rows = append(rows, []string{w.Red("≠"), r.Path, printers.Dash(r.MachineAPI), printers.Dash(r.ClusterAPI)})
+		case r.Own && w.all:
+			own++
+			rows = append(rows, []string{w.Dim("·"), r.Path, printers.Dash(r.MachineAPI), printers.Dash(r.ClusterAPI)})
+		case r.Own:
+			own++
+		case w.all:
+			rows = append(rows, []string{" ", r.Path, printers.Dash(r.MachineAPI), w.Dim(printers.Dash(r.ClusterAPI))})
+		}
+	}
+	if len(rows) > 1 {
+		w.Table(rows)
+		w.Linef("")
+	}
+	w.Linef("%s: %s, in the words of %s; %d the same%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
+}
+
+// left counts what is not compared.
+func left(own int) string {
+	if own == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d left to others (--all)", own)
+}
+
+func differs(n int) string {
+	switch n {
+	case 0:
+		return "no field differs"
+	case 1:
+		return "1 field differs"
+	}
+	return fmt.Sprintf("%d fields differ", n)
+}
+
+func (w difference) side(api authority.API) string {
+	if w.pair.Authoritative() == api {
+		return map[authority.API]string{authority.MachineAPI: "MACHINE API (authoritative)", authority.ClusterAPI: "CLUSTER API (authoritative)"}[api]
+	}
+	return map[authority.API]string{authority.MachineAPI: "MACHINE API", authority.ClusterAPI: "CLUSTER API"}[api]
+}

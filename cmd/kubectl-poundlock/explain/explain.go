@@ -1,0 +1,89 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
+)
+
+// options are the flags of explain.
+type options struct {
+	*cli.Plugin
+	cli.OutputFlags
+}
+
+// NewCommand is `kubectl poundlock explain`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
+		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
+		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, or a field. No cluster is asked.
+
+A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
+		Example: `  kubectl poundlock explain authority/spec-locked
+  kubectl poundlock explain WaitingForPause
+  kubectl poundlock explain PoundlockHandoffWaits
+  kubectl poundlock explain deviceIndex
+  kubectl poundlock explain 'spec.template.spec.providerSpec.value.blockDevices[0].ebs.kmsKey.filters'`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return cli.Starting(topics.Topics().Names(), begun), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0]) },
+	}
+	o.OutputFlags.AddFlags(cmd, "text", "json", "yaml")
+	return cmd
+}
+
+func (o *options) run(asked string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	all := topics.Topics()
+	found := all.Find(asked)
+	if len(found) == 0 {
+		text := "nothing is known of \"" + asked + "\""
+		if similar := all.Similar(asked); len(similar) > 0 {
+			text += "; did you mean " + strings.Join(similar, ", ") + "?"
+		} else {
+			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field, as Poundlock prints it"
+		}
+		return cli.Exit(cli.CodeError, text)
+	}
+	if done, err := o.Document(o.OutputFlags, "TopicList", found); done {
+		return err
+	}
+	w := o.Printer()
+	for i, t := range found {
+		if i > 0 {
+			w.Linef("")
+		}
+		explained(w, t)
+	}
+	return nil
+}
+
+func explained(w printers.Output, t topics.Topic) {
+	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
+	for _, part := range t.Parts {
+		if part.Heading == "" {
+			w.Linef("\n%s", unquoted(printers.Wrap(part.Text, "  ", w.Width)))
+			continue
+		}
+		w.Linef("%s", unquoted(printers.Wrap(w.Dim(part.Heading+":")+" "+part.Text, "  ", w.Width)))
+	}
+}
+
+// unquoted leaves out Markdown's backquotes, by which a text is wrapped: they show where a command ends.
+func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// follow requests as many as may be on the way, and prints each step until all are there.
+func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
+	m.Linef("")
+	began := m.Now()
+	run := NewRun(plan, m.to, m.maxInFlight, m.timeout, began)
+	var end error
+	err := inventory.Follow(ctx, m.client, m.query, time.Second, func(f *inventory.Fleet) (bool, error) {
+		done, err := m.look(ctx, run, f)
+		end = err
+		return done || err != nil, nil
+	})
+	arrived, onTheWay, left := run.Counts()
+	m.record(event{
+		Event: "over", Arrived: arrived, Total: arrived + onTheWay + left, Seconds: m.Now().Sub(began).Seconds(),
+		Failed: ctx.Err() != nil || err != nil || end != nil,
+	})
+	switch {
+	case ctx.Err() != nil:
+		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.",
+			arrived, onTheWay, left)
+		return cli.Exit(cli.CodeInterrupted, "")
+	case err != nil:
+		return err
+	case end != nil:
+		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.",
+			arrived, onTheWay, left)
+		return end
+	}
+	m.Linef("\n%s %s with %s after %s.", amount.Of(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// look is one look at the fleet. Its error says why the run ends before everything is there.
+func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, error) {
+	out := run.Look(f, m.Now())
+	for _, l := range out.Lines {
+		m.line(l)
+	}
+	switch {
+	case out.Failed:
+		return false, cli.Exit(cli.CodeNo, "")
+	case out.TimedOut:
+		return false, cli.Exit(cli.CodeTimeout, "")
+	}
+	for _, pair := range out.Ask {
+		err := m.request(ctx, pair, m.to, "")
+		switch {
+		case apierrors.IsConflict(err):
+			run.Stale(pair)
+			continue
+		case errors.Is(err, context.Canceled):
+			return false, nil
+		}
+		m.report(pair.Ref(), "asked for", err)
+		if err != nil {
+			return false, cli.Exit(cli.CodeNo, "")
+		}
+		run.Asked(pair, m.Now())
+	}
+	return out.Done, nil
+}
+
+// back takes requests back.
+func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
+	f.Narrow(func(p inventory.Pair) bool { return p.MachineAPI != nil && p.Moving() })
+	if len(f.Pairs) == 0 {
+		m.Linef("Nothing of that is asked to move: there is nothing to cancel.")
+		return nil
+	}
+	for _, pair := range f.Pairs {
+		m.Linef("%s: back to %s", pair.Ref(), pair.Authoritative().Text())
+	}
+	if m.dryRun == "client" {
+		m.Linef("\nNothing was asked for (--dry-run=client).")
+		return nil
+	}
+	dryRun, done := "", "cancellation asked for: authority goes back"
+	if m.dryRun == "server" {
+		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
+	} else if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", amount.Of(len(f.Pairs), "object"))); err != nil {
+		return err
+	}
+	m.Linef("")
+	for _, pair := range f.Pairs {
+		if pair.Authoritative().Other() == authority.Unset {
+			return cli.Exit(cli.CodeNo, pair.Ref()+": status does not say where authority came from (status.synchronizedAPI)")
+		}
+		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
+		m.report(pair.Ref(), done, err)
+		if err != nil {
+			return cli.Exit(cli.CodeNo, "stopped at the first failure")
+		}
+	}
+	if !m.wait || dryRun != "" {
+		return nil
+	}
+	return m.settled(ctx, f.Pairs)
+}
+
+// settled waits until authority over each of the pairs is back.
+func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
+	began, left := m.Now(), map[string]bool{}
+	for _, p := range cancelled {
+		left[p.Namespaces.MachineAPI+"/"+p.Ref()] = true
+	}
+	timedOut := false
+	err := inventory.Follow(ctx, m.client, m.query, time.Second, func(f *inventory.Fleet) (bool, error) {
+		still := map[string]bool{}
+		for _, p := range f.Pairs {
+			key := p.Namespaces.MachineAPI + "/" + p.Ref()
+			if !left[key] {
+				continue
+			}
+			if still[key] = p.Moving(); !still[key] {
+				what := "is with " + p.Authoritative().Text()
+				m.record(event{Object: p.Ref(), Event: what, Seconds: m.Now().Sub(began).Seconds()})
+				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Green(what))
+				delete(left, key)
+			}
+		}
+		for key := range left {
+			if _, there := still[key]; !there {
+				delete(left, key) // deleted meanwhile
+			}
+		}
+		timedOut = m.timeout > 0 && m.Now().Sub(began) > m.timeout
+		return len(left) == 0 || timedOut, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return cli.Exit(cli.CodeInterrupted, "interrupted: Poundlock's manager goes on")
+	case err == nil && len(left) > 0:
+		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object")))
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// options are the flags of migrate.
+type options struct {
+	*cli.Plugin
+	targets.Selection
+	targets.Names
+	to           string
+	wait         bool
+	withMachines bool
+	maxInFlight  int
+	cancel       bool
+	yes          bool
+	skipBlocked  bool
+	controlPlane bool
+	dryRun       string
+	timeout      time.Duration
+	format       string
+}
+
+// NewCommand is `kubectl poundlock migrate`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "migrate KIND[/NAME]… --to clusterapi|machineapi",
+		Short: "Hand objects to the other API, one step after the other, or cancel that",
+		Long: `Hand objects to the other API, or cancel that. The plan is shown and confirmed first; an object that could not move keeps the whole plan
+from starting (--skip-blocked leaves it out).
+
+A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move goes on when this command is interrupted, and
+the same command again goes on where it stopped. With --wait, --with-machines or --max-in-flight each step is told with its time; after the
+first failure nothing more is asked for.`,
+		Example: `  # One set: new Machines are Cluster API's from then on
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --wait
+
+  # The set, and then its Machines, three at a time
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --with-machines --max-in-flight 3
+
+  # What would the webhook say?
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --dry-run=server
+
+  # All workers back
+  kubectl poundlock migrate machines -l machine.openshift.io/cluster-api-machine-role=worker --to machineapi --wait --yes
+
+  # What check says could move, in its order
+  kubectl poundlock check machinesets -o name | kubectl poundlock migrate -f - --to clusterapi --yes
+
+  # Never mind
+  kubectl poundlock migrate machineset/worker-a --cancel`,
+		ValidArgsFunction: targets.Complete(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	o.Selection.AddFlags(cmd)
+	o.Names.AddFlags(cmd)
+	flags.StringVar(&o.to, "to", "", "where to: clusterapi or machineapi")
+	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
+	flags.BoolVar(&o.withMachines, "with-machines", false, "of a MachineSet, its Machines too, after it; waits")
+	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "how many objects are on the way at a time, 0 for all; waits")
+	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
+	flags.BoolVar(&o.controlPlane, "include-control-plane", false,
+		"Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
+	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
+	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
+	cli.CompleteFlag(cmd, "output", "text", "json")
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
+	return cmd
+}
+
+func (o *options) check(t targets.List) (authority.API, error) {
+	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
+	switch {
+	case len(t) == 0:
+		return "", cli.Usagef("migrate wants KIND or KIND/NAME, or -f with names")
+	case o.cancel && o.to != "":
+		return "", cli.Usagef("--cancel goes back to where authority is, so --to has no meaning with it")
+	case !o.cancel && o.to == "":
+		return "", cli.Usagef("migrate wants --to clusterapi or --to machineapi, or --cancel")
+	case cli.CheckDryRun(o.dryRun) != nil:
+		return "", cli.CheckDryRun(o.dryRun)
+	case o.format != "text" && o.format != "json":
+		return "", cli.Usagef("--output %q: want text or json", o.format)
+	case o.format == "json" && !o.yes && o.dryRun == "none":
+		return "", cli.Usagef("-o json is for programs, which answer no question: say --yes")
+	case o.maxInFlight < 0:
+		return "", cli.Usagef("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+	case o.cancel:
+		return authority.Unset, nil
+	}
+	return targets.ParseAPI(o.to)
+}
+
+func (o *options) run(ctx context.Context, args []string) error {
+	t, err := o.Names.Targets(o.Plugin, args)
+	if err != nil {
+		return err
+	}
+	to, err := o.check(t)
+	if err != nil {
+		return err
+	}
+	q, err := o.Query(o.Plugin, t)
+	if err != nil {
+		return err
+	}
+	if o.withMachines {
+		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
+	}
+	m := &mover{options: o, Output: o.Printer(), to: to, query: q}
+	if o.format == "json" {
+		m.Output = printers.Output{Writer: io.Discard}
+	}
+	if m.client, err = o.Client(m); err != nil {
+		return err
+	}
+	f, err := inventory.FromCluster(ctx, m.client, q)
+	if err != nil {
+		return err
+	}
+	if err := m.choose(f, t); err != nil {
+		return err
+	}
+	if !o.withMachines { // else a set goes before its Machines, which no target need name
+		t.InOrder(f.Pairs)
+	}
+	if o.dryRun == "none" {
+		if err := m.carriedOut(ctx, q.Pairs[0].ClusterAPI); err != nil {
+			return err
+		}
+	}
+	if o.cancel {
+		return m.back(ctx, f)
+	}
+	return m.forth(ctx, f)
+}
+
+// carriedOut refuses a request that nobody would carry out.
+func (o *options) carriedOut(ctx context.Context, namespace string) error {
+	is, err := presence.Of(ctx, o.Plugin, namespace)
+	if err != nil || is != presence.Silent {
+		return err
+	}
+	return cli.Exit(cli.CodeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. "+
+		"Nobody would carry a request out, so nothing was asked for")
+}

@@ -1,0 +1,196 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// mover carries out one command.
+type mover struct {
+	*options
+	printers.Output
+	to     authority.API
+	query  inventory.Query
+	client dynamic.Interface
+	// warned are the webhook's warnings to the last request.
+	warned []string
+}
+
+// HandleWarningHeader keeps what the API server warns of.
+func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
+
+// choose narrows the fleet to what is meant, with the Machines of the sets where those are to go too.
+func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
+	sets := map[string]bool{}
+	if m.withMachines {
+		matches, err := m.Query(m.Plugin, nil)
+		if err != nil {
+			return err
+		}
+		for _, pair := range f.Pairs {
+			if pair.Kind.Scales && t.Mean(pair) && matches.Matches(pair) {
+				sets[pair.Namespaces.MachineAPI+"/"+pair.Name] = true
+			}
+		}
+		all := *f
+		if err := t.Pick(&all, m.query.Pairs); err != nil { // names that are not there
+			return err
+		}
+		f.Narrow(func(pair inventory.Pair) bool {
+			return t.Mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
+		})
+		return nil
+	}
+	return t.Pick(f, m.query.Pairs)
+}
+
+// forth plans, asks and moves.
+func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
+	plan := m.plan(f)
+	m.show(plan)
+	blocked := Of(plan, Leave)
+	switch {
+	case len(plan) == 0:
+		return cli.Exit(cli.CodeError, "nothing of that name or with these labels is there")
+	case len(blocked) > 0 && !m.skipBlocked:
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", amount.Of(len(blocked), "object")))
+	case len(blocked) == len(plan):
+		return cli.Exit(cli.CodeNo, "nothing is left that can move")
+	case len(Of(plan, Ask))+len(Of(plan, Follow)) == 0:
+		return nil
+	case m.dryRun == "client":
+		m.Linef("\nNothing was asked for (--dry-run=client).")
+		return nil
+	case m.dryRun == "server":
+		return m.rehearse(ctx, Of(plan, Ask))
+	}
+	if err := m.mayMoveControlPlane(ctx, Of(plan, Ask)); err != nil {
+		return err
+	}
+	if n := len(Of(plan, Ask)); n > 0 {
+		if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", amount.Of(n, "object"), m.to.Text())); err != nil {
+			return err
+		}
+	}
+	if !m.wait {
+		return m.ask(ctx, Of(plan, Ask))
+	}
+	return m.follow(ctx, plan)
+}
+
+// mayMoveControlPlane asks about Machines of the control plane by name: they are seldom meant by a selector, and etcd runs on them.
+func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) error {
+	var names []string
+	for _, s := range steps {
+		if role(s.Pair) == controlPlaneRole {
+			names = append(names, s.Pair.Ref())
+		}
+	}
+	if len(names) == 0 || m.controlPlane {
+		return nil
+	}
+	if m.yes {
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
+			strings.Join(names, ", ")))
+	}
+	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
+}
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+const controlPlaneRole = "control plane"
+
+// role is what a Machine is for; "" for what is none, or does not say.
+func role(p inventory.Pair) string {
+	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
+		return ""
+	}
+	label, masters := authority.ControlPlaneRole()
+	if is := p.MachineAPI.Metadata.Labels[label]; !slices.Contains(masters, is) {
+		return is
+	}
+	return controlPlaneRole
+}
+
+func (m *mover) plan(f *inventory.Fleet) []PlannedMove {
+	cluster := f.Describe(inventory.Cluster{})
+	var findings []readiness.Finding
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(cluster, pair)
+		findings = append(findings, readiness.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
+	}
+	return Plan(f.Pairs, findings)
+}
+
+// rehearse has the server say what it thinks of each request.
+func (m *mover) rehearse(ctx context.Context, steps []PlannedMove) error {
+	var failed error
+	m.Linef("")
+	for _, s := range steps {
+		err := m.request(ctx, s.Pair, m.to, metav1.DryRunAll)
+		m.report(s.Pair.Ref(), "would be asked for (server dry run)", err)
+		if err != nil {
+			failed = cli.Exit(cli.CodeNo, "")
+		}
+	}
+	return failed
+}
+
+// ask sends the requests and leaves the rest to Poundlock.
+func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
+	m.Linef("")
+	for _, s := range steps {
+		err := m.request(ctx, s.Pair, m.to, "")
+		m.report(s.Pair.Ref(), "asked for", err)
+		if err != nil {
+			return cli.Exit(cli.CodeNo, "stopped at the first failure; the same command goes on from here")
+		}
+	}
+	m.Linef("\nPoundlock's manager carries them out: kubectl poundlock status --watch")
+	return nil
+}
+
+// request changes spec.authoritativeAPI of the object as it was read.
+func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
+	m.warned = nil
+	if m.withMachines {
+		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // they follow
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},
+		"spec":     map[string]any{"authoritativeAPI": to},
+	})
+	if err != nil {
+		return err
+	}
+	options := metav1.PatchOptions{FieldManager: cli.FieldManager}
+	if dryRun != "" {
+		options.DryRun = []string{dryRun}
+	}
+	resource := pair.Kind.MachineAPI.WithResource(pair.Kind.Resource)
+	_, err = m.client.Resource(resource).Namespace(pair.Namespaces.MachineAPI).Patch(ctx, pair.Name, types.MergePatchType, body, options)
+	return err
+}

@@ -1,0 +1,143 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+)
+
+func (m *mover) show(plan []PlannedMove) {
+	if len(plan) == 0 {
+		return
+	}
+	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
+	for _, s := range plan {
+		rows = append(rows, []string{
+			s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding),
+		})
+	}
+	if !slices.ContainsFunc(plan, func(s PlannedMove) bool { return role(s.Pair) != "" }) {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 1, 2)
+		}
+	}
+	m.Table(rows)
+	for _, s := range plan {
+		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == Leave})
+		if s.Action != Leave {
+			continue
+		}
+		m.Linef("\n%s cannot move:", m.Bold(s.Pair.Ref()))
+		for _, field := range s.Finding.Fields {
+			m.Linef("%s", printers.Wrap(field.Path+": "+field.Reason, "    ", m.Width))
+		}
+		if s.Finding.Message != "" {
+			m.Linef("%s", printers.Wrap(s.Finding.Message, "    ", m.Width))
+		}
+	}
+}
+
+func (m *mover) action(a Action) string {
+	switch a {
+	case Leave:
+		return m.Red(string(a))
+	case Skip:
+		return m.Dim(string(a))
+	case Follow:
+		return m.Yellow(string(a))
+	}
+	return m.Green(string(a))
+}
+
+func firstReason(f readiness.Finding) string {
+	if f.Readiness == readiness.Waiting {
+		return "will wait: " + f.Reason
+	}
+	return f.Reason
+}
+
+// event is a line of -o json.
+type event struct {
+	Time time.Time `json:"time"`
+	// Object is empty of the last line, which is about all.
+	Object string `json:"object,omitempty"`
+	// Event is what happened, in words.
+	Event string `json:"event"`
+	// Message says more; of a refusal it is the API server's.
+	Message  string   `json:"message,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Seconds is how long the object has been on the way.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Arrived of Total are there; LeftSeconds is an estimate.
+	Arrived     int     `json:"arrived,omitempty"`
+	Total       int     `json:"total,omitempty"`
+	LeftSeconds float64 `json:"leftSeconds,omitempty"`
+	Failed      bool    `json:"failed,omitempty"`
+}
+
+// record writes a line for programs.
+func (m *mover) record(e event) {
+	if m.format != "json" {
+		return
+	}
+	e.Time = m.Now().UTC()
+	if err := m.Stream("MigrationEvent", e); err != nil {
+		fmt.Fprintln(m.ErrOut, "writing:", err)
+	}
+}
+
+// report prints what came of a request: the webhook's warnings, and its refusal.
+func (m *mover) report(ref, what string, err error) {
+	e := event{Object: ref, Event: what, Warnings: m.warned}
+	if err != nil {
+		e.Event, e.Message, e.Failed = "refused", err.Error(), true
+	}
+	m.record(e)
+	if err != nil {
+		m.Linef("%s  %s  %s", m.clock(), ref, m.Red("refused: "+err.Error()))
+	} else {
+		m.Linef("%s  %s  %s", m.clock(), ref, what)
+	}
+	for _, text := range m.warned {
+		m.Linef("%s", printers.Wrap(m.Yellow("warning:")+" "+text, "            ", m.Width))
+	}
+}
+
+func (m *mover) clock() string { return m.Dim(m.Now().Format(time.TimeOnly)) }
+
+func (m *mover) line(l Line) {
+	what := l.What
+	switch {
+	case l.Good:
+		what = m.Green(what)
+	case l.Bad:
+		what = m.Red(what)
+	}
+	m.record(event{
+		Object: l.Ref, Event: l.What, Message: l.Detail, Seconds: l.After.Seconds(),
+		Arrived: l.Arrived, Total: l.Total, LeftSeconds: l.Left.Seconds(), Failed: l.Bad,
+	})
+	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Dim("after "+duration.HumanDuration(l.After)+counter(l)))
+	if l.Detail != "" {
+		m.Linef("%s", printers.Wrap(l.Detail, "            ", m.Width))
+	}
+}
+
+// counter says how far a move of several objects is.
+func counter(l Line) string {
+	switch {
+	case l.Total < 2:
+		return ""
+	case l.Left == 0:
+		return fmt.Sprintf(", %d of %d", l.Arrived, l.Total)
+	}
+	return fmt.Sprintf(", %d of %d, about %s left", l.Arrived, l.Total, duration.HumanDuration(l.Left))
+}

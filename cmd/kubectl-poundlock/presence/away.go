@@ -1,0 +1,48 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Presence is whether Poundlock's webhooks answer.
+type Presence int
+
+// The presences. NotAsked: the user may not try.
+const (
+	NotAsked Presence = iota
+	Answers
+	Silent
+)
+
+// Lease is what the managers' Lease has; the zero value is that of none, or of one that may not be read.
+type Lease struct {
+	Renewed  time.Time
+	Duration time.Duration
+}
+
+// held reports whether a manager has the Lease.
+func (l Lease) held(now time.Time) bool {
+	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
+}
+
+// Away returns whether nobody answers or leads, and since when, as a sentence; "" where all is well, or where that is not known.
+func Away(p Presence, l Lease, now time.Time) string {
+	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
+	switch {
+	case p == Silent && l.held(now):
+		return "Poundlock's manager runs, and the API server does not reach its webhooks."
+	case p == Silent && l.Renewed.IsZero():
+		return "Poundlock does not answer, and no Lease says since when. Is it installed, and does its manager run?"
+	case p == Silent:
+		return "Poundlock does not answer " + since + ". Nothing is mirrored or migrated, and what follows may be old."
+	case !l.Renewed.IsZero() && !l.held(now):
+		return "No manager of Poundlock has led " + since + ". Nothing is mirrored or migrated, and what follows may be old."
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Name is what the manifests call all that is Poundlock's.
+const Name = "poundlock"
+
+// Where Poundlock's own objects are.
+var (
+	Deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
+	Leases      = coordinationv1.SchemeGroupVersion.WithResource("leases")
+	Webhooks    = []schema.GroupVersionResource{
+		admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"),
+		admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"),
+	}
+)
+
+// Of has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a
+// Lease, so nobody else's can be taken for it.
+func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) {
+	heard := &listener{}
+	client, err := p.Client(heard)
+	if err != nil {
+		return NotAsked, err
+	}
+	lease := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": authority.ProbeName, "namespace": namespace},
+	}}
+	_, err = client.Resource(Leases).Namespace(namespace).Create(ctx, lease,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
+	switch {
+	case heard.poundlock:
+		return Answers, nil // whatever else became of the request
+	case apierrors.IsForbidden(err):
+		return NotAsked, nil
+	case err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err):
+		return Silent, nil
+	}
+	return NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
+}
+
+// Signs are what shows whether Poundlock runs.
+func Signs(ctx context.Context, p *cli.Plugin, namespace string) (Presence, Lease) {
+	is, err := Of(ctx, p, namespace)
+	if err != nil {
+		is = NotAsked
+	}
+	client, err := p.Client(nil)
+	if err != nil {
+		return is, Lease{}
+	}
+	var lease Lease
+	if u, err := client.Resource(Leases).Namespace(namespace).Get(ctx, Name, metav1.GetOptions{}); err == nil {
+		var l coordinationv1.Lease
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &l) == nil && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil {
+			lease = Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
+		}
+	}
+	return is, lease
+}
+
+// listener hears a webhook of Poundlock's.
+type listener struct{ poundlock bool }
+
+// HandleWarningHeader listens for the answer.
+func (l *listener) HandleWarningHeader(_ int, _, text string) {
+	l.poundlock = l.poundlock || strings.HasPrefix(text, authority.ProbeAnswer)
+}

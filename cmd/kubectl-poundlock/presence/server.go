@@ -1,0 +1,118 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+)
+
+// Server is Poundlock in a cluster, as its Deployment and the FeatureGate describe it.
+type Server struct {
+	Namespace string   `json:"namespace"`
+	Installed bool     `json:"installed"`
+	Image     string   `json:"image,omitempty"`
+	Replicas  int32    `json:"replicas"`
+	Ready     int32    `json:"ready"`
+	Flags     []string `json:"flags,omitempty"`
+	// Gate is on or off; "" where it is not known.
+	Gate string `json:"featureGate,omitempty"`
+}
+
+// ReadServer reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.
+func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
+	pairs, err := p.Pairs()
+	if err != nil {
+		return nil, err
+	}
+	client, err := p.Client(nil)
+	if err != nil {
+		return nil, err
+	}
+	namespace := pairs[0].ClusterAPI
+	var d *appsv1.Deployment
+	if d, err = read[appsv1.Deployment](ctx, client.Resource(Deployments).Namespace(namespace), Name); err != nil {
+		return nil, fmt.Errorf("reading Deployment %s/%s: %w", namespace, Name, err)
+	}
+	gates, err := read[configv1.FeatureGate](ctx, client.Resource(featureGates), "cluster")
+	if err != nil {
+		return nil, fmt.Errorf("reading FeatureGate cluster: %w", err)
+	}
+	return new(serverOf(namespace, d, gates)), nil
+}
+
+var featureGates = schema.GroupVersionResource{Group: configv1.GroupName, Version: "v1", Resource: "featuregates"}
+
+// FeatureGate is what OpenShift's Machine API controllers obey authority by.
+const FeatureGate = "MachineAPIMigration"
+
+// read is nil where the object does not exist, or may not be read.
+func read[T any](ctx context.Context, client dynamic.ResourceInterface, name string) (*T, error) {
+	u, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
+}
+
+// serverOf describes Poundlock by its Deployment and the FeatureGate. Either may be nil.
+func serverOf(namespace string, d *appsv1.Deployment, gates *configv1.FeatureGate) Server {
+	s := Server{Namespace: namespace, Installed: d != nil}
+	if d != nil {
+		s.Ready = d.Status.ReadyReplicas
+		if s.Replicas = 1; d.Spec.Replicas != nil {
+			s.Replicas = *d.Spec.Replicas
+		}
+		if containers := d.Spec.Template.Spec.Containers; len(containers) > 0 {
+			s.Image, s.Flags = containers[0].Image, slices.DeleteFunc(slices.Clone(containers[0].Args), func(a string) bool { return !strings.HasPrefix(a, "-") })
+		}
+	}
+	for _, flag := range s.Flags {
+		if value, is := strings.CutPrefix(flag, "--feature-gate="); is && value != "cluster" {
+			s.Gate = value
+			return s
+		}
+	}
+	if gates != nil {
+		s.Gate = gateIn(gates)
+	}
+	return s
+}
+
+// gateIn is on where every release that the object describes has it on, as Poundlock reads it.
+func gateIn(gates *configv1.FeatureGate) string {
+	on := len(gates.Status.FeatureGates) > 0
+	for _, details := range gates.Status.FeatureGates {
+		on = on && slices.ContainsFunc(details.Enabled, func(f configv1.FeatureGateAttributes) bool { return f.Name == FeatureGate })
+	}
+	return map[bool]string{true: "on", false: "off"}[on]
+}
+
+// GateOff returns that the feature gate is off, and what follows; "" where it is on, or where that is unknown.
+func (s Server) GateOff() string {
+	if s.Gate != "off" {
+		return ""
+	}
+	where := "Turn it on in spec of FeatureGate cluster"
+	if slices.Contains(s.Flags, "--feature-gate=off") {
+		where = "Remove --feature-gate=off from Deployment " + s.Namespace + "/" + Name
+	}
+	return "The feature gate " + FeatureGate + " is off: Poundlock mirrors and migrates nothing. " + where + "."
+}

@@ -1,0 +1,74 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package privatetypes
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+)
+
+var definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+
+const defaultNamespace = "hypershift"
+
+// NewCommand is `kubectl poundlock private-types`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "private-types",
+		Short: "Install Cluster API's types under private names, so that the platform's and yours do not meet",
+		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it), so that the platform's own types and yours do not meet.
+
+Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
+		Example: `  kubectl poundlock private-types status`,
+		// cobra suggests a command at the root alone.
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return cli.Usagef("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newInstall(p), newStatus(p), newUninstall(p), newSidecar(p))
+	return cmd
+}
+
+// namespaceOf is the namespace that private types' objects are in.
+func namespaceOf(p *cli.Plugin) string {
+	if *p.Config.Namespace != "" {
+		return *p.Config.Namespace
+	}
+	return defaultNamespace
+}
+
+// manifestsAt reads a file, the YAML and JSON files of a folder, or standard input, by name.
+func manifestsAt(p *cli.Plugin, name string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	if name == "-" {
+		text, err := io.ReadAll(p.In)
+		out["standard input"] = text
+		return out, err
+	}
+	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path != name && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+			return err
+		}
+		out[path], err = os.ReadFile(path)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,78 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package providers
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/reconcilers/install"
+)
+
+// options are the flags of providers.
+type options struct {
+	*cli.Plugin
+	render, diff, tags bool
+	platforms          []string
+}
+
+// NewCommand is `kubectl poundlock providers`.
+func NewCommand(p *cli.Plugin) *cobra.Command {
+	o := &options{Plugin: p}
+	cmd := &cobra.Command{
+		Use:   "providers",
+		Short: "Show which providers of Cluster API are installed, and what the installer waits for",
+		Long: `Show which providers of Cluster API are installed: version, hash of the content, and the stage in which each one waits, and for what.
+
+It reads what the installer reads, and writes nothing.
+
+Exit codes of --diff, and of --render but for 3:
+  0  nothing differs from what the installer applies, and that is the release's content
+  1  an error: the question could not be answered, because an object could not be read for example
+  3  something differs; kubectl diff has 1 for that
+  5  something holds the release back: what is shown is the content that was installed last, or nothing`,
+		Example: `  kubectl poundlock providers
+
+  # What somebody changed or added.
+  kubectl poundlock providers --diff
+
+  # What would be applied.
+  kubectl poundlock providers --render`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	cmd.Flags().BoolVar(&o.render, "render", false, "Print the objects that would be applied, as YAML (false)")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "Print what in the cluster differs from them (false)")
+	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil, "Also look at these platforms, as the installer is told: IBMCloud, Nutanix, KubeVirt (none)")
+	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "Accept images that are named by a tag, as the installer is told (false)")
+	return cmd
+}
+
+func (o *options) run(ctx context.Context) error {
+	if o.render && o.diff {
+		return cli.Usagef("--render and --diff: use one of them")
+	}
+	if err := installation.CheckEnabled(o.platforms); err != nil {
+		return cli.Usagef("--enable-platform: %v", err)
+	}
+	config, err := o.RESTConfig(nil)
+	if err != nil {
+		return err
+	}
+	view, err := install.Look(ctx, config, install.Options{Enabled: o.platforms, AllowTags: o.tags})
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.render:
+		return render(o.Out, view)
+	case o.diff:
+		return o.writeDiff(view)
+	}
+	o.writeTable(view)
+	return nil
+}

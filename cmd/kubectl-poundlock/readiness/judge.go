@@ -1,0 +1,444 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Readiness is the answer in a word.
+type Readiness string
+
+// The verdicts, the worst first.
+const (
+	// Blocked: it cannot move until a person changes something.
+	Blocked Readiness = "blocked"
+	// Unknown: what was shown of the cluster does not say whether it can.
+	Unknown Readiness = "unknown"
+	// Waiting: a request would be carried out, but not at once; nobody has to do anything.
+	Waiting Readiness = "waiting"
+	// Moving: it is on its way.
+	Moving Readiness = "moving"
+	// Ready: a request would be carried out now.
+	Ready Readiness = "ready"
+	// There: the API that is asked about is authoritative already.
+	There Readiness = "there"
+)
+
+// Readinesses lists them all.
+func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
+
+// Verdicts explains them.
+func Verdicts() []Reason {
+	return []Reason{
+		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
+		{string(Unknown), "what was shown of the cluster does not decide whether the object can move", "give what the message names, or run against the cluster"},
+		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
+		{string(Moving), "the object is on its way", "nothing"},
+		{string(Ready), "a request would be carried out now. The table has `yes`", "nothing"},
+		{string(There), "the API that is asked about is authoritative already. The table has `is there`", "nothing"},
+	}
+}
+
+// The mirror's words for an object that does not convert, and for a platform that cannot be.
+const (
+	ReasonFields   = "FieldsNotConvertible"
+	ReasonPlatform = conversion.ReasonPlatformNotSupported
+)
+
+// The reasons that neither the handoff nor the mirror has a word for; Reasons explains them.
+const (
+	ReasonNoObject   = "NoMachineAPIObject"
+	ReasonNotManaged = "NoAuthorityFields"
+	ReasonRefused    = "RequestRefused"
+	ReasonRival      = "RivalMigration"
+	ReasonUnknown    = "ClusterNotShown"
+	ReasonNotServed  = "KindNotServed"
+)
+
+// Reason explains one of the reasons that the plugin alone gives.
+type Reason struct{ Name, Means, Do string }
+
+// Reasons lists them.
+func Reasons() []Reason {
+	return []Reason{
+		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
+		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
+		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
+		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
+		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
+		{ReasonNotServed, "the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an upgrade of the provider; nothing moves, as the objects may exist", "see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider"},
+		{ReasonRefused, "a rule of admission would refuse the request; the message is the rule's", "do what the message says; the rule stands in brackets behind it"},
+	}
+}
+
+// Field is a field that keeps the object from moving.
+type Field struct {
+	Path   string `json:"path"`
+	Value  string `json:"value,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Finding is the answer for one pair.
+type Finding struct {
+	Kind          string        `json:"kind"`
+	Namespace     string        `json:"namespace"`
+	Name          string        `json:"name"`
+	Authoritative authority.API `json:"authoritativeAPI"`
+	To            authority.API `json:"to"`
+	Readiness     Readiness     `json:"verdict"`
+	// Reason is a word for scripts: of the condition that the object has or would have.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Fields are all that do not convert.
+	Fields []Field `json:"fields,omitempty"`
+	// Needs are what has to be shown for an answer, or for a whole one.
+	Needs []string `json:"needs,omitempty"`
+	// Warnings are what the webhook answers to a request, with the rule's id.
+	Warnings []string `json:"warnings,omitempty"`
+	// Neighbours are who else writes to the object.
+	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
+	Source     string                `json:"source,omitempty"`
+
+	object string
+}
+
+// Ref is the object as a person names it: machineset/worker-a.
+func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
+
+// Object is the object for other commands to read: machineset.machine.openshift.io/worker-a.
+func (f Finding) Object() string { return f.object }
+
+// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can; lacks are what of
+// its cluster was not shown.
+func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
+	f := Finding{
+		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
+	}
+	switch {
+	case p.MachineAPI == nil:
+		return alone(f, p, env, unknown, lacks)
+	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
+		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
+			p.Kind.Name))
+	case settledThere(p, to):
+		return f.say(There, "", "")
+	case unknown != nil:
+		return f.say(Blocked, ReasonPlatform, unknown.Error())
+	}
+	errs, needs := Unconvertible(p, env, lacks)
+	f.Fields, f.Needs = fields(errs), needs.Names()
+	j := authority.Rules().Judge(request(p, to, errs))
+	f.Warnings = warnings(j)
+	if to == authority.ClusterAPI {
+		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
+	}
+	return conclude(f, p, to, j, needs)
+}
+
+// settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
+func settledThere(p inventory.Pair, to authority.API) bool {
+	return !p.Moving() && p.Authoritative() == to
+}
+
+// alone judges what only Cluster API has: it is there already, or lacks the Machine API object that would be moved.
+func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
+	if f.To == authority.ClusterAPI {
+		return f.say(There, "", "")
+	}
+	if unknown != nil {
+		return f.say(Blocked, ReasonPlatform, unknown.Error())
+	}
+	errs, needs := Unconvertible(p, env, lacks)
+	f.Fields, f.Needs = fields(errs), needs.Names()
+	switch {
+	case len(f.Fields) > 0:
+		return f.say(Blocked, ReasonFields, "")
+	case len(f.Needs) > 0:
+		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
+	}
+	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
+		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
+}
+
+func (f Finding) say(v Readiness, reason, message string) Finding {
+	f.Readiness, f.Reason, f.Message = v, reason, message
+	return f
+}
+
+// conclude puts the answers in the order in which a person has to deal with them.
+func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
+	for _, finding := range j {
+		if finding.Rule == uninitialised {
+			continue // Poundlock has yet to look at it, and the question is whether it could move then
+		}
+		for _, denial := range finding.Denials {
+			return f.say(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
+		}
+	}
+	if p.Rival != "" {
+		return f.say(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
+	}
+	if len(f.Fields) > 0 {
+		return f.say(Blocked, ReasonFields, "")
+	}
+	if len(f.Needs) > 0 {
+		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
+	}
+	if p.Shape().Current == authority.Unset {
+		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
+	}
+	if p.NotServed != "" {
+		return f.say(Blocked, ReasonNotServed, p.NotServed)
+	}
+	step := authority.Next(state(p, to))
+	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
+		return f.say(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
+	}
+	return f.step(step, p)
+}
+
+// Needs are what has to be shown for an answer, and the fields that depend on it.
+type Needs struct {
+	lacks  []inventory.Lack
+	fields []string
+}
+
+func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
+	n := Needs{lacks: lacks}
+	for _, e := range open {
+		n.fields = append(n.fields, Short(e.Field))
+	}
+	slices.Sort(n.fields)
+	n.fields = slices.Compact(n.fields)
+	return n
+}
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// Short is a path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine; of a
+// list, any element.
+func Short(path string) string {
+	path = indexes.ReplaceAllString(path, "[]")
+	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
+		if _, rest, found := strings.Cut(path, way); found && rest != "" {
+			return rest
+		}
+	}
+	return path
+}
+
+// Names are what has to be shown, nil where nothing has to be.
+func (n Needs) Names() []string {
+	var out []string
+	for _, l := range n.lacks {
+		out = append(out, l.Name)
+	}
+	return out
+}
+
+// Sentence is for a person: what has to be shown, for which fields, and how.
+func (n Needs) Sentence(p inventory.Pair) string {
+	what := "needs " + strings.Join(n.Names(), " and ")
+	if len(n.fields) > 0 {
+		what += ", on which it depends whether this converts: " + strings.Join(n.fields, ", ")
+	}
+	if p.Source == "" {
+		return what + ". It cannot be read in this cluster"
+	}
+	what += ". Run against the cluster, or add "
+	var commands []string
+	for _, l := range n.lacks {
+		if l.Command != "" {
+			commands = append(commands, l.Command)
+		} else {
+			what += "these flags " + l.Flags + ", "
+		}
+	}
+	if commands == nil {
+		return strings.TrimSuffix(what, ", ")
+	}
+	return what + "with -f what this prints: " + strings.Join(commands, "; ")
+}
+
+// uninitialised is the rule that refuses a request until status says which API is authoritative. A manifest has no status, and a cluster in
+// which Poundlock does not run has none either.
+const uninitialised = "authority/uninitialised"
+
+// refusal is the reason of a denial: the handoff has one for what is being deleted.
+func refusal(rule, detail string) string {
+	if rule == "authority/request-blocked" && strings.Contains(detail, "being deleted") {
+		return authority.ReasonDeleting
+	}
+	return ReasonRefused
+}
+
+// step reads what the handoff would do next.
+func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
+	switch {
+	case p.Shape().Current == authority.Migrating:
+		return f.say(Moving, step.Reason, step.Message)
+	case step.Action == authority.Acknowledge:
+		return f.say(Ready, "", "")
+	case Stuck(step.Reason) && (step.Reason != authority.ReasonNotSynchronized || p.Shape().Condition(authority.ConditionSynchronized).Status == "False"):
+		return f.say(Blocked, step.Reason, because(step, p))
+	}
+	if why := authority.OtherInstance(request(p, f.To, nil)); why != "" && step.Reason == authority.ReasonInstanceUnknown {
+		return f.say(Blocked, step.Reason, why)
+	}
+	return f.say(Waiting, step.Reason, because(step, p))
+}
+
+// Stuck reports whether what the reason names goes on by itself, or stays until a person fixes it.
+func Stuck(reason string) bool {
+	return slices.Contains([]string{
+		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
+		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
+		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
+	}, reason)
+}
+
+// because adds the mirror's own words to a step that waits for it.
+func because(step authority.Step, p inventory.Pair) string {
+	c := p.Shape().Condition(authority.ConditionSynchronized)
+	if step.Reason == authority.ReasonNotSynchronized && c.Message != "" {
+		return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, c.Message)
+	}
+	message, _, _ := strings.Cut(step.Message, " To cancel,") // there is nothing to cancel yet
+	if step.On.Has(authority.WhoMachines) {
+		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
+	}
+	if step.On.Has(authority.WhoHolders) {
+		message += " It is also the instance of Machine " + strings.Join(p.Holders, ", ") + "."
+	}
+	return message
+}
+
+func state(p inventory.Pair, to authority.API) authority.State {
+	s := authority.Objects{
+		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
+		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
+	}.State()
+	s.Requested = to
+	return s
+}
+
+// InfraFinalizer is the finalizer of the provider's controller.
+func InfraFinalizer(p inventory.Pair) string {
+	ref := p.InfraRef()
+	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
+}
+
+// Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has
+// what to show then. The mirror's own verdict stands: it was made with the whole cluster.
+func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
+	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
+		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
+	}
+	if p.Shape().Condition(authority.ConditionSynchronized).Reason == ReasonFields {
+		lacks = nil
+	}
+	certain, open, fewest := inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
+	return certain, needsOf(fewest, open)
+}
+
+// referred is the resource of a kind of the platform's.
+func referred(env conversion.Env, kind string) conversion.Resource {
+	for _, r := range env.Platform.Resources() {
+		if r.Kind == kind {
+			return r
+		}
+	}
+	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind},
+		Plural: strings.ToLower(kind) + "s"}
+}
+
+// unconvertible converts as the webhook does.
+func unconvertible(p inventory.Pair, env conversion.Env) field.ErrorList {
+	if p.Authoritative() == authority.MachineAPI || p.ClusterAPI == nil {
+		return core.Check(p.Kind.Name, p.MachineAPI.Raw(), env)
+	}
+	var infra []byte
+	switch {
+	case p.Infra != nil:
+		infra = p.Infra.Raw()
+	case p.MachineAPI != nil && authority.TakesOver(request(p, authority.MachineAPI, nil)):
+		infra = core.StandIn(p.Kind.Name, p.MachineAPI.Raw(), env)
+	}
+	return core.CheckTwin(p.Kind.Name, p.ClusterAPI.Raw(), infra, env)
+}
+
+func fields(errs field.ErrorList) []Field {
+	var out []Field
+	for _, e := range errs {
+		f := Field{Path: e.Field, Reason: e.Detail}
+		switch v := e.BadValue.(type) {
+		case nil, field.OmitValueType:
+		default:
+			f.Value = fmt.Sprint(v)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// request is the change that `kubectl patch` of spec.authoritativeAPI makes, with the facts that the webhook gathers for it.
+func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.Change {
+	return policies.Change{
+		Subject: policies.Subject{
+			Side: policies.SideMachineAPI, Kind: p.Kind.Name, Resource: p.Kind.MachineAPI.WithResource(p.Kind.Resource).GroupResource(),
+			Namespace: p.Namespaces.MachineAPI, Name: p.Name, TwinNamespace: p.Namespaces.ClusterAPI,
+		},
+		Operation: admissionv1.Update, DryRun: true,
+		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
+			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
+	}
+}
+
+// asking is the object with another spec.authoritativeAPI; what cannot be changed stays as it is.
+func asking(o *policies.Object, to authority.API) *policies.Object {
+	var content map[string]any
+	if json.Unmarshal(o.Raw(), &content) != nil {
+		return o
+	}
+	spec, ok := content["spec"].(map[string]any)
+	if !ok {
+		return o
+	}
+	spec["authoritativeAPI"] = string(to)
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return o
+	}
+	out, err := policies.ParseObject(raw)
+	if err != nil {
+		return o
+	}
+	return out
+}
+
+func warnings(j policies.Judgement) []string {
+	var out []string
+	for _, f := range j {
+		for _, w := range f.Warnings {
+			out = append(out, w+" ["+f.Rule+"]")
+		}
+	}
+	return out
+}

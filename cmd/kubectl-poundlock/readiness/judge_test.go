@@ -1,0 +1,194 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// set is a MachineSet of AWS that converts, but for what a case changes.
+const (
+	cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
+	set     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"replicas":2,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+	twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"MachineSet/a"}},
+"spec":{"clusterName":"lock","template":{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
+)
+
+func judge(t *testing.T, to authority.API, documents ...string) readiness.Finding {
+	t.Helper()
+	return judgeFrom(t, false, to, documents...)
+}
+
+// judgeFrom judges what files have, or the same in a cluster.
+func judgeFrom(t *testing.T, live bool, to authority.API, documents ...string) readiness.Finding {
+	t.Helper()
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+	if err != nil || len(f.Pairs) != 1 {
+		t.Fatal(err, f.Problems)
+	}
+	if live {
+		f.Pairs[0].Source = ""
+	}
+	c := f.Describe(inventory.Cluster{})
+	env, unknown := f.Env(c, f.Pairs[0])
+	return readiness.Judge(f.Pairs[0], to, env, unknown, f.Lacks(c, env))
+}
+
+func TestJudge(t *testing.T) {
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(set) }
+	for sentence, c := range map[string]struct {
+		documents []string
+		live      bool
+		to        authority.API
+		verdict   readiness.Readiness
+		reason    string
+		field     string
+	}{
+		"a set in step":                   {documents: []string{set, twin}, verdict: readiness.Ready},
+		"one that is there":               {documents: []string{set, twin}, to: authority.MachineAPI, verdict: readiness.There},
+		"a field that cannot go":          {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a misspelt field":                {documents: []string{with(`"deviceIndex":0`, `"deviceIdex":0`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIdex"},
+		"a file without the twin":         {documents: []string{set}, verdict: readiness.Ready},
+		"not mirrored yet, in a cluster":  {documents: []string{set}, live: true, verdict: readiness.Waiting, reason: authority.ReasonTwinMissing},
+		"a mirror that is behind":         {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
+		"a mirror that was refused":       {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: readiness.Blocked, reason: authority.ReasonNotSynchronized},
+		"controllers that have not said":  {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"one that is being deleted":       {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: readiness.Blocked, reason: authority.ReasonDeleting},
+		"one on the move":                 {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: readiness.Moving, reason: authority.ReasonNotPaused},
+		"a manifest that converts":        {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
+		"a cluster without Poundlock":     {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
+		"only Cluster API has it":         {documents: []string{twin}, verdict: readiness.There},
+		"and it is to go back":            {documents: []string{twin}, to: authority.MachineAPI, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
+		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
+		"a label of a Node":               {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
+		"that the mirror has refused":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"FieldsNotConvertible"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.metadata.labels[example.com/a]"},
+		"a label, and a field that stays": {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a platform that cannot":          {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: readiness.Blocked, reason: readiness.ReasonPlatform},
+		"a check without the fields":      {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: readiness.Blocked, reason: readiness.ReasonNotManaged},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			to := c.to
+			if to == "" {
+				to = authority.ClusterAPI
+			}
+			got := judgeFrom(t, c.live, to, append([]string{cluster}, c.documents...)...)
+			if strings.Contains(c.documents[0], "BareMetal") {
+				got = judge(t, to, c.documents...)
+			}
+			if got.Readiness != c.verdict || got.Reason != c.reason {
+				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
+			}
+			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
+				t.Errorf("fields %v, want %s", got.Fields, c.field)
+			}
+		})
+	}
+}
+
+// What a provider keeps for an instance keeps the Machine from moving as it does for the handoff, and in the webhook's words.
+func TestWhatIsKeptForAnInstance(t *testing.T) {
+	const (
+		vsphere = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"VSphere","vsphere":{}}}}`
+		machine = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,"finalizers":["machine.machine.openshift.io"]},
+"spec":{"authoritativeAPI":"MachineAPI","providerID":"vsphere://42-a","providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"VSphereMachineProviderSpec","credentialsSecret":{"name":"vsphere-cloud-credentials"},"diskGiB":120,"memoryMiB":16384,"numCPUs":4,"numCoresPerSocket":4,
+"network":{"devices":[{"networkName":"VM Network"}]},"template":"rhcos","userDataSecret":{"name":"worker-user-data"},"workspace":{"datacenter":"dc1","datastore":"/dc1/datastore/ds1","folder":"/dc1/vm/lock","resourcePool":"/dc1/host/cluster1//Resources","server":"vcenter.example.com"}}}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"phase":"Running","conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+		mark   = `"annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"Machine/a"}`
+		paused = `"conditions":[{"type":"Paused","status":"True"}]`
+		core   = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","finalizers":["machine.cluster.x-k8s.io"],` + mark + `},
+"spec":{"clusterName":"lock","providerID":"vsphere://42-a","infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"VSphereMachine","name":"a"}},"status":{` + paused + `}}`
+		infra = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"3","finalizers":["vspheremachine.infrastructure.cluster.x-k8s.io"],` + mark + `},
+"spec":{"providerID":"vsphere://42-a"},"status":{"ready":true,` + paused + `}}`
+		vm = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereVM","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"4","annotations":{"cluster.x-k8s.io/paused":"true"},
+"ownerReferences":[{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","name":"a","uid":"3"}]},"spec":{"biosUUID":"42-a"},"status":{` + paused + `}}`
+	)
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(vm) }
+	for sentence, c := range map[string]struct {
+		vm      string
+		file    bool
+		unread  string
+		verdict readiness.Readiness
+		reason  string
+		warned  string
+		says    string
+	}{
+		"it is there, and paused":              {vm: vm, verdict: readiness.Ready},
+		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine", says: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
+		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
+		"the file does not have it":            {file: true, verdict: readiness.Ready},
+		"it belongs to a machine that is gone": {vm: with(`"uid":"3"`, `"uid":"0"`), verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
+		"its kind is defined, and not served":  {unread: "The API server does not serve VSphereVM", verdict: readiness.Blocked, reason: readiness.ReasonNotServed},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			documents := []string{vsphere, machine, core, infra}
+			if c.vm != "" {
+				documents = append(documents, c.vm)
+			}
+			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+			if err != nil || len(f.Pairs) != 1 {
+				t.Fatal(err, f.Problems)
+			}
+			p := f.Pairs[0]
+			if !c.file {
+				p.Source, p.InstancesUnknown, p.NotServed = "", false, c.unread
+			}
+			env, unknown := f.Env(f.Describe(inventory.Cluster{}), p)
+			got := readiness.Judge(p, authority.ClusterAPI, env, unknown, f.Lacks(f.Describe(inventory.Cluster{}), env))
+			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) ||
+				!strings.Contains(got.Message, c.says) {
+				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
+			}
+		})
+	}
+}
+
+// The webhook's own words come with each answer.
+func TestTheWarningsAreTheWebhooks(t *testing.T) {
+	got := judge(t, authority.ClusterAPI, cluster, set, twin)
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "2 Machines") {
+		t.Errorf("%q", got.Warnings)
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	found := judge(t, authority.ClusterAPI, cluster, set, twin).Neighbours
+	if len(found) != 1 || found[0].Who != "machine-config-operator" {
+		t.Errorf("%+v", found)
+	}
+}
+
+// The plugin compares what both sets count as the handoff and the webhook do.
+func TestASetWhoseMachineHasNoMirror(t *testing.T) {
+	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`,
+		`"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
+	machine := func(group, namespace, owner string) string {
+		return `{"apiVersion":"` + group + `","kind":"Machine","metadata":{"name":"a-x","namespace":"` + namespace + `","uid":"m` + owner + `","labels":{"s":"a"},` +
+			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
+	}
+	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
+	for want, documents := range map[readiness.Readiness][]string{readiness.Waiting: {set, whole, here}, readiness.Ready: {set, whole, here, there}} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 2 {
+			t.Fatal(err, f.Problems)
+		}
+		env, unknown := f.Env(f.Describe(inventory.Cluster{}), f.Pairs[0])
+		got := readiness.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, nil)
+		if got.Readiness != want {
+			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Readiness, got.Reason, got.Message, want)
+		}
+		if want == readiness.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
+			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+	}
+}

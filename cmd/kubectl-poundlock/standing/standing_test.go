@@ -1,0 +1,78 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standing_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func read(t *testing.T, spec, current, conditions string) standing.Standing {
+	t.Helper()
+	text := fmt.Sprintf(
+		`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":"MachineAPI","conditions":[%s]}}`,
+		spec, current, conditions)
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return standing.Of(f.Pairs[0])
+}
+
+func TestOf(t *testing.T) {
+	const settled, waits, wrong = `{"type":"AuthoritySettled","status":"True","reason":"Settled"}`,
+		`{"type":"AuthoritySettled","status":"False","reason":"WaitingForPause","message":"m"}`,
+		`{"type":"Synchronized","status":"False","reason":"FieldsNotConvertible","message":"f"}`
+	for sentence, c := range map[string]struct {
+		spec, status, conditions string
+		moving, there            bool
+		reason                   string
+	}{
+		"at rest":                          {"ClusterAPI", "ClusterAPI", settled, false, true, ""},
+		"asked for, and not looked at":     {"ClusterAPI", "MachineAPI", settled, true, false, "Requested"},
+		"on the move":                      {"ClusterAPI", "Migrating", waits, true, false, "WaitingForPause"},
+		"switched, and not settled":        {"ClusterAPI", "ClusterAPI", waits, false, false, "WaitingForPause"},
+		"out of step":                      {"MachineAPI", "MachineAPI", settled + "," + wrong, false, false, "FieldsNotConvertible"},
+		"a move is told before the mirror": {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
+		"nobody has looked at it":          {"MachineAPI", "", "", false, false, ""},
+	} {
+		s := read(t, c.spec, c.status, c.conditions)
+		if s.Moving() != c.moving || s.At(authority.ClusterAPI) != c.there || s.Reason != c.reason {
+			t.Errorf("%s: %+v", sentence, s)
+		}
+	}
+}
+
+// Providers answer in their own ways; a person sees one column.
+func TestWhatAProviderSays(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		kind, annotations, conditions string
+		want                          metav1.ConditionStatus
+	}{
+		"by the condition":             {"AWSMachine", ``, `{"type":"Paused","status":"True"}`, "True"},
+		"not at all":                   {"AWSMachine", ``, ``, ""},
+		"by an annotation, as Azure's": {"AzureMachine", `"clusterctl.cluster.x-k8s.io/block-move":""`, ``, "False"},
+		"never, as GCP's":              {"GCPMachine", `"cluster.x-k8s.io/paused":""`, ``, "True"},
+	} {
+		core := fmt.Sprintf(
+			`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api"},"spec":{"infrastructureRef":{"kind":%q,"name":"a","apiGroup":"infrastructure.cluster.x-k8s.io"}}}`, c.kind)
+		infra := fmt.Sprintf(
+			`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":%q,"metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{%s}},"status":{"conditions":[%s]}}`,
+			c.kind, c.annotations, c.conditions)
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(core+"\n---\n"+infra), authority.Pairs{inventory.DefaultPair})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := standing.Of(f.Pairs[0]).Paused.Infrastructure; got != c.want {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
+	}
+}

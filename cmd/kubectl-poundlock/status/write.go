@@ -1,0 +1,223 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// glance writes the fleet for people.
+type glance struct {
+	printers.Output
+	cli.OutputFlags
+	now time.Time
+}
+
+func (w glance) wide() bool { return w.Format == "wide" }
+
+func (w glance) write(s survey) {
+	for _, text := range s.first() {
+		w.Linef("%s\n", w.Red(printers.Wrap(text, "", w.Width)))
+	}
+	if len(s.Objects) == 0 {
+		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
+		return
+	}
+	w.rows(s.Objects)
+	w.Linef("")
+	w.counts(s.Objects)
+	for _, p := range s.Progress {
+		w.Linef("%s", w.bar(p))
+	}
+	if s.leftAlone > 0 {
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
+	}
+	w.messages(s.Objects)
+	w.others(s)
+}
+
+// repaint shows the fleet in the place of what was shown before, and never more than the terminal's height: else the top, with the headings, would be gone.
+func (w glance) repaint(s survey) {
+	whole := &bytes.Buffer{}
+	paper := w
+	paper.Writer = whole
+	paper.write(s)
+	if w.Height > 0 && bytes.Count(whole.Bytes(), []byte("\n")) >= w.Height {
+		whole.Reset()
+		paper.writeWithin(s, w.Height-1)
+	}
+	fmt.Fprintf(w, "\x1b[H\x1b[J%s", whole)
+}
+
+// writeWithin leaves out the sentences, and objects that are in order.
+func (w glance) writeWithin(s survey, height int) {
+	first := s.first()
+	for _, text := range first {
+		w.Linef("%s", w.Red(text))
+	}
+	const headings, more, counts = 1, 1, 1
+	shown, left := Fit(s.Objects, height-headings-more-counts-len(s.Progress)-len(first)*2)
+	w.rows(shown)
+	if left > 0 {
+		w.Linef("%s", w.Dim(fmt.Sprintf("and %d more", left)))
+	}
+	w.counts(s.Objects)
+	for _, p := range s.Progress {
+		w.Linef("%s", w.bar(p))
+	}
+}
+
+// others names who else acts in the cluster.
+func (w glance) others(s survey) {
+	if s.Rival != "" {
+		w.Linef("\n%s", w.Red(printers.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+
+			s.Rival+".", "", w.Width)))
+	}
+	var names []string
+	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
+		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
+	}
+	if len(names) > 0 {
+		w.Linef("\n%s", w.Dim(printers.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check",
+			"", w.Width)))
+	}
+}
+
+func (w glance) rows(all []standing.Standing) {
+	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
+	if w.wide() {
+		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE",
+			"WAITS FOR", "NAMESPACE"}}
+	}
+	for _, s := range all {
+		if w.wide() {
+			rows = append(rows, []string{
+				s.Ref(), printers.Dash(string(s.Requested)), printers.Dash(string(s.Current)), w.truth(s.Synchronized),
+				printers.Dash(string(s.Paused.MachineAPI)), printers.Dash(string(s.Paused.ClusterAPI)), printers.Dash(string(s.Paused.Infrastructure)),
+				w.since(s), w.waits(s), s.Namespace,
+			})
+			continue
+		}
+		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
+			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
+	}
+	w.Table(w.Headless(rows))
+}
+
+func yesNo(s metav1.ConditionStatus) string {
+	switch s {
+	case metav1.ConditionTrue:
+		return "yes"
+	case metav1.ConditionFalse:
+		return "no"
+	}
+	return "?"
+}
+
+func (w glance) authority(s standing.Standing) string {
+	switch {
+	case s.Current == authority.Unset:
+		return w.Yellow("nobody yet → " + printers.Dash(s.Requested.Text()))
+	case s.Current == authority.Migrating:
+		return w.Yellow(s.Origin.Text() + " ⇒ " + s.Requested.Text())
+	case s.Moving():
+		return w.Yellow(s.Current.Text() + " → " + s.Requested.Text())
+	}
+	return s.Current.Text()
+}
+
+func (w glance) truth(s metav1.ConditionStatus) string {
+	switch s {
+	case metav1.ConditionTrue:
+		return w.Green("yes")
+	case metav1.ConditionFalse:
+		return w.Red("no")
+	case "":
+		return "-"
+	}
+	return w.Yellow("unknown")
+}
+
+func (w glance) since(s standing.Standing) string {
+	if s.Since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(s.Age(w.now))
+}
+
+func (w glance) waits(s standing.Standing) string {
+	reason := s.Reason
+	if s.Deleting {
+		reason = strings.TrimSpace(reason + " (being deleted)")
+	}
+	return w.Yellow(reason)
+}
+
+func (w glance) counts(all []standing.Standing) {
+	by := map[string]int{}
+	for _, s := range all {
+		switch {
+		case s.Current == authority.Unset:
+			by["with nobody yet"]++
+		case s.Moving():
+			by["asked to move or moving"]++
+		default:
+			by["with "+s.Current.Text()]++
+		}
+	}
+	var parts []string
+	for _, part := range []string{"with Machine API", "with Cluster API", "asked to move or moving", "with nobody yet"} {
+		if by[part] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", by[part], part))
+		}
+	}
+	w.Linef("%s: %s.", w.Bold(amount.Of(len(all), "object")), strings.Join(parts, ", "))
+}
+
+const barWidth = 30
+
+// bar is how much of the fleet is there.
+func (w glance) bar(p Progress) string {
+	done := barWidth * p.There / p.All
+	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
+		p.There, p.All, p.Moving)
+}
+
+// messages says in whole sentences what is waited for, each once.
+func (w glance) messages(all []standing.Standing) {
+	const most = 10
+	shown, fields := 0, false
+	for _, s := range all {
+		if s.Message == "" || s.Reason == readiness.ReasonFields {
+			fields = fields || s.Reason == readiness.ReasonFields
+			continue
+		}
+		if shown++; shown > most {
+			continue
+		}
+		w.Linef("\n%s  %s", w.Bold(s.Ref()), w.Dim(s.Reason))
+		w.Linef("%s", printers.Wrap(s.Message, "    ", w.Width))
+	}
+	if shown > most {
+		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
+	}
+	if fields {
+		w.Linef("\n%s: kubectl poundlock check tells each field and why.", readiness.ReasonFields)
+	}
+}

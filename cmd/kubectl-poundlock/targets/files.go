@@ -1,0 +1,126 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/spelling"
+)
+
+// Files is where objects are read from, if not from the cluster, and what of their cluster they do not say.
+type Files struct {
+	Paths []string
+	Said  inventory.Cluster
+}
+
+// AddFlags adds -f with its help, and what the files may lack.
+func (f *Files) AddFlags(cmd *cobra.Command, says string) {
+	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	cli.CompleteFlag(cmd, "platform", platformNames()...)
+	cmd.Flags().StringVar(&f.Said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
+	cmd.Flags().StringVar(&f.Said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
+	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Labels), "additional-sync-machine-labels",
+		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes "+
+			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
+	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+}
+
+// platformName is a flag of a platform as the Infrastructure names it, in whatever case it is typed.
+type platformName string
+
+func (p *platformName) String() string { return string(*p) }
+
+func (p *platformName) Type() string { return "string" }
+
+// Set takes the platforms that Poundlock has no conversion for too: what it says of them is an answer.
+func (p *platformName) Set(text string) error {
+	all := append(platformNames(), string(configv1.BareMetalPlatformType), string(configv1.IBMCloudPlatformType), string(configv1.KubevirtPlatformType),
+		string(configv1.LibvirtPlatformType), string(configv1.OvirtPlatformType), string(configv1.EquinixMetalPlatformType),
+		string(configv1.AlibabaCloudPlatformType), string(configv1.ExternalPlatformType), string(configv1.NonePlatformType))
+	for _, name := range all {
+		if strings.EqualFold(name, text) {
+			*p = platformName(name)
+			return nil
+		}
+	}
+	meant := ""
+	if near := spelling.Nearest(text, all); near != "" {
+		meant = fmt.Sprintf(". Did you mean %s?", near)
+	}
+	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
+}
+
+// platformNames are the platforms that Poundlock converts.
+func platformNames() []string {
+	var out []string
+	for _, p := range platforms.List() {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// patterns is a flag of regular expressions.
+type patterns conversion.Patterns
+
+func (p *patterns) String() string {
+	var out []string
+	for _, pattern := range *p {
+		out = append(out, pattern.String())
+	}
+	return strings.Join(out, ",")
+}
+
+func (p *patterns) Type() string { return "strings" }
+
+func (p *patterns) Set(text string) error {
+	more, err := conversion.ParsePatterns(strings.Split(text, ","))
+	*p = append(*p, more...)
+	return err
+}
+
+// Gather reads files, or the cluster.
+func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []string) (*inventory.Fleet, error) {
+	t, err := Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.Query(p, t)
+	if err != nil {
+		return nil, err
+	}
+	var fleet *inventory.Fleet
+	if len(f.Paths) > 0 {
+		fleet, err = inventory.FromFiles(f.Paths, p.In, q.Pairs)
+		if err == nil {
+			fleet.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
+		}
+	} else {
+		fleet, err = FromCluster(ctx, p, q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fleet, t.Pick(fleet, q.Pairs)
+}
+
+// FromCluster reads the cluster.
+func FromCluster(ctx context.Context, p *cli.Plugin, q inventory.Query) (*inventory.Fleet, error) {
+	client, err := p.Client(nil)
+	if err != nil {
+		return nil, err
+	}
+	return inventory.FromCluster(ctx, client, q)
+}

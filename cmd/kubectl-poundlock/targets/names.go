@@ -1,0 +1,112 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Names is where the names of a cluster's objects are read from, besides the arguments.
+type Names struct{ Paths []string }
+
+// AddFlags adds -f.
+func (n *Names) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&n.Paths, "filename", "f", nil,
+		"read the objects' names from files or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+}
+
+// Targets are the objects that the arguments and files name.
+func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
+	if len(n.Paths) == 0 {
+		return Parse(args)
+	}
+	pairs, err := p.Pairs()
+	if err != nil {
+		return nil, err
+	}
+	t, err := Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	names, err := n.names(p.In, pairs)
+	if err != nil {
+		return nil, err
+	}
+	more, err := Parse(names)
+	return append(t, more...), err
+}
+
+// names are those of the files. Files without any are an error: no names mean all objects.
+func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
+	var out []string
+	for _, path := range n.Paths {
+		read, err := namesIn(path, stdin, pairs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, read...)
+	}
+	if len(out) == 0 {
+		return nil, cli.Exit(cli.CodeError, "-f names no Machine, MachineSet or MachineHealthCheck")
+	}
+	return out, nil
+}
+
+func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, error) {
+	if path == "-" {
+		raw, err := io.ReadAll(stdin)
+		if err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		return namesOf(string(raw), pairs)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		f, err := inventory.FromFiles([]string{path}, nil, pairs)
+		return refs(f), err
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	return namesOf(string(raw), pairs)
+}
+
+// namesOf reads lines of KIND/NAME, or manifests.
+func namesOf(text string, pairs authority.Pairs) ([]string, error) {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if kind, name, is := strings.Cut(line, "/"); is && isKind(kind) && name != "" && !strings.ContainsAny(name, " :") {
+			out = append(out, line)
+		} else if line != "" {
+			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), pairs)
+			if err == nil && len(f.Problems) > 0 {
+				err = cli.Exit(cli.CodeError, "-f: "+f.Problems[0].Source+": "+f.Problems[0].Text)
+			}
+			return refs(f), err
+		}
+	}
+	return out, nil
+}
+
+func refs(f *inventory.Fleet) []string {
+	if f == nil {
+		return nil
+	}
+	var out []string
+	for _, p := range f.Pairs {
+		out = append(out, p.Ref())
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/spelling"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// List is the objects that arguments name.
+type List []Target
+
+// Target is one argument; name is "" for all of the kind.
+type Target struct {
+	Kind authority.Kind
+	Name string
+}
+
+// Parse reads KIND, KIND,KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either
+// group.
+func Parse(args []string) (List, error) {
+	if len(args) > 1 && !strings.Contains(args[0], "/") && !slices.ContainsFunc(args[1:], func(a string) bool { return strings.Contains(a, "/") || isKind(a) }) {
+		kind, err := parseKind(args[0])
+		if err != nil {
+			return nil, err
+		}
+		var out List
+		for _, name := range args[1:] {
+			out = append(out, Target{kind, name})
+		}
+		return out, nil
+	}
+	var out List
+	for _, arg := range strings.Split(strings.Join(args, ","), ",") {
+		if arg == "" {
+			continue
+		}
+		word, name, named := strings.Cut(arg, "/")
+		kind, err := parseKind(word)
+		if err != nil {
+			return nil, err
+		}
+		if named && name == "" {
+			return nil, cli.Usagef("%q: the name is missing: %s/NAME", arg, word)
+		}
+		out = append(out, Target{kind, name})
+	}
+	return out, nil
+}
+
+func isKind(word string) bool {
+	_, err := parseKind(word)
+	return err == nil
+}
+
+func parseKind(word string) (authority.Kind, error) {
+	short, _, _ := strings.Cut(strings.ToLower(word), ".")
+	for _, k := range authority.Kinds() {
+		if slices.Contains([]string{strings.ToLower(k.Name), k.Resource, abbreviations[k.Name]}, short) {
+			return k, nil
+		}
+	}
+	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
+		return authority.Kind{}, cli.Usagef("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
+			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
+			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
+			"Where it is: kubectl poundlock controlplane status")
+	}
+	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
+}
+
+// instead is what somebody may have meant by a word that is no kind that moves.
+func instead(word string) string {
+	switch {
+	case strings.HasPrefix(word, "machinedeployment"):
+		return ". A MachineDeployment stays in Cluster API, and so do its MachineSets: Machine API has nothing like it"
+	case strings.HasSuffix(word, "machinetemplate"), strings.HasSuffix(word, "machinetemplates"):
+		return ". The template of an infrastructure machine moves with its MachineSet"
+	case slices.ContainsFunc(platforms.List(), func(p conversion.Platform) bool {
+		return strings.EqualFold(p.InfraMachine.Kind, word) || strings.EqualFold(p.InfraMachine.Plural, word)
+	}):
+		return ". An infrastructure machine moves with its Machine"
+	}
+	var known []string
+	for _, k := range authority.Kinds() {
+		known = append(known, strings.ToLower(k.Name), k.Resource)
+	}
+	if near := spelling.Nearest(word, known); near != "" {
+		return fmt.Sprintf(". Did you mean %s?", near)
+	}
+	return ", as in machineset/" + word
+}
+
+var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
+
+// Mean reports whether the pair is meant; no targets mean all.
+func (t List) Mean(p inventory.Pair) bool {
+	return len(t) == 0 || slices.ContainsFunc(t, func(one Target) bool {
+		return one.Kind.Name == p.Kind.Name && (one.Name == "" || one.Name == p.Name)
+	})
+}
+
+// Pick keeps what the targets name; a name that is not there is an error.
+func (t List) Pick(f *inventory.Fleet, pairs authority.Pairs) error {
+	f.Narrow(t.Mean)
+	for _, one := range t {
+		if one.Name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.Name && p.Kind.Name == one.Kind.Name }) {
+			return one.Absent(pairs)
+		}
+	}
+	return nil
+}
+
+// Absent says where an object was looked for that is not there.
+func (t Target) Absent(pairs authority.Pairs) error {
+	var where []string
+	for _, pair := range pairs {
+		where = append(where, pair.MachineAPI+" and "+pair.ClusterAPI)
+	}
+	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
+}
+
+// InOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
+func (t List) InOrder(pairs []inventory.Pair) {
+	place := func(p inventory.Pair) int {
+		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })
+	}
+	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
+}

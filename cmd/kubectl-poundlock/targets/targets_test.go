@@ -1,0 +1,57 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Who names what does not move reads what does, and what is nearest to what was meant.
+func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
+	for word, want := range map[string]string{
+		"machneset": "Did you mean machineset?",
+		"machinesets.machine.openshift.io/a,machnes/b": "Did you mean machines?",
+		"worker-a":                                      "as in machineset/worker-a",
+		"machinedeployments.cluster.x-k8s.io/md":        "A MachineDeployment stays in Cluster API",
+		"awsmachines.infrastructure.cluster.x-k8s.io/a": "An infrastructure machine moves with its Machine",
+		"azuremachine/a":                                "An infrastructure machine moves with its Machine",
+		"awsmachinetemplate/a":                          "moves with its MachineSet",
+		"cpms/cluster":                                  "a ControlPlaneMachineSet moves alone",
+	} {
+		_, err := Parse([]string{word})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", word, err, want)
+		}
+	}
+}
+
+// Who misses an object reads where it was looked for.
+func TestAnObjectThatIsNotThereNamesTheNamespaces(t *testing.T) {
+	t1, err := Parse([]string{"machineset/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = t1.Pick(&inventory.Fleet{}, authority.Pairs{inventory.DefaultPair})
+	if err == nil || !strings.Contains(err.Error(), "openshift-machine-api and openshift-cluster-api") || !strings.Contains(err.Error(), "--namespaces") {
+		t.Error(err)
+	}
+}
+
+// A platform is found in whatever case it is typed; what is none is a mistake of the command line, and no answer about the objects.
+func TestThePlatformIsTypedInAnyCase(t *testing.T) {
+	for typed, want := range map[string]string{"aws": "AWS", "AWS": "AWS", "vsphere": "VSphere", "powervs": "PowerVS", "baremetal": "BareMetal", "azur": "", "": ""} {
+		var p platformName
+		err := p.Set(typed)
+		if string(p) != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", typed, p, err)
+		}
+		if typed == "azur" && (err == nil || !strings.Contains(err.Error(), "Did you mean Azure?")) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topics
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/docs"
+	"github.com/poundlock/poundlock/docs/meanings"
+	"github.com/poundlock/poundlock/internal/spelling"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
+)
+
+// Topic is something that can be explained.
+type Topic struct {
+	// Name is what a person asks for: a rule's id, a reason, a condition, an event, an alert, a metric, the path of a field.
+	Name string `json:"name"`
+	// About is what it is: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
+	About string `json:"about"`
+	// Parts are the explanation.
+	Parts []Part `json:"parts"`
+
+	kind  kind
+	paths []string
+}
+
+// Part is a paragraph with its heading, which may be empty.
+type Part struct {
+	Heading string `json:"heading,omitempty"`
+	Text    string `json:"text"`
+}
+
+type kind int
+
+const (
+	rule kind = iota
+	reason
+	field
+)
+
+// Catalog is everything that can be explained.
+type Catalog []Topic
+
+// Topics lists everything that can be explained.
+func Topics() Catalog {
+	return slices.Concat(rules(), reasons(), verdicts(), signals(), fields())
+}
+
+// verdicts are what the plugin's own tables have.
+func verdicts() []Topic {
+	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
+		"another API was asked for, and Poundlock has not looked at the object since",
+		"if it stays, look whether Poundlock runs: the first line of status reports it")}
+	for _, v := range readiness.Verdicts() {
+		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
+	}
+	return out
+}
+
+// signals are the conditions, events, alerts and metrics.
+func signals() []Topic {
+	var out []Topic
+	for _, s := range meanings.Entries(meanings.Signals()) {
+		about := strings.ToLower(strings.TrimSuffix(s.Section, "s"))
+		t := reasonTopic(s.Name, about, s.Means, s.Do)
+		if about == "metric" {
+			t.Parts = []Part{{"What it measures", s.Means}, {"Labels", s.Do}}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func rules() []Topic {
+	var out []Topic
+	for _, r := range slices.Concat(authority.Rules(), admission.Rules()) {
+		parts := []Part{{"", r.Description}, {"On", docs.Scopes(r.On)}, {"What to do", r.Remedy}, {"Source", r.Clause}}
+		if i := slices.IndexFunc(out, func(t Topic) bool { return t.Name == r.ID }); i >= 0 {
+			out[i].Parts = append(out[i].Parts, parts...)
+			continue
+		}
+		out = append(out, Topic{Name: r.ID, About: "rule of admission", Parts: parts})
+	}
+	for _, d := range authority.Defaulters() {
+		out = append(out, Topic{Name: d.ID, About: "what admission fills in", Parts: []Part{{"", d.Description}, {"On", docs.Scopes(d.On)}, {"Source", d.Clause}}})
+	}
+	return out
+}
+
+func reasons() []Topic {
+	var out []Topic
+	for _, r := range meanings.Entries(meanings.Runbooks()) {
+		out = append(out, reasonTopic(r.Name, "reason: "+r.Section, r.Means, r.Do))
+	}
+	for _, r := range readiness.Reasons() {
+		out = append(out, reasonTopic(r.Name, "reason of kubectl poundlock check", r.Means, r.Do))
+	}
+	return out
+}
+
+// ReasonNames are the reasons that a condition, an event or check may give.
+func ReasonNames() []string {
+	var out []string
+	for _, t := range reasons() {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+func reasonTopic(name, about, means, do string) Topic {
+	t := Topic{Name: name, About: about, Parts: []Part{{"What it means", means}}, kind: reason}
+	if do != "" {
+		t.Parts = append(t.Parts, Part{"What to do", do})
+	}
+	return t
+}
+
+func fields() []Topic {
+	out := slices.Concat(
+		table("Machine or MachineSet", core.MachineSets.Lines()),
+		table("MachineHealthCheck", core.MachineHealthChecks.Lines()),
+	)
+	for _, p := range platforms.List() {
+		out = append(out, table(p.ProviderSpec.Kind+" and "+p.InfraMachine.Kind+" ("+p.Name+")", p.Spec.Lines())...)
+	}
+	return out
+}
+
+func table(of string, lines []conversion.Line) []Topic {
+	var out []Topic
+	for _, l := range lines {
+		paths := slices.Concat(l.MachineAPI, l.ClusterAPI)
+		if len(paths) == 0 {
+			continue
+		}
+		out = append(out, Topic{Name: paths[0], About: "field of " + of, Parts: line(l), kind: field, paths: paths})
+	}
+	return out
+}
+
+func line(l conversion.Line) []Part {
+	switch l.Expressible {
+	case conversion.OnlyMachineAPI:
+		return only("Machine API", "Cluster API", l)
+	case conversion.OnlyClusterAPI:
+		return only("Cluster API", "Machine API", l)
+	}
+	parts := []Part{{"Machine API", list(l.MachineAPI)}, {"Cluster API", list(l.ClusterAPI)}}
+	if l.Note != "" {
+		parts = append(parts, Part{"What changes", l.Note})
+	}
+	return parts
+}
+
+// only explains a field that one API alone has.
+func only(api, other string, l conversion.Line) []Part {
+	text := "Only " + api + " has this field. "
+	if l.Passes != "" {
+		text += "With another value than " + l.Passes + ", it keeps the object from moving to " + other + "."
+	} else {
+		text += "An object with another value than zero or empty cannot move to " + other + "."
+	}
+	return []Part{{"", text}, {"Why it cannot go", l.Note}}
+}
+
+func list(paths []string) string {
+	if len(paths) == 0 {
+		return "nothing"
+	}
+	return strings.Join(paths, ", ")
+}
+
+// Find returns what a person may mean, the nearest first: what bears the name exactly, else what ends in it or lies below it. It
+// is empty where nothing does.
+func (c Catalog) Find(asked string) []Topic {
+	asked = normal(asked)
+	if strings.Trim(asked, ".*/") == "" {
+		return nil
+	}
+	var exact, near []Topic
+	for _, t := range c {
+		switch t.matches(asked) {
+		case exactly:
+			exact = append(exact, t)
+		case nearly:
+			near = append(near, t)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return near
+}
+
+type match int
+
+const (
+	not match = iota
+	nearly
+	exactly
+)
+
+var (
+	index = regexp.MustCompile(`\[[^\]]*\]`)
+	// ways are matched in any case, as the Machine API's readers take names in any.
+	ways = regexp.MustCompile(`(?i)(^|\.)providerSpec\.value\.|MachineTemplate\.spec\.template\.spec\.|Machine\.spec\.`)
+)
+
+// normal is what was asked for without what differs from object to object: indexes, and the way to the providerSpec or to the spec of
+// the infrastructure machine. The brackets of a rule's id in a message are left out too.
+func normal(asked string) string {
+	asked = strings.TrimSpace(asked)
+	if strings.HasPrefix(asked, "[") && strings.HasSuffix(asked, "]") {
+		asked = asked[1 : len(asked)-1]
+	}
+	asked = index.ReplaceAllString(asked, "[]")
+	if way := ways.FindStringIndex(asked); way != nil && asked[way[1]:] != "" {
+		return asked[way[1]:]
+	}
+	return asked
+}
+
+func (t Topic) matches(asked string) match {
+	if t.kind != field {
+		_, short, _ := strings.Cut(t.Name, "/")
+		switch {
+		case strings.EqualFold(t.Name, asked) || short != "" && strings.EqualFold(short, asked):
+			return exactly
+		}
+		return not
+	}
+	best := not
+	for _, p := range t.paths {
+		best = max(best, pathMatches(p, asked))
+	}
+	return best
+}
+
+// pathMatches compares without the brackets of lists, which people leave out, and with another object's field as messages name it. A Machine's field stands
+// in a set's template.
+func pathMatches(path, asked string) match {
+	path, asked = plain(path), plain(asked)
+	below, whole := strings.CutSuffix(path, ".*")
+	switch {
+	case path == asked, path == "spec.template."+asked:
+		return exactly
+	case whole && (asked == below || strings.HasPrefix(asked, below+".")):
+		return exactly
+	case strings.HasSuffix(path, "."+asked), strings.HasPrefix(path, asked+"."):
+		return nearly
+	}
+	return not
+}
+
+func plain(path string) string {
+	return strings.ToLower(strings.NewReplacer("[]", "", conversion.Elsewhere, ".").Replace(path))
+}
+
+// Names lists what can be asked for, each once, in order.
+func (c Catalog) Names() []string {
+	var out []string
+	for _, t := range c {
+		out = append(out, t.Name)
+		if t.kind == field {
+			out = append(out, t.paths...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Similar lists names that a person may have meant by one that nothing bears, the nearest first, a handful at most.
+func (c Catalog) Similar(asked string) []string {
+	asked = strings.ToLower(normal(asked))
+	type scored struct {
+		name     string
+		distance int
+	}
+	var all []scored
+	for _, name := range c.Names() {
+		last := name[strings.LastIndexAny(name, "./")+1:]
+		d := min(spelling.Distance(strings.ToLower(name), asked), spelling.Distance(strings.ToLower(last), asked))
+		if d <= max(2, len(asked)/3) {
+			all = append(all, scored{name, d})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
+	var out []string
+	for _, s := range all[:min(len(all), 5)] {
+		out = append(out, s.name)
+	}
+	return out
+}
