@@ -312,6 +312,16 @@ func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	return err
 }
 
+// Cluster reads from the API server whether the Cluster, which owns what is created, is being deleted or is gone.
+func (r Reader) Cluster(ctx context.Context, s *pairs.State) error {
+	cluster := authority.Surrounding{Kind: authority.Cluster, Namespace: s.Pair.ClusterAPI, Name: s.Env.ClusterName}
+	why, _, err := facts.Leaving(ctx, r.Live, cluster)
+	if err == nil && why != "" {
+		s.Leaves(why)
+	}
+	return err
+}
+
 // Migration reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of
 // Cluster API's.
 func (r Reader) Migration(ctx context.Context, s *pairs.State) (err error) {

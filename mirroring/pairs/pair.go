@@ -301,6 +301,13 @@ func (s *State) Complete() bool {
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
 }
 
+// Unmade reports whether nobody has mirrored the pair yet, as far as was read. Its first writes prove what they stand on, wherever it was read: the sync finalizer
+// is put on the Machine API object at the version that was read, and what mirrors it is created only where there is nothing.
+func (s *State) Unmade() bool {
+	return PresenceOf(s.MachineAPI) == authority.Present && s.Shape().Current == authority.MachineAPI && s.Shape().SynchronizedGeneration == 0 &&
+		!s.Marked(s.MachineAPI) && s.Core == nil && s.Infra == nil && s.InfraInstance == nil && len(s.Templates) == 0
+}
+
 // Propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
 func (s *State) Propagated() bool {
 	twin := s.Parents[authority.MachineAPI]

@@ -116,14 +116,14 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	// The cache calls for a write. It may lag: the API server decides.
-	if s, err = r.facts.Read(ctx, r.facts.Live, req.NamespacedName); err != nil {
-		return result(err)
+	// The cache calls for a write. It may lag: the API server decides, by what is there now, or by refusing a first write.
+	first := begins(s, w)
+	if first {
+		err = r.facts.Cluster(ctx, s)
+	} else {
+		s, err = r.live(ctx, req)
 	}
-	if err := r.facts.Surroundings(ctx, s); err != nil {
-		return result(err)
-	}
-	if err := r.facts.Migration(ctx, s); err != nil {
+	if err != nil {
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
@@ -131,13 +131,30 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.isEqual(req, s)
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
-	p := &pass{State: s}
+	p := &pass{State: s, first: first}
 	defer r.record(p)
 	err = r.converge(ctx, p)
 	if err == nil {
 		r.isEqual(req, p.State)
 	}
 	return result(err)
+}
+
+// live reads a pair from the API server, and what it lives in.
+func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.State, error) {
+	s, err := r.facts.Read(ctx, r.facts.Live, req.NamespacedName)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.facts.Surroundings(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, r.facts.Migration(ctx, s)
+}
+
+// begins reports whether a write is the first to a pair that nobody has mirrored: it has the version of the Machine API object that was read.
+func begins(s *pairs.State, w *pairs.Write) bool {
+	return s.Unmade() && w.Verb == pairs.Patch && w.Object == s.MachineAPI
 }
 
 // isEqual reports a pair to which there is nothing to do.
@@ -192,6 +209,9 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 // pass is one over a pair, and what it has to report.
 type pass struct {
 	*pairs.State
+	// first reports a pass that began by the cache (begins): only the Cluster was read from the API server, which itself creates nothing where a namespace or a
+	// definition is being deleted.
+	first bool
 	// news are the events of what the pass has done so far.
 	news []mirroring.News
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
@@ -34,6 +35,11 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
 	if passing || w.Failure || isNetwork(err) {
 		return err
+	}
+	if p.first {
+		if failed := r.facts.Surroundings(ctx, p.State); failed != nil || p.State.Surroundings == authority.Go {
+			return errors.Join(err, failed) // the next pass reports it
+		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		if replaced, err := r.replaced(ctx, p, w); replaced || err != nil {
