@@ -301,11 +301,12 @@ func (s *State) Complete() bool {
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
 }
 
-// Unmade reports whether nobody has mirrored the pair yet, as far as was read. Its first writes prove what they stand on, wherever it was read: the sync finalizer
-// is put on the Machine API object at the version that was read, and what mirrors it is created only where there is nothing.
-func (s *State) Unmade() bool {
+// Begins reports whether a write is the first to a pair that nobody has mirrored, as far as was read. Then the pass proves what it stands on, wherever that was
+// read: the sync finalizer is put on the Machine API object at the version that was read, and what mirrors it is created only where there is nothing.
+func (s *State) Begins(w *Write) bool {
 	return PresenceOf(s.MachineAPI) == authority.Present && s.Shape().Current == authority.MachineAPI && s.Shape().SynchronizedGeneration == 0 &&
-		!s.Marked(s.MachineAPI) && s.Core == nil && s.Infra == nil && s.InfraInstance == nil && len(s.Templates) == 0
+		!s.Marked(s.MachineAPI) && s.Core == nil && s.Infra == nil && s.InfraInstance == nil && len(s.Templates) == 0 &&
+		w.Verb == Patch && w.Object == s.MachineAPI
 }
 
 // Propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.

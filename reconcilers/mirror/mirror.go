@@ -117,7 +117,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache calls for a write. It may lag: the API server decides, by what is there now, or by refusing a first write.
-	first := begins(s, w)
+	first := s.Begins(w)
 	if first {
 		err = r.facts.Cluster(ctx, s)
 	} else {
@@ -150,11 +150,6 @@ func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.St
 		return nil, err
 	}
 	return s, r.facts.Migration(ctx, s)
-}
-
-// begins reports whether a write is the first to a pair that nobody has mirrored: it has the version of the Machine API object that was read.
-func begins(s *pairs.State, w *pairs.Write) bool {
-	return s.Unmade() && w.Verb == pairs.Patch && w.Object == s.MachineAPI
 }
 
 // isEqual reports a pair to which there is nothing to do.
@@ -209,7 +204,7 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 // pass is one over a pair, and what it has to report.
 type pass struct {
 	*pairs.State
-	// first reports a pass that began by the cache (begins): only the Cluster was read from the API server, which itself creates nothing where a namespace or a
+	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing where a namespace or a
 	// definition is being deleted.
 	first bool
 	// news are the events of what the pass has done so far.

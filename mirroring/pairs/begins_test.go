@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package pairs_test
 
 import (
 	"testing"
@@ -48,7 +48,7 @@ func TestWhatBeginsByTheCache(t *testing.T) {
 		if c.ofInfra {
 			w.Object = s.Infra
 		}
-		if got := begins(s, w); got != c.begins {
+		if got := s.Begins(w); got != c.begins {
 			t.Errorf("%s: %t", c.about, got)
 		}
 	}
