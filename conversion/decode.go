@@ -45,13 +45,18 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		p.Invalid(path, nil, jsonnumbers.TooVast)
 		return false
 	}
+	if len(strict) == 0 {
+		return true
+	}
+	var all any
+	_ = stdjson.Unmarshal(raw, &all) // it has been read before
 	for _, e := range strict {
-		p.unknown(raw, e)
+		p.unknown(all, e)
 	}
 	return true
 }
 
-func (p *Pass) unknown(raw []byte, err error) {
+func (p *Pass) unknown(all any, err error) {
 	path := ""
 	if f := json.FieldError(nil); errors.As(err, &f) {
 		path = f.FieldPath()
@@ -60,10 +65,10 @@ func (p *Pass) unknown(raw []byte, err error) {
 	case strings.HasPrefix(err.Error(), "duplicate"):
 		p.Invalid(path, nil, "the field is given twice")
 		return
-	case isEmpty(raw, path):
+	case isEmpty(valueAt(all, path)):
 		return // a former field, which clients write empty for ever
 	}
-	if other := respelt(raw, path); other != "" {
+	if other := respelt(all, path); other != "" {
 		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; "+
 			"remove one of the two", other))
 		return
@@ -72,9 +77,9 @@ func (p *Pass) unknown(raw []byte, err error) {
 }
 
 // respelt is another name in the same object that differs from the last one of a path in case alone; "" for none.
-func respelt(raw []byte, path string) string {
+func respelt(all any, path string) string {
 	i := strings.LastIndexByte(path, '.')
-	siblings, _ := valueAt(raw, path[:max(i, 0)]).(map[string]any)
+	siblings, _ := valueAt(all, path[:max(i, 0)]).(map[string]any)
 	for _, other := range slices.Sorted(maps.Keys(siblings)) {
 		if name := path[i+1:]; other != name && strings.EqualFold(other, name) {
 			return other
@@ -83,9 +88,9 @@ func respelt(raw []byte, path string) string {
 	return ""
 }
 
-// isEmpty reports whether what stands at a path is null, or empty.
-func isEmpty(raw []byte, path string) bool {
-	switch v := valueAt(raw, path).(type) {
+// isEmpty reports whether a value is null, or empty.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
 	case nil:
 		return true
 	case string:
@@ -101,9 +106,7 @@ func isEmpty(raw []byte, path string) bool {
 // notThere is what stands at a path that does not exist.
 type notThere struct{}
 
-func valueAt(raw []byte, path string) any {
-	var at any
-	_ = stdjson.Unmarshal(raw, &at) // it has been read before
+func valueAt(at any, path string) any {
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		switch v := at.(type) {
 		case map[string]any:

@@ -101,7 +101,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
-	converted, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	converted, errs := s.ToClusterAPI()
 	if len(errs) > 0 {
 		return s.Fails(s.State, "FieldsNotConvertible", conversion.Sentences(errs))
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
@@ -74,6 +75,22 @@ type State struct {
 		of    *unstructured.Unstructured
 		shape authority.Shape
 	}
+	// converted keeps what MachineAPI is in Cluster API: a pass asks for it before each of its writes, few of which are to MachineAPI.
+	converted struct {
+		of   *unstructured.Unstructured
+		twin core.Twin
+		errs field.ErrorList
+	}
+}
+
+// ToClusterAPI converts the Machine API object. The caller may change what it gets.
+func (s *State) ToClusterAPI() (core.Twin, field.ErrorList) {
+	c := &s.converted
+	if c.of != s.MachineAPI {
+		c.of = s.MachineAPI
+		c.twin, c.errs = core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	}
+	return core.Twin{Core: c.twin.Core.DeepCopy(), Infra: c.twin.Infra.DeepCopy()}, c.errs
 }
 
 // Store puts an object that a write returned in the place of what was read; nil: it is gone.

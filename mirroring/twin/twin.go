@@ -31,7 +31,7 @@ func (s Twin) StandIn() *unstructured.Unstructured {
 	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
 		return nil
 	}
-	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	twin, errs := s.ToClusterAPI()
 	if len(errs) > 0 || twin.Infra == nil {
 		return nil
 	}
