@@ -75,7 +75,7 @@ type State struct {
 		of    *unstructured.Unstructured
 		shape authority.Shape
 	}
-	// converted keeps what MachineAPI is in Cluster API: a pass asks for it before each of its writes, few of which are to MachineAPI.
+	// converted keeps what MachineAPI is in Cluster API: a pass asks for it before each of its writes, and few are writes of MachineAPI.
 	converted struct {
 		of   *unstructured.Unstructured
 		twin core.Twin
