@@ -12,12 +12,14 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Holding lists the Machines of a kind that have an instance's ID, given by its authority.InstanceKey or its authority.InstanceTail. What it
@@ -175,10 +177,24 @@ type listing struct {
 
 // All lists within the deadline.
 func (r listing) All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+	return r.labelled(ctx, gvk, namespace, client.MatchingLabels{})
+}
+
+func (r listing) labelled(ctx context.Context, gvk schema.GroupVersionKind, namespace string, which client.ListOption) ([]*policies.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	defer r.metrics.lookup(r.source, time.Now())
-	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingLabels{})
+	return objectsOf(ctx, r.Reader, gvk, namespace, which)
+}
+
+// mastersOf lists the Machines of the control plane, by what either API knows them by.
+func mastersOf(all listing) Listing {
+	return ListingFunc(func(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+		if gvk.Group == clusterv1.GroupVersion.Group {
+			return all.labelled(ctx, gvk, namespace, client.HasLabels{clusterv1.MachineControlPlaneLabel})
+		}
+		return all.labelled(ctx, gvk, namespace, client.MatchingLabels(controlplane.Selecting()))
+	})
 }
 
 // sets are those of the API that a Machine under review is to move to, or those that a MachineDeployment may adopt.

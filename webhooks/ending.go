@@ -19,8 +19,12 @@ import (
 // ending names the Machines that are deleted with the object under review, and with their instances: of a set those that its API runs, of surroundings those of
 // the control plane, and how many the control plane has. What it costs grows with the set, or with the Machines that no set owns.
 func (l Lookups) ending(ctx context.Context, c policies.Change) (names []string, controlPlane int, err error) {
-	if l.Owned == nil || c.Old == nil {
+	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
 		return nil, 0, nil
+	}
+	if c.Kind == "Machine" {
+		controlPlane, err = l.staying(ctx, c)
+		return []string{c.Name}, controlPlane, err
 	}
 	if c.Side != policies.Surroundings {
 		names, err = l.endingOfSet(ctx, c)
@@ -41,6 +45,31 @@ func (l Lookups) ending(ctx context.Context, c policies.Change) (names []string,
 		names, controlPlane = append(names, authority.Ending(of, machines)...), controlPlane+len(machines)
 	}
 	return names, controlPlane, nil
+}
+
+// staying is how many Machines the control plane has, as Cluster API's controller counts them, that nobody deletes in either API: the one under review, and
+// the others. It is read live, since deletions come one right after the other.
+func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
+	mapi, capi := c.Namespace, c.TwinNamespace
+	if c.Side == policies.SideClusterAPI {
+		mapi, capi = capi, mapi
+	}
+	asked, err := l.Masters.All(ctx, coreKind(policies.SideMachineAPI, "Machine"), mapi)
+	if err != nil {
+		return 0, err
+	}
+	counted, err := l.Masters.All(ctx, coreKind(policies.SideClusterAPI, "Machine"), capi)
+	if err != nil {
+		return 0, err
+	}
+	stay := 1
+	for _, m := range counted {
+		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool { return o.Metadata.Name == m.Metadata.Name && o.Deleting() })
+		if m.Metadata.Name != c.Name && !ends {
+			stay++
+		}
+	}
+	return stay, nil
 }
 
 // controlPlaneMachines are those of the control plane that nobody deletes, by name. No MachineSet owns them.

@@ -91,3 +91,39 @@ func TestEnding(t *testing.T) {
 		}
 	}
 }
+
+// TestMastersThatStay counts as Cluster API's controller does, and a deletion on either side is one: those that are asked for one right after the other count at once.
+func TestMastersThatStay(t *testing.T) {
+	const leaving = `{"metadata":{"name":%q,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`
+	for sentence, c := range map[string]struct {
+		machineAPI, clusterAPI []string
+		side                   policies.Side
+		want                   int
+	}{
+		"all stay":                               {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`, `{"metadata":{"name":"m2"}}`}, want: 3},
+		"one is being deleted":                   {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), `{"metadata":{"name":"m2"}}`}, want: 2},
+		"one is being deleted in Machine API":    {machineAPI: []string{fmt.Sprintf(leaving, "m1")}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`}, want: 1},
+		"one that Cluster API does not know yet": {machineAPI: []string{`{"metadata":{"name":"m1"}}`}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`}, want: 1},
+		"the others are being deleted":           {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), fmt.Sprintf(leaving, "m2")}, side: policies.SideMachineAPI, want: 1},
+	} {
+		l := Lookups{Owned: OwnedFunc(nil), Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) (out []*policies.Object, _ error) {
+			all := map[string][]string{"machine.openshift.io here": c.machineAPI, "cluster.x-k8s.io there": c.clusterAPI}[gvk.Group+" "+namespace]
+			for _, raw := range all {
+				o, err := policies.ParseObject([]byte(raw))
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, o)
+			}
+			return out, nil
+		})}
+		subject := policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "there", TwinNamespace: "here", Name: "m0"}
+		if c.side == policies.SideMachineAPI {
+			subject.Side, subject.Namespace, subject.TwinNamespace = c.side, "here", "there"
+		}
+		change := policies.Change{Subject: subject, Operation: admissionv1.Delete, Old: &policies.Object{}}
+		if doubts := l.advisory(t.Context(), &change, policies.NeedEnding); len(doubts) > 0 || change.Facts.ControlPlaneSize != c.want {
+			t.Errorf("%s: %d stay, want %d (%v)", sentence, change.Facts.ControlPlaneSize, c.want, doubts)
+		}
+	}
+}

@@ -86,6 +86,8 @@ type Lookups struct {
 	Holding Holding
 	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
 	Sets Listing
+	// Masters lists the Machines of the control plane in an API's namespace, live; nil: nobody asks how many stay.
+	Masters Listing
 	// Deployments lists all MachineDeployments of a namespace; nil: nobody asks which one would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform

@@ -187,6 +187,10 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
 		},
 		{
+			Name: "control-plane-keep", Mutating: true, Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore, Own: true,
+			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()),
+		},
+		{
 			// What this door asks only warns of an edit of metadata.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),

@@ -34,7 +34,7 @@ func Defaulters() []policies.Defaulter {
 			ID:          "authority/request-kept",
 			Clause:      workflow,
 			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
-			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
+			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default:     KeepRequest,
 		},
 		{

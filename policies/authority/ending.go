@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -75,6 +76,34 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"%s. First migrate them to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
+}
+
+// endsMaster reports whether somebody deletes a Machine of the control plane, of either API. What Cluster API's own controllers and the cleaners delete follows
+// from another deletion.
+func endsMaster(c policies.Change) bool {
+	_, there := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	return (there || c.Old.Metadata.Labels[roleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
+}
+
+// ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane that it finds
+// is being deleted. Etcd's hook would hold none of them.
+func ControlPlaneLast(c policies.Change) policies.Verdict {
+	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) || c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
+		c.Facts.Twin == nil && c.Side == policies.SideMachineAPI {
+		return policies.Verdict{}
+	}
+	kind, _ := KindNamed("Machine")
+	core, namespace := c.Old, c.Namespace
+	if c.Side == policies.SideMachineAPI {
+		core, namespace = c.Facts.Twin, c.TwinNamespace
+	}
+	if core.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"no other control plane Machine stays: Cluster API would wait for no preDrain hook, etcd's included, and drain no Node, of those that are being deleted, too. "+
+			"Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate %s.%s %s %s=%s", namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
+		AllowDeletionAnnotation, AllowsControlPlane)))
 }
 
 // namedAtMost is how many objects nameSome names.

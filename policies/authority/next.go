@@ -265,14 +265,14 @@ func blocked(s State) (Step, bool) {
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
 	}
-	if !s.synchronized() {
+	if !s.synchronized() && !s.Decided {
 		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror has caught up with %s.", to, s.Current.Text()), true
 	}
 	if step, ok := unsettled(s); ok {
 		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
 		return step, true
 	}
-	if s.Instance == InstanceUnknown {
+	if s.Instance == InstanceUnknown || s.Decided && !s.synchronized() { // a decision counts for the wait that is reported, until the mirror has seen it
 		return s.wait(ReasonInstanceUnknown, s.machine(),
 			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
@@ -371,6 +371,14 @@ func forth(s State) Step {
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "%s has paused, but the mirror cannot follow its last change while Synchronized is False.", s.Origin.Text())
 	}
+	unknown := func() Step {
+		target := s.Requested.Text()
+		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
+			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
+	}
+	if !s.synchronized() && s.Decided {
+		return unknown()
+	}
 	if !s.synchronized() {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
 	}
@@ -387,9 +395,8 @@ func forth(s State) Step {
 	if s.RequestsOpen { // made until the source paused, and nobody else can take it back
 		return back(s)
 	}
-	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
-		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
-			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
+	if s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
+		return unknown()
 	}
 	if step, ok := remade(s); ok {
 		return step

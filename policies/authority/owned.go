@@ -35,9 +35,10 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// mirrored reports whether the object has a twin. A Machine API object without a status stays editable as today.
+// mirrored reports whether the object has a twin. A Machine API object without a status stays editable as today, unless it is to become a mirror: a
+// MachineSet's controller adopts what it selects at once, and would delete the Machine of another MachineSet with it.
 func mirrored(c policies.Change, s standing) bool {
-	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset)
+	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset || s.Requested == ClusterAPI)
 }
 
 // mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is

@@ -401,6 +401,13 @@ func Rules() policies.Set {
 			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
 			Needs:       when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
 		},
+		{
+			ID: "authority/control-plane-last", Clause: "converting › Machine lifecycle hooks",
+			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node.",
+			Remedy:      "Wait until the others are replaced. To end the control plane, annotate the Machine with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
+			On:          on(mapi(machine, onDelete), capi(machine, onDelete)),
+			Needs:       when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
+		},
 	}
 }
 

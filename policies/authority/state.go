@@ -64,6 +64,8 @@ type State struct {
 	Loose bool
 	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
 	RequestsOpen bool
+	// Decided reports that a person has answered the wait for the instance that is reported: no instance exists.
+	Decided bool
 	// Unprepared reports, in mid-move from the Machine API, that Cluster API's objects still have what ends with the move (LeftBehind), or that its checks do not
 	// spare a Machine without an instance (Spares).
 	Unprepared bool
@@ -177,6 +179,7 @@ func (o Objects) State() State {
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.RequestsOpen = o.requestsOpen(s.source())
+	s.Decided = s.Instance == InstanceNotRequested && o.decided(shape)
 	s.Unprepared = s.Current == Migrating && s.Origin == MachineAPI && o.unprepared(shape)
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
