@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
 )
@@ -180,6 +181,9 @@ func (w *world) mirrorRuns() {
 	}
 	w.mirrorID()
 	m, shape := w.of(w.mapi()), w.shape()
+	if authority.Spares(pairs.ObjectOf(m), shape) {
+		w.merge(w.core(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.SparedAnnotation: authority.SparedUntilReady}}})
+	}
 	generation := m.GetGeneration()
 	if authority.Source(shape) == authority.ClusterAPI {
 		generation = w.of(w.core()).GetGeneration()
