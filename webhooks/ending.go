@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/facts"
@@ -64,7 +65,9 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	}
 	stay := 1
 	for _, m := range counted {
-		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool { return o.Metadata.Name == m.Metadata.Name && o.Deleting() })
+		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
+			return o.Metadata.Name == m.Metadata.Name && o.Deleting() && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
+		})
 		if m.Metadata.Name != c.Name && !ends {
 			stay++
 		}

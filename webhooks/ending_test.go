@@ -94,7 +94,10 @@ func TestEnding(t *testing.T) {
 
 // TestMastersThatStay counts as Cluster API's controller does, and a deletion on either side is one: those that are asked for one right after the other count at once.
 func TestMastersThatStay(t *testing.T) {
-	const leaving = `{"metadata":{"name":%q,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`
+	const (
+		leaving = `{"metadata":{"name":%q,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`
+		owned   = `{"metadata":{"name":"m1","deletionTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"kind":"ControlPlaneMachineSet","name":"cluster","uid":"u","controller":true}]}}`
+	)
 	for sentence, c := range map[string]struct {
 		machineAPI, clusterAPI []string
 		side                   policies.Side
@@ -102,7 +105,8 @@ func TestMastersThatStay(t *testing.T) {
 	}{
 		"all stay":                               {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`, `{"metadata":{"name":"m2"}}`}, want: 3},
 		"one is being deleted":                   {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), `{"metadata":{"name":"m2"}}`}, want: 2},
-		"one is being deleted in Machine API":    {machineAPI: []string{fmt.Sprintf(leaving, "m1")}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`}, want: 1},
+		"one is being deleted in Machine API":    {machineAPI: []string{owned}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`}, want: 1},
+		"its mirror goes alone":                  {machineAPI: []string{fmt.Sprintf(leaving, "m1")}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`, `{"metadata":{"name":"m1"}}`}, want: 2},
 		"one that Cluster API does not know yet": {machineAPI: []string{`{"metadata":{"name":"m1"}}`}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`}, want: 1},
 		"the others are being deleted":           {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), fmt.Sprintf(leaving, "m2")}, side: policies.SideMachineAPI, want: 1},
 	} {

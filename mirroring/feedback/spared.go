@@ -20,7 +20,7 @@ const sparedFor = 20 * time.Minute
 // Spared lets Cluster API's checks remediate a Machine that has moved without an instance: once its infrastructure is ready, from which they count its start,
 // or its move is sparedFor ago.
 func Spared(s *pairs.State, now time.Time) *pairs.Write {
-	if !spared(s) || !ready(s) && sparedUntil(s).IsZero() || !ready(s) && now.Before(sparedUntil(s)) {
+	if until := sparedUntil(s); !spared(s) || !ready(s) && (until.IsZero() || now.Before(until)) {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "ChecksResumed",

@@ -89,7 +89,7 @@ func endsMaster(c policies.Change) bool {
 // is being deleted. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
 	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) || c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
-		c.Facts.Twin == nil && c.Side == policies.SideMachineAPI {
+		c.Side == policies.SideMachineAPI && (c.Facts.Twin == nil || !owned(c.Old)) { // the mirror of a Machine that nobody owns goes alone
 		return policies.Verdict{}
 	}
 	kind, _ := KindNamed("Machine")

@@ -52,12 +52,7 @@ func (o *activateOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
 	}
-	t := &trial{}
-	client, err := o.Client(t)
-	if err != nil {
-		return err
-	}
-	m, err := findMasters(ctx, o.Plugin, client)
+	m, t, err := triedMasters(ctx, o.Plugin)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (w foresight) indexes(r Report) {
 	}
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
-			row := []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(r, m)}
+			row := []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.outcome(r, m)}
 			if w.wide {
 				row = append(row, printers.Dash(m.Phase), printers.Dash(m.Node), printers.Dash(m.AuthoritativeAPI))
 			}
@@ -68,8 +68,8 @@ func (w foresight) yes(is bool) string {
 	return w.Yellow("no")
 }
 
-// fate is what becomes of a Machine, in a few words.
-func (w foresight) fate(r Report, m Machine) string {
+// outcome is what becomes of a Machine, in a few words.
+func (w foresight) outcome(r Report, m Machine) string {
 	switch {
 	case m.Deleting:
 		return w.Yellow("goes: it is being deleted")
@@ -142,7 +142,7 @@ func (w foresight) steps(r Report) {
 		w.Linef("It is Inactive, and does nothing. Made Active, this is what it would do, in this order:")
 	}
 	for i, s := range r.Steps {
-		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.deed(s)+" "+w.Dim(s.Why))
+		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.action(s)+" "+w.Dim(s.Why))
 	}
 }
 
@@ -159,7 +159,7 @@ func (w foresight) when(s ForecastStep) string {
 	return "then: "
 }
 
-func (w foresight) deed(s ForecastStep) string {
+func (w foresight) action(s ForecastStep) string {
 	at := ""
 	if s.Index != nil {
 		at = fmt.Sprintf(" at index %d", *s.Index)

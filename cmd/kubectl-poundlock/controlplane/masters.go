@@ -40,6 +40,17 @@ type masters struct {
 	stored *unstructured.Unstructured
 }
 
+// triedMasters finds the masters through a client that records what a server answers to a dry run.
+func triedMasters(ctx context.Context, p *cli.Plugin) (*masters, *trial, error) {
+	t := &trial{}
+	client, err := p.Client(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := findMasters(ctx, p, client)
+	return m, t, err
+}
+
 // findMasters reads the set out of the first of the namespaces that has one.
 func findMasters(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (*masters, error) {
 	pairs, err := p.Pairs()

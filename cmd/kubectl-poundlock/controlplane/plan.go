@@ -83,12 +83,7 @@ func (o *planOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	t := &trial{}
-	client, err := o.Client(t)
-	if err != nil {
-		return err
-	}
-	m, err := findMasters(ctx, o.Plugin, client)
+	m, t, err := triedMasters(ctx, o.Plugin)
 	if err != nil {
 		return err
 	}
