@@ -41,7 +41,7 @@ type Options struct {
 	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object, from this authority.Edition: without it no
 	// move begins or is completed. nil: yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
-	// Concurrency is how many pairs of a kind are looked at at a time; 0: 4.
+	// Concurrency is how many pairs of a kind are looked at at a time; 0: 10.
 	Concurrency int
 }
 
@@ -52,7 +52,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		o.Now = time.Now
 	}
 	if o.Concurrency == 0 {
-		o.Concurrency = 4
+		o.Concurrency = 10
 	}
 	if o.Enabled == nil {
 		o.Enabled = func(authority.Kind) bool { return true }

@@ -34,7 +34,7 @@ type Options struct {
 	Pairs authority.Pairs
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
+	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 10.
 	Concurrency int
 	// Gate reads the feature gate from the API server; nil: it is on, and always was.
 	Gate func(context.Context) (authority.Migration, error)
@@ -52,7 +52,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		o.Now = time.Now
 	}
 	if o.Concurrency == 0 {
-		o.Concurrency = 4
+		o.Concurrency = 10
 	}
 	if o.Gate == nil {
 		o.Gate = func(context.Context) (authority.Migration, error) { return authority.Migration{}, nil }

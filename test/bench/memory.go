@@ -51,7 +51,7 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 	if err := t.startPoundlock(ctx, plane, "--feature-gate=on", "--profiler-address="+profiles, "--metrics-bind-address="+metrics); err != nil {
 		return err
 	}
-	if _, err := t.mirrored(ctx, 1); err != nil {
+	if err := t.mirrored(ctx, 1, aSecond); err != nil {
 		return err
 	}
 	if err := report(ctx, out, plane, profiles, 1); err != nil {
