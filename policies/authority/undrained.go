@@ -19,7 +19,7 @@ import (
 // needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the Node (isDeleteNodeAllowed, in internal/controllers/machine of v1.13).
 // It waits for preTerminate hooks all the same.
 
-// drainFirst ends what a person is told: the command that does what Cluster API leaves out.
+// drainFirst ends messages: the command that does what Cluster API leaves out.
 const drainFirst = "drain its Node yourself before you delete the Machine: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
 
 // undrained is what Cluster API leaves out in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
