@@ -412,7 +412,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/control-plane-last", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node.",
+			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node. The deletion of the last mirror there warns: Cluster API leaves them out of each deletion until Poundlock has recreated it.",
 			Remedy:      "Wait until the others are replaced. To end the control plane, annotate the Machine with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:          on(mapi(machine, onDelete), capi(machine, onDelete)),
 			Needs:       when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
