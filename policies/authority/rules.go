@@ -385,6 +385,13 @@ func Rules() policies.Set {
 			Needs:       when(deletesUndrained, policies.NeedTwin|policies.NeedUndrained), Check: DeleteUndrained,
 		},
 		{
+			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
+			Description: "So does a person's request for fewer replicas of such a MachineSet.",
+			Remedy:      "Drain the Node of a Machine, annotate the Machine with cluster.x-k8s.io/delete-machine, and then scale the set.",
+			On:          on(capi(machineSet, onUpdate), sub("scale", capi(machineSet, onUpdate))),
+			Needs:       when(shrinks, policies.NeedTwin|policies.NeedUndrained), Check: ShrinkUndrained,
+		},
+		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
 			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
 			Remedy:      "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",

@@ -110,6 +110,22 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
+// shrinks reports whether a person has a MachineSet delete Machines of its own choice.
+func shrinks(c policies.Change) bool {
+	return c.Actor == policies.Anyone && replicas(c.New) < replicas(c.Old)
+}
+
+// ShrinkUndrained is DeleteUndrained of the Machines that a MachineSet of Cluster API's deletes because it is to have fewer.
+func ShrinkUndrained(c policies.Change) policies.Verdict {
+	if !c.Facts.Undrained || !shrinks(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf(
+		"spec.replicas: nobody drains the Nodes of the Machines that the set deletes (%d), or waits for their preDrain hooks: Cluster API finds no control plane Machine in %s. "+
+			"To choose which Machine is deleted, drain its Node first, then annotate it before you scale the set: kubectl -n %s annotate %s.%s NAME %s=true",
+		replicas(c.Old)-replicas(c.New), c.Namespace, c.Namespace, "machines", clusterv1.GroupVersion.Group, clusterv1.DeleteMachineAnnotation))
+}
+
 // nodeOf is the Node of a Machine of Cluster API; "" for none.
 func nodeOf(machine *policies.Object) string {
 	var status struct {
