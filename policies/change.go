@@ -199,7 +199,7 @@ const (
 	NeedControlPlaneSet
 	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
 	NeedEnding
-	// NeedUndrained asks for Facts.Undrained, from the API server.
+	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
 	NeedUndrained
 )
 
