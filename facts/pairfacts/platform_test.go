@@ -142,3 +142,48 @@ func TestAMachineThatIsDeletedWhileTheInfrastructureHasNoStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestPoundlocksHookWhileTheInfrastructureHasNoStatus: a Machine of Cluster API's waits for the hook with its deletion, and nobody else removes it. While the
+// provider's machine is there, it stays.
+func TestPoundlocksHookWhileTheInfrastructureHasNoStatus(t *testing.T) {
+	const (
+		hook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance"
+		mapi = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, finalizers: [sync.machine.openshift.io/finalizer]}, ` +
+			`spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+		core = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: capi, deletionTimestamp: "2026-11-21T17:00:00Z", ` +
+			`finalizers: [machine.cluster.x-k8s.io, sync.machine.openshift.io/finalizer], annotations: {` + hook + `: poundlock, poundlock.openshift.io/mirror-of: Machine/m}}, ` +
+			`spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: OpenStackMachine, name: m}}}`
+		infra = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackMachine, metadata: {name: m, namespace: capi}}`
+	)
+	for sentence, c := range map[string]struct {
+		all     []string
+		removed bool
+	}{
+		"the provider's machine is gone":  {[]string{mapi, core}, true},
+		"the provider's machine is there": {[]string{mapi, core, infra}, false},
+	} {
+		objects := store{}
+		for _, text := range c.all {
+			o := mirroringtest.Object(t, text)
+			objects[key(o)] = o
+		}
+		r := Reader{
+			Kind: mirroringtest.Kind(t, "Machine"), Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}, Cache: objects, Live: objects,
+			Platform: func(conversion.Platform) error { return nil },
+		}
+		s, err := r.Read(t.Context(), objects, client.ObjectKey{Namespace: "mapi", Name: "m"})
+		if err != nil {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		w := mirroring.Next(s, time.Unix(0, 0))
+		removes := false
+		if w != nil {
+			annotations, _, _ := unstructured.NestedMap(w.Patch, "metadata", "annotations")
+			value, named := annotations[hook]
+			removes = named && value == nil
+		}
+		if removes != c.removed {
+			t.Errorf("%s: the hook is removed: %t (%+v)", sentence, removes, w)
+		}
+	}
+}
