@@ -91,9 +91,9 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	if !c.Facts.Undrained || !deletesUndrained(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
 		return policies.Verdict{}
 	}
-	core, namespace := c.Old, c.Namespace
+	core, namespace, hooks := c.Old, c.Namespace, "metadata.annotations"
 	if c.Side == policies.SideMachineAPI {
-		core, namespace = c.Facts.Twin, c.TwinNamespace
+		core, namespace, hooks = c.Facts.Twin, c.TwinNamespace, preDrainField
 	}
 	if core.Deleting() {
 		return policies.Verdict{}
@@ -103,7 +103,7 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	case c.Kind == "MachineSet":
 		return policies.Warn("nobody drains the Nodes of this set's Machines, or waits for their preDrain hooks" + why)
 	case len(names) > 0:
-		return policies.Warn(fmt.Sprintf("metadata.annotations: this deletion does not wait for the preDrain hooks of the Machine (%s), and drains no Node%s", nameSome(names), why))
+		return policies.Warn(fmt.Sprintf("%s: this deletion does not wait for the preDrain hooks of the Machine (%s), and drains no Node%s", hooks, nameSome(names), why))
 	case nodeOf(core) != "":
 		return policies.Warn("this deletion drains no Node" + why)
 	}
