@@ -96,6 +96,8 @@ type Facts struct {
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
 	Ending           []string
 	ControlPlaneSize int
+	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
+	Undrained bool
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
@@ -197,6 +199,8 @@ const (
 	NeedControlPlaneSet
 	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
 	NeedEnding
+	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
+	NeedUndrained
 )
 
 // Has reports whether n includes all of other.

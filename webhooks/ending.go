@@ -75,6 +75,22 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
+// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls. Only where it
+// has none is the API server asked.
+func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
+	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
+	if c.Side == policies.SideMachineAPI {
+		namespace = c.TwinNamespace
+	}
+	if l.Owned != nil {
+		if cached, err := l.Owned.Of(ctx, kind, namespace, facts.Nobody); err == nil && authority.CountsMasters(cached) {
+			return false, nil
+		}
+	}
+	masters, err := l.Masters.All(ctx, kind, namespace)
+	return err == nil && !authority.CountsMasters(masters), err
+}
+
 // controlPlaneMachines are those of the control plane that nobody deletes, by name. No MachineSet owns them.
 func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]*policies.Object, error) {
 	owners := []types.UID{facts.Nobody}

@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -128,6 +129,58 @@ func TestMastersThatStay(t *testing.T) {
 		change := policies.Change{Subject: subject, Operation: admissionv1.Delete, Old: &policies.Object{}}
 		if doubts := l.advisory(t.Context(), &change, policies.NeedEnding); len(doubts) > 0 || change.Facts.ControlPlaneSize != c.want {
 			t.Errorf("%s: %d stay, want %d (%v)", sentence, change.Facts.ControlPlaneSize, c.want, doubts)
+		}
+	}
+}
+
+// TestUndrained finds out whether Cluster API would find a Machine of the control plane: a mirror counts, one that is being deleted does not.
+func TestUndrained(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		machines  []string
+		err       error
+		undrained bool
+		// cached are what the cache has without an owner.
+		cached []string
+		asked  int
+	}{
+		"nothing of the control plane is mirrored": {undrained: true, asked: 1},
+		"a mirror":                    {machines: []string{`{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""},"annotations":{"cluster.x-k8s.io/paused":""}}}`}, asked: 1},
+		"a mirror that the cache has": {cached: []string{`{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""}}}`}},
+		"the cache has others":        {cached: []string{`{"metadata":{"name":"w"}}`}, undrained: true, asked: 1},
+		"one that is being deleted":   {machines: []string{`{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""},"deletionTimestamp":"2026-01-01T00:00:00Z"}}`}, undrained: true, asked: 1},
+		"nobody knows":                {err: errors.New("too busy"), asked: 1},
+	} {
+		for side, namespaces := range map[policies.Side][]string{policies.SideMachineAPI: {"here", "there"}, policies.SideClusterAPI: {"there", "here"}} {
+			asked := 0
+			read := func(gvk schema.GroupVersionKind, namespace string, all []string) (out []*policies.Object) {
+				if gvk.Group != "cluster.x-k8s.io" || namespace != "there" {
+					t.Errorf("%s: %s in %s is listed", sentence, gvk, namespace)
+				}
+				for _, raw := range all {
+					o, err := policies.ParseObject([]byte(raw))
+					if err != nil {
+						t.Fatal(err)
+					}
+					out = append(out, o)
+				}
+				return out
+			}
+			l := Lookups{
+				Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+					if owner != facts.Nobody {
+						t.Errorf("%s: what %s owns is listed", sentence, owner)
+					}
+					return read(gvk, namespace, c.cached), nil
+				}),
+				Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+					asked++
+					return read(gvk, namespace, c.machines), c.err
+				}),
+			}
+			change := policies.Change{Subject: policies.Subject{Side: side, Kind: "Machine", Namespace: namespaces[0], TwinNamespace: namespaces[1], Name: "w"}}
+			if doubts := l.advisory(t.Context(), &change, policies.NeedUndrained); len(doubts) > 0 != (c.err != nil) || change.Facts.Undrained != c.undrained || asked != c.asked {
+				t.Errorf("%s: undrained %t, asked %d times (%v)", sentence, change.Facts.Undrained, asked, doubts)
+			}
 		}
 	}
 }

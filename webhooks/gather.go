@@ -202,6 +202,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Ending, c.Facts.ControlPlaneSize = ending, all
 	}
+	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
+		undrained, err := l.undrained(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be looked up: %v", err))
+		}
+		c.Facts.Undrained = undrained
+	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, err := l.leaving(ctx, *c)
 		if err != nil {

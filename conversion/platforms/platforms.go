@@ -4,6 +4,8 @@
 package platforms
 
 import (
+	"slices"
+
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/conversion/azure"
@@ -31,6 +33,16 @@ func List() []conversion.Platform {
 func For(name string) (conversion.Platform, bool) {
 	for _, p := range List() {
 		if p.Name == name {
+			return p, true
+		}
+	}
+	return conversion.Platform{}, false
+}
+
+// Named finds a platform by what an object says of it, where no Infrastructure does: by the kind of a provider's machine or template, or of a providerSpec.
+func Named(kind string) (conversion.Platform, bool) {
+	for _, p := range List() {
+		if slices.Contains([]string{p.InfraMachine.Kind, p.InfraMachineTemplate.Kind, p.ProviderSpec.Kind}, kind) {
 			return p, true
 		}
 	}

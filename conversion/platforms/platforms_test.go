@@ -105,3 +105,19 @@ func TestEachPlatformHasAKit(t *testing.T) {
 		t.Errorf("what there is instead of a moon is not listed: %v", err)
 	}
 }
+
+// TestNamed: each platform is found by what its objects name, and by nothing else's.
+func TestNamed(t *testing.T) {
+	for _, p := range platforms.List() {
+		for _, kind := range []string{p.InfraMachine.Kind, p.InfraMachineTemplate.Kind, p.ProviderSpec.Kind} {
+			if got, ok := platforms.Named(kind); !ok || got.Name != p.Name {
+				t.Errorf("%s names %q, want %s", kind, got.Name, p.Name)
+			}
+		}
+	}
+	for _, kind := range []string{"", "BareMetalMachineProviderSpec"} {
+		if got, ok := platforms.Named(kind); ok {
+			t.Errorf("%q names %s", kind, got.Name)
+		}
+	}
+}

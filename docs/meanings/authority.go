@@ -75,8 +75,10 @@ var authoritySettled = Table{
 		},
 		{
 			Names: []string{authority.ReasonNotPaused},
-			Means: "the controllers that lose authority have not set `Paused=True`",
-			Do:    "are they running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
+			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names",
+			Do: "look at that object with the command in the message: its conditions and events have the controller's last error. After an error, such as a creation that the cloud refuses, " +
+				"a controller waits longer after each attempt, up to a quarter of an hour, and acknowledges the pause only at the next one. Nothing needs to be done: the move goes on then. " +
+				"Without an error: are the controllers running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
 		},
 		{
 			Names: []string{authority.ReasonNotResumed},

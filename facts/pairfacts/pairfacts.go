@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/environment"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
@@ -102,7 +103,7 @@ func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (er
 		return err
 	}
 	if s.Reason, s.Missing = missing.Reason, missing.Message; s.Missing != "" {
-		return nil
+		return r.platformOfObjects(s)
 	}
 	if s.Cluster, err = served.Read(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
 		return err
@@ -114,6 +115,17 @@ func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (er
 		return nil
 	}
 	return r.platform(ctx, from, s)
+}
+
+// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider has for a Machine
+// is still deleted with it: it is paused, so that its controller would never release it, and once the Machine is gone nothing leads to it.
+func (r Reader) platformOfObjects(s *pairs.State) error {
+	p, ok := platforms.Named(s.PlatformKind())
+	if !ok {
+		return nil
+	}
+	s.Env.Platform = p
+	return r.Platform(p)
 }
 
 // platform reads what a conversion of a kind with an infrastructure object needs beside.

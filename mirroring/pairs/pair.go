@@ -181,6 +181,23 @@ func (s *State) InfraRef() []string {
 	return []string{"spec", "infrastructureRef", "name"}
 }
 
+// PlatformKind is the kind by which a pair that is mirrored names its platform: that of its infrastructure object, or of the providerSpec where the Cluster API
+// object is gone. "" where the pair names none.
+func (s *State) PlatformKind() string {
+	switch {
+	case s.Kind.Infra == "":
+		return ""
+	case s.Marked(s.Core):
+		ref := s.InfraRef()
+		return Nested(s.Core, append(ref[:len(ref)-1:len(ref)-1], "kind")...)
+	case s.Core != nil || !s.Marked(s.MachineAPI):
+		return ""
+	case s.Kind.Infra == authority.InfraMachineTemplate:
+		return Nested(s.MachineAPI, "spec", "template", "spec", "providerSpec", "value", "kind")
+	}
+	return Nested(s.MachineAPI, "spec", "providerSpec", "value", "kind")
+}
+
 // IsMirror reports whether the mirror made the object for this pair.
 func (s *State) IsMirror(o *unstructured.Unstructured) bool {
 	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.Mark()

@@ -88,7 +88,14 @@ func endsMaster(c policies.Change) bool {
 // ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane that it finds
 // is being deleted. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
-	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) || c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
+	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) {
+		return policies.Verdict{}
+	}
+	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {
+		return policies.Warn(fmt.Sprintf("until Poundlock has recreated this mirror, Cluster API finds no control plane Machine in %s: of each Machine that is being deleted there it drains no Node, and waits for no preDrain hook",
+			c.Namespace))
+	}
+	if c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
 		c.Side == policies.SideMachineAPI && (c.Facts.Twin == nil || !owned(c.Old)) { // the mirror of a Machine that nobody owns goes alone
 		return policies.Verdict{}
 	}

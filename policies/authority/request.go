@@ -141,6 +141,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		waitWarnings(c, s),
 		failedWarning(c, s),
 		uncountedWarnings(c),
+		undrainedWarning(c),
 		bootDataWarning(c),
 		roleWarnings(c),
 		groupWarning(c),

@@ -297,11 +297,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
 			On:          on(mapi(kinds, onUpdate)),
-			Needs: when(moves,
-				policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets|policies.NeedSurroundings),
+			Needs: func(c policies.Change) policies.Need {
+				return when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|
+					policies.NeedSets|policies.NeedSurroundings)(c) | when(movesToUndrained, policies.NeedUndrained)(c)
+			},
 			Check: RequestWarning,
 		},
 		{
@@ -376,6 +378,20 @@ func Rules() policies.Set {
 			On:          on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
 		{
+			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
+			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
+			Remedy:      "Drain the Node before the Machine is deleted. Or have Poundlock mirror the Machines of the control plane, which need not migrate.",
+			On:          on(mapi(machine, onDelete), capi([]string{"Machine", "MachineSet"}, onDelete)),
+			Needs:       when(deletesUndrained, policies.NeedTwin|policies.NeedUndrained), Check: DeleteUndrained,
+		},
+		{
+			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
+			Description: "So does a person's request for fewer replicas of such a MachineSet.",
+			Remedy:      "Drain the Node of a Machine, annotate the Machine with cluster.x-k8s.io/delete-machine, and then scale the set.",
+			On:          on(capi(machineSet, onUpdate), sub("scale", capi(machineSet, onUpdate))),
+			Needs:       when(shrinks, policies.NeedTwin|policies.NeedUndrained), Check: ShrinkUndrained,
+		},
+		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
 			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
 			Remedy:      "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
@@ -403,7 +419,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/control-plane-last", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node.",
+			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node. The deletion of the last mirror there warns: Cluster API leaves them out of each deletion until Poundlock has recreated it.",
 			Remedy:      "Wait until the others are replaced. To end the control plane, annotate the Machine with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:          on(mapi(machine, onDelete), capi(machine, onDelete)),
 			Needs:       when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,

@@ -79,6 +79,8 @@ type setting struct {
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
+	// Undrained reports that Cluster API finds no Machine of the control plane.
+	Undrained *bool `json:"undrained,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
@@ -200,6 +202,7 @@ func (s setting) merge(over setting) (setting, error) {
 	s.Subresource = cmp.Or(over.Subresource, s.Subresource)
 	s.Propagation = cmp.Or(over.Propagation, s.Propagation)
 	s.DryRun = cmp.Or(over.DryRun, s.DryRun)
+	s.Undrained = cmp.Or(over.Undrained, s.Undrained)
 	s.NamespaceTerminating = cmp.Or(over.NamespaceTerminating, s.NamespaceTerminating)
 	if over.Kinds != nil {
 		s.Kinds = over.Kinds
@@ -344,6 +347,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
 	f.Ending, f.ControlPlaneSize = s.Ending, s.ControlPlaneSize
+	f.Undrained = s.Undrained != nil && *s.Undrained
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
 		if err != nil {

@@ -71,7 +71,7 @@ func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (no
 	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message)
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
-		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since)
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) + p.lastError(step)
 	}
 	return now, before
 }
@@ -152,6 +152,38 @@ func (p *pair) decision(step authority.Step, since string) string {
 		authority.NoInstanceToken(s.Current, at))
 }
 
+// lastError is why an acknowledgement may take minutes, and the command that shows it, of the first object that lacks one; "" where no controller acknowledges.
+func (p *pair) lastError(step authority.Step) string {
+	missing := missingAnswer(step)
+	for _, o := range p.of(step.On) {
+		if missing == "" || o.live.GetDeletionTimestamp() != nil || p.paused(o.live).Status == missing || !p.acknowledges(o.live) {
+			continue
+		}
+		return fmt.Sprintf(" After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. To see its last error: kubectl -n %s describe %s.%s %s",
+			o.live.GetNamespace(), strings.ToLower(o.live.GetKind()), o.live.GroupVersionKind().Group, o.live.GetName())
+	}
+	return ""
+}
+
+// missingAnswer is the status of the condition Paused that a step waits for; "" if it waits for something else.
+func missingAnswer(step authority.Step) metav1.ConditionStatus {
+	switch step.Reason {
+	case authority.ReasonNotPaused:
+		return metav1.ConditionTrue
+	case authority.ReasonNotResumed:
+		return metav1.ConditionFalse
+	}
+	return ""
+}
+
+// acknowledges reports whether the controllers of an object report that they are paused.
+func (p *pair) acknowledges(o *unstructured.Unstructured) bool {
+	if o == p.machineAPI {
+		return !p.state().Blind
+	}
+	return authority.Acknowledges(o.GetKind()) != authority.ByPatience
+}
+
 func (p *pair) mirrorState() string {
 	shape := authority.Read(p.objects.MachineAPI)
 	c := shape.Condition(authority.ConditionSynchronized)
@@ -194,7 +226,11 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	if c.Message == "" {
 		c.Message = "no message"
 	}
-	return fmt.Sprintf("%s has Paused=%s (%s: %s).", pairs.Describe(o), c.Status, c.Reason, eventnote.Cut(c.Message, eventnote.Longest))
+	has := fmt.Sprintf("%s has Paused=%s (%s: %s)", pairs.Describe(o), c.Status, c.Reason, eventnote.Cut(c.Message, eventnote.Longest))
+	if missing := missingAnswer(step); missing != "" && c.Status != missing {
+		return fmt.Sprintf("%s, and Paused=%s is missing.", has, missing)
+	}
+	return has + "."
 }
 
 func machineID(o *unstructured.Unstructured) string {

@@ -16,6 +16,17 @@ type Neighbour struct {
 	Objects []string
 }
 
+// undrained gathers what Cluster API leaves out for objects that are still to move, each once.
+func undrained(findings []readiness.Finding) []string {
+	var out []string
+	for _, f := range findings {
+		if f.Readiness != readiness.There && f.Undrained != "" && !slices.Contains(out, f.Undrained) {
+			out = append(out, f.Undrained)
+		}
+	}
+	return out
+}
+
 // Neighbours gathers those who write to objects that are still to move, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour

@@ -24,6 +24,8 @@ type report struct {
 	Reasons  []Group             `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
+	// Undrained are what Cluster API leaves out when it deletes Machines, one for each namespace.
+	Undrained []string `json:"undrained,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
 
@@ -43,7 +45,7 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 		r.Objects = append(r.Objects, finding)
 		r.Counts[string(finding.Readiness)]++
 	}
-	r.Reasons = Groups(r.Objects)
+	r.Reasons, r.Undrained = Groups(r.Objects), undrained(r.Objects)
 	return r
 }
 

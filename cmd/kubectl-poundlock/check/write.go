@@ -61,6 +61,9 @@ func (w reader) write() {
 	w.sum()
 	w.reasons()
 	w.neighbours()
+	for _, text := range w.Undrained {
+		w.Linef("\n%s", w.Yellow(printers.Wrap(text, "", w.Width)))
+	}
 	for _, text := range w.Assumed {
 		w.Linef("\n%s", w.Dim(printers.Wrap(text, "", w.Width)))
 	}

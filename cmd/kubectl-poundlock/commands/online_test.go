@@ -90,6 +90,50 @@ func TestTheFirstLines(t *testing.T) {
 	}
 }
 
+// Where Cluster API finds no Machine of the control plane it drains no Node, and leaves out preDrain hooks. check reports that before a move, in every form.
+func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	machine := func(role string) string {
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1","generation":1,"labels":{"machine.openshift.io/cluster-api-machine-role":"` + role + `"}},
+"spec":{"authoritativeAPI":"MachineAPI","lifecycleHooks":{"preDrain":[{"name":"data","owner":"storage"}]}},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
+	}
+	list := func(item string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
+	}
+	const (
+		master   = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"m0","namespace":"openshift-cluster-api","labels":{"cluster.x-k8s.io/control-plane":""}%s}}`
+		deleting = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	)
+	for sentence, c := range map[string]struct {
+		role, masters string
+		args          []string
+		told          bool
+	}{
+		"none is mirrored":          {role: "worker", told: true},
+		"wide":                      {role: "worker", args: []string{"-o", "wide"}, told: true},
+		"for a program":             {role: "worker", args: []string{"-o", "json"}, told: true},
+		"one kind alone":            {role: "worker", args: []string{"machine"}, told: true},
+		"the last is being deleted": {role: "worker", masters: fmt.Sprintf(master, deleting), told: true},
+		"one is mirrored":           {role: "worker", masters: fmt.Sprintf(master, "")},
+		"the way back":              {role: "worker", args: []string{"--to", "machineapi"}},
+		"it is the control plane":   {role: "master"},
+	} {
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                         `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines": list(machine(c.role)),
+			"/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machines":     list(c.masters),
+		})
+		out, errOut, code := run(t, "", append([]string{"check", "--server", server}, c.args...)...)
+		said := strings.Join(strings.Fields(out), " ")
+		if code != 0 || strings.Contains(said, "Cluster API finds no control plane Machine in openshift-cluster-api. While there is none, it drains no Node") != c.told {
+			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
+		}
+		if wide := strings.Contains(said, "a deletion of this Machine does not wait for data, and drains no Node"); wide != (len(c.args) > 1 && c.told) {
+			t.Errorf("%s: the warning of the request is shown: %t\n%s", sentence, wide, out)
+		}
+	}
+}
+
 // Controllers read no warnings. So check and status name, before anything is moved, who else writes to the objects and what keeps everything where it is.
 func TestNeighboursAreNamedBeforeAMove(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -189,7 +190,29 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	c.definitions(ctx, client, kinds)
+	c.masters(ctx, client, pair.ClusterAPI)
 	return nil
+}
+
+// masters looks for the Machines of the control plane that Cluster API finds. A user who may not list them is not told.
+func (c *collection) masters(ctx context.Context, client dynamic.Interface, namespace string) {
+	machine, _ := authority.KindNamed("Machine")
+	found, err := client.Resource(machine.ClusterAPI.WithResource(machine.Resource)).Namespace(namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: clusterv1.MachineControlPlaneLabel})
+	if err != nil {
+		return
+	}
+	var all []*policies.Object
+	for i := range found.Items {
+		o, err := FromUnstructured(&found.Items[i])
+		if err != nil {
+			return
+		}
+		all = append(all, o)
+	}
+	if !authority.CountsMasters(all) {
+		c.fleet.undrained = append(c.fleet.undrained, namespace)
+	}
 }
 
 // definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is

@@ -55,6 +55,8 @@ type Pair struct {
 	Holders []string
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
+	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Of files nobody knows.
+	Undrained bool
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }
@@ -141,6 +143,8 @@ type Fleet struct {
 	absent []schema.GroupVersionResource
 	// unlisted are those that the user may not list, and need not.
 	unlisted []schema.GroupVersionResource
+	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
+	undrained []string
 	// notServed are sentences about the absent kinds whose definition exists, by kind.
 	notServed map[string]string
 }
@@ -268,6 +272,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
 		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
+		p.Undrained = slices.Contains(c.fleet.undrained, p.Namespaces.ClusterAPI)
 		c.fleet.instanceOf(p)
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}

@@ -113,7 +113,9 @@ type Finding struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Neighbours are who else writes to the object.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
-	Source     string                `json:"source,omitempty"`
+	// Undrained is what Cluster API leaves out when it deletes the object's Machines, and what to do, in sentences.
+	Undrained string `json:"undrained,omitempty"`
+	Source    string `json:"source,omitempty"`
 
 	object string
 }
@@ -147,6 +149,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f.Warnings = warnings(j)
 	if to == authority.ClusterAPI {
 		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
+		f.Undrained = authority.UndrainedBy(request(p, to, nil))
 	}
 	return conclude(f, p, to, j, needs)
 }
@@ -407,7 +410,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
 		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
-			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
+			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival, Undrained: p.Undrained},
 	}
 }
 

@@ -1,0 +1,138 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Cluster API's Machine controller finds a Cluster's control plane by its Machines. While there is none that stays, it leaves out each step of a deletion that
+// needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the Node (isDeleteNodeAllowed, in internal/controllers/machine of v1.13).
+// It waits for preTerminate hooks all the same.
+
+// drainFirst ends messages: the command that does what Cluster API leaves out.
+const drainFirst = "drain its Node yourself before you delete the Machine: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
+
+// undrained is what Cluster API leaves out in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
+func undrained(namespace string) string {
+	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits for no preDrain hook and no volume, and leaves the Node behind. "+
+		"It waits for preTerminate hooks. If the cluster has control plane Machines, have Poundlock mirror them first (kubectl poundlock check -l %s=master). Otherwise "+drainFirst,
+		namespace, roleLabel, "NODE")
+}
+
+// UndrainedBy is what Cluster API leaves out, and the remedy, where a request for a move would bring Machines there; "" where it would not.
+func UndrainedBy(c policies.Change) string {
+	if !c.Facts.Undrained || !movesToUndrained(c) {
+		return ""
+	}
+	return undrained(c.TwinNamespace)
+}
+
+// CountsMasters reports whether Cluster API finds the control plane by one of these Machines of its own.
+func CountsMasters(machines []*policies.Object) bool {
+	return slices.ContainsFunc(machines, func(m *policies.Object) bool {
+		_, labelled := m.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+		return labelled && !m.Deleting()
+	})
+}
+
+// movesToUndrained reports whether a request may bring Machines to Cluster API that it would delete without a drain. A Machine of the control plane is itself one
+// that Cluster API finds.
+func movesToUndrained(c policies.Change) bool {
+	return (c.Kind == "Machine" || c.Kind == "MachineSet") && moves(c) && askedFor(c.New) == ClusterAPI && !ofControlPlane(c)
+}
+
+// undrainedWarning is what changes for deletions with the move.
+func undrainedWarning(c policies.Change) []string {
+	if !c.Facts.Undrained || !movesToUndrained(c) {
+		return nil
+	}
+	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. Have Poundlock mirror the control plane's Machines first, or "+drainFirst, c.TwinNamespace, "NODE")
+	if c.Kind == "MachineSet" {
+		return []string{"spec.replicas: after the move, the Machines of a smaller set are deleted, and nobody drains their Nodes or waits for a preDrain hook" + why}
+	}
+	carried, _ := hooks(c.New)
+	if names := preDrain(carried); len(names) > 0 {
+		return []string{fmt.Sprintf("%s: after the move, a deletion of this Machine does not wait for %s, and drains no Node%s", preDrainField, nameSome(names), why)}
+	}
+	return []string{"after the move, a deletion of this Machine drains no Node" + why}
+}
+
+// preDrain are the names of the hooks among a Machine's annotations for which Cluster API waits before it drains a Node.
+func preDrain(annotations map[string]string) []string {
+	var out []string
+	for annotation := range annotations {
+		if name, is := strings.CutPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix); is {
+			out = append(out, cmp.Or(strings.TrimPrefix(name, "/"), annotation))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// deletesUndrained reports whether a person's deletion ends Machines that Cluster API runs, but for those of the control plane (ControlPlaneLast).
+func deletesUndrained(c policies.Change) bool {
+	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) &&
+		(c.Side == policies.SideClusterAPI || owned(c.Old))
+}
+
+// DeleteUndrained warns that nobody drains the Node of a Machine that is deleted, nor waits for its preDrain hooks.
+func DeleteUndrained(c policies.Change) policies.Verdict {
+	if !c.Facts.Undrained || !deletesUndrained(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
+		return policies.Verdict{}
+	}
+	core, namespace, hooks := c.Old, c.Namespace, "metadata.annotations"
+	if c.Side == policies.SideMachineAPI {
+		core, namespace, hooks = c.Facts.Twin, c.TwinNamespace, preDrainField
+	}
+	if core.Deleting() {
+		return policies.Verdict{}
+	}
+	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. Another time, "+drainFirst, namespace, cmp.Or(nodeOf(core), "NODE"))
+	switch names := preDrain(core.Metadata.Annotations); {
+	case c.Kind == "MachineSet":
+		return policies.Warn("nobody drains the Nodes of this set's Machines, or waits for their preDrain hooks" + why)
+	case len(names) > 0:
+		return policies.Warn(fmt.Sprintf("%s: this deletion does not wait for the preDrain hooks of the Machine (%s), and drains no Node%s", hooks, nameSome(names), why))
+	case nodeOf(core) != "":
+		return policies.Warn("this deletion drains no Node" + why)
+	}
+	return policies.Verdict{}
+}
+
+// shrinks reports whether a person has a MachineSet delete Machines of its own choice.
+func shrinks(c policies.Change) bool {
+	return c.Actor == policies.Anyone && replicas(c.New) < replicas(c.Old)
+}
+
+// ShrinkUndrained is DeleteUndrained of the Machines that a MachineSet of Cluster API's deletes because it is to have fewer.
+func ShrinkUndrained(c policies.Change) policies.Verdict {
+	if !c.Facts.Undrained || !shrinks(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf(
+		"spec.replicas: nobody drains the Nodes of the Machines that the set deletes (%d), or waits for their preDrain hooks: Cluster API finds no control plane Machine in %s. "+
+			"To choose which Machine is deleted, drain its Node first, then annotate it before you scale the set: kubectl -n %s annotate %s.%s NAME %s=true",
+		replicas(c.Old)-replicas(c.New), c.Namespace, c.Namespace, "machines", clusterv1.GroupVersion.Group, clusterv1.DeleteMachineAnnotation))
+}
+
+// nodeOf is the Node of a Machine of Cluster API; "" for none.
+func nodeOf(machine *policies.Object) string {
+	var status struct {
+		NodeRef struct {
+			Name string `json:"name"`
+		} `json:"nodeRef"`
+	}
+	_ = json.Unmarshal(orNull(machine.Status), &status)
+	return status.NodeRef.Name
+}

@@ -1,0 +1,107 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestWhatAPauseWaitsFor: the condition names the object whose acknowledgement is missing, which one, since when, and how to find out why.
+func TestWhatAPauseWaitsFor(t *testing.T) {
+	const (
+		backOff = " Since 2026-01-01T00:00:00Z. After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. To see its last error: kubectl -n "
+		vms     = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, metadata: {name: m, namespace: capi, annotations: {cluster.x-k8s.io/paused: ""}}`
+	)
+	condition := func(status string) string {
+		return `, status: {conditions: [{type: Paused, status: "` + status + `", reason: R, message: said}]}}`
+	}
+	object := func(group, kind, namespace string) string {
+		return `{apiVersion: ` + group + `, kind: ` + kind + `, metadata: {name: m, namespace: ` + namespace + `, annotations: {cluster.x-k8s.io/paused: ""}}`
+	}
+	infra := func(kind string) string { return object("infrastructure.cluster.x-k8s.io/v1beta1", kind, "capi") }
+	core, mapi := object("cluster.x-k8s.io/v1beta2", "Machine", "capi"), object("machine.openshift.io/v1beta1", "Machine", "mapi")
+	for sentence, c := range map[string]struct {
+		reason                string
+		on                    authority.Who
+		infra, instance, core string
+		says                  []string
+		ends                  string
+	}{
+		"the provider's machine does not acknowledge": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("False"),
+			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
+			ends: backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"what it keeps for the instance does not": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"), instance: vms + condition("False"),
+			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=True (R: said).", "VSphereVM.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
+			ends: backOff + "capi describe vspherevm.infrastructure.cluster.x-k8s.io m",
+		},
+		"it has never reported": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + "}",
+			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has no Paused condition: are its controllers running?"},
+			ends: backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"it never reports": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
+			says: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
+		},
+		"Cluster API does not": {
+			reason: authority.ReasonNotPaused, on: authority.WhoClusterAPI, core: core + condition("False"),
+			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
+		},
+		"Machine API does not": {
+			reason: authority.ReasonNotPaused, on: authority.WhoMachineAPI,
+			says: []string{"Machine.machine.openshift.io mapi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "mapi describe machine.machine.openshift.io m",
+		},
+		"the release is not acknowledged": {
+			reason: authority.ReasonNotResumed, on: authority.WhoClusterAPI, core: core + condition("True"),
+			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said), and Paused=False is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
+		},
+		"something else is waited for": {
+			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI, core: core + condition("True"),
+			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",
+		},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		p := &pair{kind: kind, objects: authority.Objects{Kind: kind}}
+		for text, to := range map[string]**unstructured.Unstructured{mapi + condition("False"): &p.machineAPI, c.core: &p.core, c.infra: &p.infra, c.instance: &p.infraInstance} {
+			if text == "" {
+				continue
+			}
+			*to = &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(text), &(*to).Object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.objects.MachineAPI, _ = parse(p.machineAPI)
+		if p.core != nil {
+			p.objects.ClusterAPI, _ = parse(p.core)
+		}
+		if p.infra != nil {
+			p.objects.Infra, _ = parse(p.infra)
+		}
+		if p.infraInstance != nil {
+			p.objects.InfraInstance, _ = parse(p.infraInstance)
+		}
+		r := &reconciler{now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }}
+		now, _ := r.settled(p, authority.Step{Action: authority.Wait, Reason: c.reason, On: c.on, Message: "It waits."}, nil)
+		message := now["message"].(string)
+		for _, words := range c.says {
+			if !strings.Contains(message, words) {
+				t.Errorf("%s: %q has not the words %q", sentence, message, words)
+			}
+		}
+		if !strings.HasSuffix(message, c.ends) {
+			t.Errorf("%s: %q does not end with %q", sentence, message, c.ends)
+		}
+	}
+}
