@@ -33,6 +33,8 @@ type Env struct {
 	Account string
 	// NodeSync is what Cluster API's manager hands on from Machines to Nodes beside the names of its own domains.
 	NodeSync NodeSync
+	// TakesTaints reports whether Cluster API takes taints, by its feature gate MachineTaintPropagation; nil: not known.
+	TakesTaints *bool
 }
 
 // NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations.

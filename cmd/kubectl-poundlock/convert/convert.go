@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
@@ -80,6 +81,7 @@ func (o *options) write(f *inventory.Fleet) error {
 	}
 	var all []any
 	refused, untold := 0, 0
+	doubts := map[string]bool{}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
 		errs, needs := unconvertible(pair, env, unknown, f.Lacks(cluster, env))
@@ -92,6 +94,10 @@ func (o *options) write(f *inventory.Fleet) error {
 			untold++
 			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
+		}
+		if doubt := readiness.Doubts(pair, env, f.Lacks(cluster, env)); len(doubt.Names()) > 0 && !doubts[doubt.Sentence(pair)] {
+			doubts[doubt.Sentence(pair)] = true
+			fmt.Fprintln(o.ErrOut, "note: a certain answer "+doubt.Sentence(pair))
 		}
 		made, errs := converted(pair, env)
 		if len(errs) > 0 { // the same conversion has just said otherwise

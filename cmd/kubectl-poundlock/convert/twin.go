@@ -19,6 +19,9 @@ import (
 
 // unconvertible returns why the pair does not convert, or what an answer needs.
 func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs readiness.Needs) {
+	if needs := readiness.Unplaced(pair, unknown); len(needs.Names()) > 0 {
+		return nil, needs
+	}
 	if unknown != nil {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, needs
 	}

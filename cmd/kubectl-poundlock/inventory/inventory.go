@@ -133,7 +133,9 @@ type Fleet struct {
 	nodeSync conversion.NodeSync
 	// nodeSyncRead: nodeSync is what Cluster API's manager has.
 	nodeSyncRead bool
-	account      string
+	// gates are the feature gates of Cluster API's manager, nil where they were not read.
+	gates   map[string]bool
+	account string
 	// cloudConfig is the cloud provider's configuration, where files have it.
 	cloudConfig *policies.Object
 	infra       map[infraKey]*policies.Object
