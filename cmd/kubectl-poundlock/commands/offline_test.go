@@ -105,6 +105,7 @@ func TestExitCodes(t *testing.T) {
 		"and convert, which has an answer":  {args: []string{"convert", "-f", "-"}, stdin: good, says: "note: a certain answer needs the AWSCluster zoo and the Infrastructure"},
 		"a set that names no platform":      {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: strings.Replace(good, "kind: AWSMachineProviderConfig, ", "", 1), says: "needs the Infrastructure"},
 		"which convert cannot tell":         {args: []string{"convert", "-f", "-"}, stdin: strings.Replace(good, "kind: AWSMachineProviderConfig, ", "", 1), want: 1, says: "needs the Infrastructure"},
+		"convert of what may not move":      {args: []string{"convert", "-f", "-"}, stdin: zoo + strings.Replace(good, "{name: odd", "{annotations: {metal3.io/autoscale-to-hosts: ''}, name: odd", 1), says: "note: machineset/odd converts, and cannot move to Cluster API: metadata.annotations[metal3.io/autoscale-to-hosts]"},
 		"taints, and no gate":               {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: zoo + tainted, says: "needs --feature-gates of Cluster API's manager"},
 		"taints, with the gate on":          {args: []string{"check", "-f", "-", "-o", "name", "--feature-gates", "MachineTaintPropagation=true"}, stdin: zoo + tainted, says: "odd"},
 		"taints, with the gate off":         {args: []string{"check", "-f", "-", "--fail-on", "blocked", "--feature-gates", "ClusterTopology=true"}, stdin: zoo + tainted, want: 3, says: "taints"},
@@ -180,6 +181,38 @@ func TestConvertThereAndBack(t *testing.T) {
 	}
 	if plain, _, _ := run(t, good, "convert", "-f", "-", "--comments=false"); strings.Contains(plain, "#") {
 		t.Errorf("comments:\n%s", plain)
+	}
+}
+
+// What convert writes has no label or annotation that the mirror does not copy, but for one by which the Machine's set finds it.
+func TestConvertLeavesOutWhatTheMirrorDoes(t *testing.T) {
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	const theirs = "labels: {app.kubernetes.io/instance: fleet, team: a}, annotations: {argocd.argoproj.io/tracking-id: x, velero.io/y: z, hive.openshift.io/a: b, note: c}"
+	set := strings.Replace(good, "metadata: {name: odd", "metadata: {"+theirs+", name: odd", 1)
+	const machine = "{kind: Machine, apiVersion: machine.openshift.io/v1beta1, metadata: {name: odd, labels: {machine.openshift.io/cluster-api-machineset: odd, " +
+		"machine.openshift.io/cluster-api-cluster: zoo, app.kubernetes.io/instance: fleet, team: a}, annotations: {argocd.argoproj.io/tracking-id: x, note: c}},\n" +
+		" spec: {providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, instanceType: t3.large, ami: {id: ami-1}, " +
+		"subnet: {id: subnet-1}, userDataSecret: {name: u}, blockDevices: [{ebs: {volumeSize: 30}}]}}}}"
+	for sentence, c := range map[string]struct {
+		manifests string
+		stays     bool
+	}{
+		"a set":     {manifests: set},
+		"a Machine": {manifests: machine},
+		"a Machine whose set selects by it": {manifests: machine + "\n---\n" + strings.Replace(good, "a: b", "app.kubernetes.io/instance: fleet", 1),
+			stays: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			args := []string{"convert", "-f", "-", "--comments=false"}
+			if c.stays {
+				args = append(args, "machine/odd")
+			}
+			out, said, code := run(t, c.manifests, args...)
+			if code != 0 || strings.Contains(out, "argocd") || strings.Contains(out, "velero") || strings.Contains(out, "hive") || !strings.Contains(out, "note: c") ||
+				!strings.Contains(out, "team: a") || strings.Contains(out, "app.kubernetes.io/instance") != c.stays {
+				t.Errorf("exit code %d: %s\n%s", code, said, out)
+			}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,7 +100,10 @@ func (o *options) write(f *inventory.Fleet) error {
 			doubts[doubt.Sentence(pair)] = true
 			fmt.Fprintln(o.ErrOut, "note: a certain answer "+doubt.Sentence(pair))
 		}
-		made, errs := converted(pair, env)
+		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
+			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
+		}
+		made, errs := converted(pair, env, slices.Concat(f.Pairs, f.Beside))
 		if len(errs) > 0 { // the same conversion has just said otherwise
 			return errs.ToAggregate()
 		}

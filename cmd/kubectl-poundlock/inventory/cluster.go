@@ -325,6 +325,8 @@ func (f *Fleet) Narrow(keep func(Pair) bool) {
 	for _, p := range f.Pairs {
 		if keep(p) {
 			kept = append(kept, p)
+		} else {
+			f.Beside = append(f.Beside, p)
 		}
 	}
 	f.Pairs = kept

@@ -117,6 +117,8 @@ func (p Pair) Set() string {
 type Fleet struct {
 	// Pairs are in the order of kinds, then names.
 	Pairs []Pair
+	// Beside are pairs that were shown too, and that nobody asked about.
+	Beside []Pair
 	// Problems are documents that claim to be one of ours and cannot be read.
 	Problems []Problem
 	// Others counts objects that are none of ours.
