@@ -201,11 +201,34 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	case !provided:
 		return env, nil
 	}
-	env.Account = f.accountOf(env.Platform)
+	env.Account, env.ControlPlane = f.accountOf(env.Platform), f.controlPlane(p.Namespaces)
 	if o := f.infra[infraKey{env.Platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
 	}
 	return env, nil
+}
+
+// controlPlane are the providerSpecs of the control plane's Machines in a pair of namespaces.
+func (f *Fleet) controlPlane(in authority.Pair) []map[string]any {
+	if f.masters == nil {
+		f.masters = map[authority.Pair][]map[string]any{}
+		label, roles := authority.ControlPlaneRole()
+		all := slices.Concat(f.Pairs, f.Beside)
+		slices.SortFunc(all, order)
+		for _, p := range all {
+			if p.MachineAPI == nil || !p.Kind.InfraActs() || !slices.Contains(roles, p.MachineAPI.Metadata.Labels[label]) || p.MachineAPI.Deleting() {
+				continue
+			}
+			var spec struct {
+				ProviderSpec struct {
+					Value map[string]any `json:"value"`
+				} `json:"providerSpec"`
+			}
+			_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
+			f.masters[p.Namespaces] = append(f.masters[p.Namespaces], spec.ProviderSpec.Value)
+		}
+	}
+	return f.masters[in]
 }
 
 // takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that it is. nil: not known.

@@ -119,6 +119,8 @@ type Fleet struct {
 	Pairs []Pair
 	// Beside are pairs that were shown too, and that nobody asked about.
 	Beside []Pair
+	// masters are kept by controlPlane.
+	masters map[authority.Pair][]map[string]any
 	// Problems are documents that claim to be one of ours and cannot be read.
 	Problems []Problem
 	// Others counts objects that are none of ours.
