@@ -40,10 +40,45 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
+		if ptr.Deref(m.PublicIP, false) {
+			listsPublic(p, m)
+		}
 		return
 	}
 	if m.Subnet.ARN == nil { // which is reported by itself
 		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
+	}
+}
+
+// listsPublic: Cluster API gives a public address to a machine of a named subnet only where the AWSCluster lists that subnet as a public one. OpenShift's lists
+// none. An instance that exists has its address.
+func listsPublic(p *pass, m *providerSpec) {
+	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
+		return
+	}
+	const why = "Cluster API gives a machine no public address (publicIp) in a subnet that is not listed here as public. List it, if it is public"
+	entry := func(id string) map[string]any {
+		subnet := map[string]any{"id": id, "isPublic": true}
+		if zone := m.Placement.AvailabilityZone; zone != "" {
+			subnet["availabilityZone"] = zone
+		}
+		return map[string]any{"network": map[string]any{"subnets": []any{subnet}}}
+	}
+	listed := listedSubnets(p)
+	id := text(m.Subnet.ID)
+	if id == "" {
+		if !slices.ContainsFunc(listed, func(s awsv1.SubnetSpec) bool {
+			return s.IsPublic && (s.AvailabilityZone == "" || m.Placement.AvailabilityZone == "" || s.AvailabilityZone == m.Placement.AvailabilityZone)
+		}) {
+			p.Apply("spec.network.subnets", nil, "public-subnet", why+". SUBNET is the id that aws ec2 describe-subnets prints for the filters of the Machine's subnet", entry("SUBNET"))
+		}
+		return
+	}
+	switch subnet := listed.FindByID(id); {
+	case subnet == nil:
+		p.Apply("spec.network.subnets", nil, "public-"+id, why, entry(id))
+	case !subnet.IsPublic:
+		p.Unsupported("publicIp", true, fmt.Sprintf("Cluster API gives a machine no public address in subnet %q, which the AWSCluster lists as private: name a public subnet, or remove publicIp", id))
 	}
 }
 
@@ -205,7 +240,7 @@ type place struct {
 	scheme string
 }
 
-// ofScheme is the scheme that an installer's name tells; empty for a person's.
+// ofScheme is the scheme by an installer's name; empty for a person's.
 func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	switch {
 	case strings.HasSuffix(lb.Name, "-int"):
@@ -228,7 +263,7 @@ func otherScheme(scheme string) string {
 }
 
 // balancersPatch adds to an AWSCluster what it does not name of the load balancers of all; empty where it cannot name them: the second one is a network load
-// balancer of another scheme than the first. asks reports that nothing tells the scheme, so that somebody has to look it up.
+// balancer of another scheme than the first. asks reports that no name has the scheme, so that somebody has to look it up.
 func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
 	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
