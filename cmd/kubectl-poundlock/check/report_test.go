@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Masters with different load balancers are told the same command for the AWSCluster: two that differ would undo each other.
+// Masters with different load balancers receive the same command for the AWSCluster: two that differ would undo each other.
 func TestOneCommandForAllMasters(t *testing.T) {
 	const cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}
 ---
