@@ -137,9 +137,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",
-		"instanceMetadataOptions.httpProtocolIpv6"),
+		"instanceMetadataOptions.httpProtocolIpv6", "AWSCluster"+conversion.Elsewhere+"spec.network.vpc.ipv6"),
 		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where the Infrastructure says ipFamily "+
-			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others.",
+			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others. For such machines the AWSCluster has spec.network.vpc.ipv6.",
 		dualStackTo, dualStackFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -167,7 +168,7 @@ func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 		"node sync":              func(s *surroundings) { s.nodeSync = false },
 		"gates":                  func(s *surroundings) { s.gates = false },
 	}
-	yes := 0
+	yes, inTheWay := 0, map[string]string{}
 	for sentence, c := range corpusCases(t) {
 		t.Run(sentence, func(t *testing.T) {
 			whole := judgeManifest(t, c, c.around, true)
@@ -180,6 +181,9 @@ func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 				t.Errorf("with everything given it is %s: %s", whole.Readiness, whole.Message)
 			case readiness.Ready:
 				yes++
+			}
+			for _, f := range whole.Fields {
+				inTheWay[f.Path] = sentence
 			}
 			for part, remove := range parts {
 				s := c.around
@@ -199,6 +203,15 @@ func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 				t.Error("with the gate for taints off it is a false yes")
 			}
 		})
+	}
+	if len(inTheWay) < 50 {
+		t.Errorf("%d fields were in the way", len(inTheWay))
+	}
+	all := topics.Topics()
+	for path, sentence := range inTheWay {
+		if len(all.Find(path)) == 0 {
+			t.Errorf("explain does not know %s, which is in the way of %s", path, sentence)
+		}
 	}
 	if yes < 50 {
 		t.Errorf("%d manifests can move with everything given", yes)
