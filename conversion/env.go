@@ -33,6 +33,11 @@ type Env struct {
 	Account string
 	// NodeSync is what Cluster API's manager hands on from Machines to Nodes beside the names of its own domains.
 	NodeSync NodeSync
+	// ControlPlane are the providerSpecs of the control plane's Machines, where they were read: an infrastructure cluster object has to name what all of them
+	// need. nil: only the Machine that is converted is known.
+	ControlPlane []map[string]any
+	// TakesTaints reports whether Cluster API takes taints, by its feature gate MachineTaintPropagation; nil: not known.
+	TakesTaints *bool
 }
 
 // NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations.

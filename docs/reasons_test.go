@@ -42,9 +42,9 @@ func TestPagesOfMeanings(t *testing.T) {
 
 // A person who reads a reason in a condition at three in the morning finds it in the runbooks. The sources say which there are.
 func TestEveryReasonHasARunbook(t *testing.T) {
-	page, err := os.ReadFile("runbooks.md")
-	if err != nil {
-		t.Fatal(err)
+	known := map[string]bool{}
+	for _, r := range meanings.Entries(slices.Concat(meanings.Runbooks(), meanings.Signals())) {
+		known[r.Name] = true
 	}
 	for pattern, says := range map[string]*regexp.Regexp{
 		"../policies/authority/next.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
@@ -66,8 +66,8 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		for _, file := range sources(t, pattern) {
 			for _, m := range says.FindAllStringSubmatch(file, -1) {
 				found++
-				if !strings.Contains(string(page), "`"+m[1]+"`") {
-					t.Errorf("runbooks.md does not say what to do about the reason %s of %s", m[1], pattern)
+				if !known[m[1]] { // prose alone would leave it out of the output of explain
+					t.Errorf("no table of runbooks.md or signals.md has the reason %s of %s", m[1], pattern)
 				}
 			}
 		}

@@ -21,6 +21,20 @@ func testEnv() *conversion.Env {
 	}
 }
 
+// masters has an AWSCluster that names no load balancer, and other Machines of the control plane.
+func masters(others ...string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		e.InfraCluster = map[string]any{"spec": map[string]any{"region": "us-east-1"}}
+		for _, text := range others {
+			var content map[string]any
+			if err := json.Unmarshal([]byte(text), &content); err != nil {
+				panic(err)
+			}
+			e.ControlPlane = append(e.ControlPlane, content)
+		}
+	}
+}
+
 // subnets has the AWSCluster list them.
 func subnets(list ...any) func(*conversion.Env) {
 	return func(e *conversion.Env) {
@@ -95,11 +109,17 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a master's load balancers":         {control: true, patch: `{"loadBalancers": [{"name": "ocean-ext", "type": "classic"}, {"name": "ocean-int", "type": "network"}]}`},
 		"a master without them":             {control: true, patch: `{}`, want: []string{"loadBalancers: FieldValueNotSupported"}},
 		"a master with one of another type": {control: true, patch: `{"loadBalancers": [{"name": "ocean-ext", "type": "network"}, {"name": "ocean-int", "type": "network"}]}`, want: []string{"loadBalancers: FieldValueNotSupported"}},
-		"EFA":                               {patch: `{"networkInterfaceType": "EFA"}`},
-		"an interface of no known type":     {patch: `{"networkInterfaceType": "efa"}`, want: []string{"networkInterfaceType: FieldValueNotSupported"}},
-		"a partition of 0":                  {patch: `{"placementGroupPartition": 0}`, want: []string{"placementGroupPartition: FieldValueNotSupported"}},
-		"a partition of 1":                  {patch: `{"placementGroupPartition": 1}`},
-		"no authentication of a kind":       {patch: `{"metadataServiceOptions": {"authentication": "required"}}`, want: []string{"metadataServiceOptions.authentication: FieldValueInvalid"}},
+		"a master with half of what others have": {control: true, patch: `{"loadBalancers": [{"name": "lock-int", "type": "network"}]}`,
+			env: masters(`{"loadBalancers": [{"name": "lock-int", "type": "network"}, {"name": "lock-ext", "type": "network"}]}`), want: []string{"AWSCluster.spec.controlPlaneLoadBalancer: FieldValueNotSupported", "loadBalancers: FieldValueNotSupported"}},
+		"a master with all of what others have": {control: true, patch: `{"loadBalancers": [{"name": "lock-int", "type": "network"}, {"name": "lock-ext", "type": "network"}]}`,
+			env: masters(`{"loadBalancers": [{"name": "lock-int", "type": "network"}]}`), want: []string{"AWSCluster.spec.controlPlaneLoadBalancer: FieldValueNotSupported"}},
+		"masters with three": {control: true, patch: `{"loadBalancers": [{"name": "lock-int", "type": "network"}, {"name": "lock-ext", "type": "network"}]}`,
+			env: masters(`{"loadBalancers": [{"name": "third", "type": "network"}]}`), want: []string{"loadBalancers: FieldValueNotSupported"}},
+		"EFA":                           {patch: `{"networkInterfaceType": "EFA"}`},
+		"an interface of no known type": {patch: `{"networkInterfaceType": "efa"}`, want: []string{"networkInterfaceType: FieldValueNotSupported"}},
+		"a partition of 0":              {patch: `{"placementGroupPartition": 0}`, want: []string{"placementGroupPartition: FieldValueNotSupported"}},
+		"a partition of 1":              {patch: `{"placementGroupPartition": 1}`},
+		"no authentication of a kind":   {patch: `{"metadataServiceOptions": {"authentication": "required"}}`, want: []string{"metadataServiceOptions.authentication: FieldValueInvalid"}},
 
 		"a root disk":                 {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8, "iops": 0, "kmsKey": {"arn": ""}}}]}`},
 		"a second root disk":          {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8}}, {"ebs": {"volumeSize": 8}}]}`, want: []string{"blockDevices[1].deviceName: FieldValueInvalid"}},

@@ -85,7 +85,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The network.
 	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0: set it to 0"),
-	of.Same("publicIp", "publicIP"),
+	of.Same("publicIp", "publicIP"), // subnetTo looks whether the AWSCluster lists a public subnet
 	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool"),
 	of.Words("networkInterfaceType", "networkInterfaceType", "",
 		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},
@@ -97,7 +97,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("securityGroups[].arn", noARN),
 	of.OnlyCAPI("securityGroupOverrides", "Machine API has no security groups by role: list them in additionalSecurityGroups"),
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
-		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"), "By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes.", subnetTo, subnetFrom),
+		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"), "By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. With publicIp, one that the AWSCluster lists as public (`isPublic`).", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
@@ -137,9 +137,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",
-		"instanceMetadataOptions.httpProtocolIpv6"),
+		"instanceMetadataOptions.httpProtocolIpv6", "AWSCluster"+conversion.Elsewhere+"spec.network.vpc.ipv6"),
 		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where the Infrastructure says ipFamily "+
-			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others.",
+			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others. For such machines the AWSCluster has spec.network.vpc.ipv6.",
 		dualStackTo, dualStackFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),

@@ -4,6 +4,7 @@
 package aws
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -39,10 +40,45 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
+		if ptr.Deref(m.PublicIP, false) {
+			listsPublic(p, m)
+		}
 		return
 	}
 	if m.Subnet.ARN == nil { // which is reported by itself
 		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
+	}
+}
+
+// listsPublic: Cluster API gives a public address to a machine of a named subnet only where the AWSCluster lists that subnet as a public one. OpenShift's lists
+// none. An instance that exists has its address.
+func listsPublic(p *pass, m *providerSpec) {
+	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
+		return
+	}
+	const why = "Cluster API gives a machine no public address (publicIp) in a subnet that is not listed here as public. List it, if it is public"
+	entry := func(id string) map[string]any {
+		subnet := map[string]any{"id": id, "isPublic": true}
+		if zone := m.Placement.AvailabilityZone; zone != "" {
+			subnet["availabilityZone"] = zone
+		}
+		return map[string]any{"network": map[string]any{"subnets": []any{subnet}}}
+	}
+	listed := listedSubnets(p)
+	id := text(m.Subnet.ID)
+	if id == "" {
+		if !slices.ContainsFunc(listed, func(s awsv1.SubnetSpec) bool {
+			return s.IsPublic && (s.AvailabilityZone == "" || m.Placement.AvailabilityZone == "" || s.AvailabilityZone == m.Placement.AvailabilityZone)
+		}) {
+			p.Apply("spec.network.subnets", nil, "public-subnet", why+". SUBNET is the id that aws ec2 describe-subnets prints for the filters of the Machine's subnet", entry("SUBNET"))
+		}
+		return
+	}
+	switch subnet := listed.FindByID(id); {
+	case subnet == nil:
+		p.Apply("spec.network.subnets", nil, "public-"+id, why, entry(id))
+	case !subnet.IsPublic:
+		p.Unsupported("publicIp", true, fmt.Sprintf("Cluster API gives a machine no public address in subnet %q, which the AWSCluster lists as private: name a public subnet, or remove publicIp", id))
 	}
 }
 
@@ -161,45 +197,113 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if describe(m.LoadBalancers) == describe(theirs) {
 		return
 	}
-	others := slices.ContainsFunc(theirs, func(lb machinev1beta1.LoadBalancerReference) bool { return !slices.Contains(m.LoadBalancers, lb) })
-	if patch, asks := balancersPatch(m.LoadBalancers, len(theirs) == 0); !others && patch != "" && p.Env.InfraCluster != nil {
-		why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them"
-		if asks {
-			why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): internal goes into controlPlaneLoadBalancer, internet-facing beside it"
-		}
-		p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
+	all := balancersOfAll(p, m.LoadBalancers)
+	patch, asks := balancersPatch(p, theirs, all)
+	if patch == "" || p.Env.InfraCluster == nil {
+		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 		return
 	}
-	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
+	why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them"
+	if asks {
+		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): internal goes into controlPlaneLoadBalancer, internet-facing beside it"
+	}
+	p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
+	if describe(m.LoadBalancers) != describe(all) {
+		p.Unsupported("loadBalancers", describe(m.LoadBalancers),
+			"Cluster API registers each control plane Machine with all load balancers of the AWSCluster. Give this Machine the same as the others: "+describe(all))
+	}
 }
 
-// balancersPatch is what an AWSCluster has to say of a Machine's load balancers; empty where it cannot say it. An installer's names tell which is which; of a
-// person's, where the AWSCluster has none, somebody has to look it up (asks).
-func balancersPatch(lbs []machinev1beta1.LoadBalancerReference, none bool) (patch string, asks bool) {
-	const internal, external = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
-	spec, guess := map[string]any{}, map[string]any{}
-	for i, lb := range lbs {
-		kind, known := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
-			machinev1beta1.NetworkLoadBalancerType: awsv1.LoadBalancerTypeNLB, machinev1beta1.ClassicLoadBalancerType: awsv1.LoadBalancerTypeClassic,
-		}[lb.Type]
-		if !known || i > 1 {
-			return "", false
-		}
-		entry := func(scheme string) map[string]any {
-			return map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": scheme}
-		}
-		guess[[]string{internal, external}[i]] = entry("SCHEME")
-		switch {
-		case strings.HasSuffix(lb.Name, "-int"):
-			spec[internal] = entry(string(awsv1.ELBSchemeInternal))
-		case strings.HasSuffix(lb.Name, "-ext"):
-			spec[external] = entry(string(awsv1.ELBSchemeInternetFacing))
+// balancersOfAll are those of each control plane Machine that is known, each once.
+func balancersOfAll(p *pass, own []machinev1beta1.LoadBalancerReference) []machinev1beta1.LoadBalancerReference {
+	var out []machinev1beta1.LoadBalancerReference
+	add := func(lbs []machinev1beta1.LoadBalancerReference) {
+		for _, lb := range lbs {
+			if !slices.Contains(out, lb) {
+				out = append(out, lb)
+			}
 		}
 	}
-	if len(spec) != len(lbs) || spec[internal] == nil {
-		if spec, asks = guess, true; !none || len(lbs) == 0 {
+	for _, content := range p.Env.ControlPlane {
+		var other providerSpec
+		if raw, err := json.Marshal(content["loadBalancers"]); err == nil && json.Unmarshal(raw, &other.LoadBalancers) == nil {
+			add(other.LoadBalancers)
+		}
+	}
+	add(own)
+	return out
+}
+
+// place is a load balancer as an AWSCluster names it.
+type place struct {
+	lb     machinev1beta1.LoadBalancerReference
+	scheme string
+}
+
+// ofScheme is the scheme by an installer's name; empty for a person's.
+func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
+	switch {
+	case strings.HasSuffix(lb.Name, "-int"):
+		return string(awsv1.ELBSchemeInternal)
+	case strings.HasSuffix(lb.Name, "-ext"):
+		return string(awsv1.ELBSchemeInternetFacing)
+	}
+	return ""
+}
+
+// otherScheme is the one that the AWSCluster's other load balancer has: its webhook refuses two of a scheme.
+func otherScheme(scheme string) string {
+	switch scheme {
+	case string(awsv1.ELBSchemeInternal):
+		return string(awsv1.ELBSchemeInternetFacing)
+	case string(awsv1.ELBSchemeInternetFacing):
+		return string(awsv1.ELBSchemeInternal)
+	}
+	return ""
+}
+
+// balancersPatch adds to an AWSCluster what it does not name of the load balancers of all; empty where it cannot name them: the second one is a network load
+// balancer of another scheme than the first. asks reports that no name has the scheme, so that somebody has to look it up.
+func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
+	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
+	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
+		machinev1beta1.NetworkLoadBalancerType: awsv1.LoadBalancerTypeNLB, machinev1beta1.ClassicLoadBalancerType: awsv1.LoadBalancerTypeClassic,
+	}
+	added := slices.DeleteFunc(slices.Clone(all), func(lb machinev1beta1.LoadBalancerReference) bool { return slices.Contains(theirs, lb) })
+	if len(added) == 0 || len(added)+len(theirs) > 2 || len(all) != len(added)+len(theirs) ||
+		slices.ContainsFunc(all, func(lb machinev1beta1.LoadBalancerReference) bool { return kinds[lb.Type] == "" }) {
+		return "", false // one of the AWSCluster's is no Machine's, or there are too many
+	}
+	places := map[string]place{}
+	if len(theirs) == 0 {
+		a, b := place{all[0], ofScheme(all[0])}, place{}
+		if len(all) == 2 {
+			b = place{all[1], ofScheme(all[1])}
+			a.scheme, b.scheme = cmp.Or(a.scheme, otherScheme(b.scheme)), cmp.Or(b.scheme, otherScheme(a.scheme))
+			if b.lb.Type != a.lb.Type && b.lb.Type == machinev1beta1.ClassicLoadBalancerType ||
+				b.lb.Type == a.lb.Type && b.scheme == string(awsv1.ELBSchemeInternal) {
+				a, b = b, a
+			}
+			places[second] = b
+		}
+		places[first] = a
+	} else {
+		scheme, _ := p.Env.InfraClusterString("spec", first, "scheme")
+		places[second] = place{added[0], otherScheme(cmp.Or(scheme, string(awsv1.ELBSchemeInternetFacing)))}
+		if own := ofScheme(added[0]); own != "" && own != places[second].scheme {
 			return "", false
 		}
+		if name, _ := p.Env.InfraClusterString("spec", first, "name"); name == "" {
+			return "", false
+		}
+	}
+	if b, two := places[second]; two && (b.lb.Type != machinev1beta1.NetworkLoadBalancerType || b.scheme != "" && b.scheme == places[first].scheme) {
+		return "", false
+	}
+	spec := map[string]any{}
+	for at, b := range places {
+		asks = asks || b.scheme == ""
+		spec[at] = map[string]any{"name": b.lb.Name, "loadBalancerType": kinds[b.lb.Type], "scheme": cmp.Or(b.scheme, "SCHEME")}
 	}
 	raw, _ := json.Marshal(map[string]any{"spec": spec}) // texts alone
 	return string(raw), asks

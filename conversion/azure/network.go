@@ -102,6 +102,11 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if lacksBalancers(p, m) {
+		if others := otherBalancers(p, m); others != "" {
+			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and others have "+others+
+				": give all of them the same internalLoadBalancer and publicLoadBalancer")
+			return
+		}
 		p.Replace("spec.networkSpec.apiServerLB", nil, balancersNote(p, m), balancersPatch(p, m))
 		return
 	}
@@ -120,7 +125,34 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 // writes none into it, and the provider's webhook makes up some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
-		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP)))
+		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))) &&
+		!namesOthers(p, m)
+}
+
+// namesOthers reports whether the AzureCluster names load balancers of the control plane, by a person's doing and not by the provider's webhook, and a Machine
+// has others. Another Machine may need them.
+func namesOthers(p *pass, m *providerSpec) bool {
+	internal, outbound := internalBalancer(p), balancer(p, "controlPlaneOutboundLB")
+	return internal != "" && !strings.EqualFold(internal, p.Env.ClusterName+"-internal-lb") && !strings.EqualFold(internal, m.InternalLoadBalancer) ||
+		outbound != "" && !strings.EqualFold(outbound, p.Env.ClusterName+"-outbound-lb") && !strings.EqualFold(outbound, m.PublicLoadBalancer)
+}
+
+// otherBalancers are those of a control plane Machine that has others; "" where all that are known have the same.
+func otherBalancers(p *pass, m *providerSpec) string {
+	for _, content := range p.Env.ControlPlane {
+		var other providerSpec
+		raw, err := json.Marshal(map[string]any{"internalLoadBalancer": content["internalLoadBalancer"], "publicLoadBalancer": content["publicLoadBalancer"]})
+		if err != nil || json.Unmarshal(raw, &other) != nil {
+			continue
+		}
+		if other.InternalLoadBalancer == "" {
+			continue // the actuator fills it in
+		}
+		if !strings.EqualFold(other.InternalLoadBalancer, m.InternalLoadBalancer) || !strings.EqualFold(other.PublicLoadBalancer, m.PublicLoadBalancer) {
+			return fmt.Sprintf("%q and %q", other.InternalLoadBalancer, other.PublicLoadBalancer)
+		}
+	}
+	return ""
 }
 
 // Pools that nothing in the cluster names.

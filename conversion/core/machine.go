@@ -132,6 +132,10 @@ func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 }
 
 func taintsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	if takes := p.Env.TakesTaints; len(m.Spec.Taints) > 0 && takes != nil && !*takes {
+		p.Unsupported("spec.taints", nil, "Cluster API refuses taints while its feature gate MachineTaintPropagation is off: "+
+			"set --feature-gates=MachineTaintPropagation=true for its manager, or remove the taints")
+	}
 	seen := map[string]bool{}
 	for i, t := range m.Spec.Taints {
 		path := fmt.Sprintf("spec.taints[%d]", i)

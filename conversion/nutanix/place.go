@@ -21,8 +21,14 @@ type place struct {
 }
 
 func placeTo(p *pass, m *providerSpec, c *infraSpec) {
-	if domain := m.FailureDomain; domain != nil {
-		if there, known := installed(p, domain.Name); known {
+	if domain := m.FailureDomain; domain != nil && domain.Name != "" {
+		there, known := installed(p, domain.Name)
+		if !known && m.Cluster.Type == "" && len(m.Subnets) == 0 {
+			p.Core.FailureDomain = domain.Name
+			p.Unsupported("failureDomain.name", domain.Name, undescribed(p))
+			return
+		}
+		if known {
 			m = &providerSpec{Cluster: ofInfrastructure(there.Cluster), FailureDomain: domain}
 			for _, s := range there.Subnets {
 				m.Subnets = append(m.Subnets, ofInfrastructure(s))
@@ -46,6 +52,15 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	agree(p, "subnets", place{Cluster: c.Cluster, Subnets: c.Subnets})
 	unlisted(p, c)
+}
+
+// undescribed is why the place of a machine is not known that names a failure domain alone.
+func undescribed(p *pass) string {
+	const add = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
+	if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !said {
+		return "the Infrastructure has the cluster and the subnets of a failure domain, and this one has no spec.platformSpec.nutanix: " + add
+	}
+	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + add
 }
 
 // unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's

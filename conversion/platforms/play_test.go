@@ -52,14 +52,14 @@ func play(t *testing.T, infraCluster map[string]any, says string) (map[string]an
 		if err := json.Unmarshal(text(m[1]), &applied); err != nil {
 			t.Fatalf("%v: %s", err, m[1])
 		}
-		spec, _, _ := unstructured.NestedMap(applied, "spec")
-		for name, list := range spec {
-			have, _, _ := unstructured.NestedSlice(out, "spec", name)
-			if err := unstructured.SetNestedSlice(out, append(have, list.([]any)...), "spec", name); err != nil {
-				t.Fatal(err)
-			}
-			played = true
+		spec, _ := out["spec"].(map[string]any)
+		if spec == nil {
+			spec = map[string]any{}
+			out["spec"] = spec
 		}
+		added, _, _ := unstructured.NestedMap(applied, "spec")
+		add(spec, added)
+		played = true
 	}
 	for _, m := range annotates.FindAllStringSubmatch(says, -1) {
 		if err := unstructured.SetNestedField(out, m[2], "metadata", "annotations", m[1]); err != nil {
@@ -68,6 +68,26 @@ func play(t *testing.T, infraCluster map[string]any, says string) (map[string]an
 		played = true
 	}
 	return out, played
+}
+
+// add adds the items of lists, as a server-side apply does.
+func add(to, more map[string]any) {
+	for name, value := range more {
+		switch value := value.(type) {
+		case []any:
+			have, _ := to[name].([]any)
+			to[name] = append(slices.Clone(have), value...)
+		case map[string]any:
+			below, _ := to[name].(map[string]any)
+			if below == nil {
+				below = map[string]any{}
+				to[name] = below
+			}
+			add(below, value)
+		default:
+			to[name] = value
+		}
+	}
 }
 
 // ends plays the commands of an object's refusals, one after the other, and reports messages that come again all the same.

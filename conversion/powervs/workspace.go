@@ -188,7 +188,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	spec, status := balancerPatches(p, m.LoadBalancers)
+	all := balancersOfAll(p, m.LoadBalancers)
+	spec, status := balancerPatches(p, all)
 	equal := describe(m.LoadBalancers) == describe(theirs)
 	if equal && (status == "" || !managedElsewhere(p)) {
 		return
@@ -198,9 +199,33 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, "+
 				"or not their ids or its VPC's region. "+
 				"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
+		if describe(m.LoadBalancers) != describe(all) {
+			p.Unsupported("loadBalancers", describe(m.LoadBalancers),
+				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. Give this Machine the same as the others: "+describe(all))
+		}
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
+}
+
+// balancersOfAll are those of each control plane Machine that is known, each once.
+func balancersOfAll(p *pass, own []machinev1.LoadBalancerReference) []machinev1.LoadBalancerReference {
+	var out []machinev1.LoadBalancerReference
+	add := func(lbs ...machinev1.LoadBalancerReference) {
+		for _, lb := range lbs {
+			if !slices.Contains(out, lb) {
+				out = append(out, lb)
+			}
+		}
+	}
+	for _, content := range p.Env.ControlPlane {
+		var other providerSpec
+		if raw, err := json.Marshal(content["loadBalancers"]); err == nil && json.Unmarshal(raw, &other.LoadBalancers) == nil {
+			add(other.LoadBalancers...)
+		}
+	}
+	add(own...)
+	return out
 }
 
 // managedElsewhere reports whether the provider's own controller leaves the IBMPowerVSCluster alone, and its status with it.

@@ -89,7 +89,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		folderTo, folderFrom),
 	of.Iso(at("workspace.datastore"), at("datastore"), "A failure domain's, where one is named.", datastoreTo, datastoreFrom),
 	of.Iso(at("workspace.resourcePool"), at("resourcePool"), "A failure domain's, where one is named.", poolTo, poolFrom),
-	of.Iso(at("workspace.vmGroup"), at("failureDomain", "Machine"+conversion.Elsewhere+"spec.failureDomain"),
+	of.Iso(at("workspace.vmGroup"), at("failureDomain", "Machine"+conversion.Elsewhere+"spec.failureDomain", "VSphereCluster"+conversion.Elsewhere+"status.failureDomains"),
 		"A failure domain's name where the Infrastructure has one that places machines exactly so (server, datacenter, folder, datastore, resourcePool, networks and vmGroup) and the VSphereCluster offers it: by its status, and a spec.failureDomainSelector, which says that there are VSphereDeploymentZones. Else none, and then there can be no vmGroup. "+
 			"The VSphereDeploymentZone of that name must place as the Infrastructure says.",
 		groupTo, groupFrom),

@@ -150,6 +150,16 @@ var authoritySettled = Table{
 	},
 }
 
+var outlived = Table{
+	Section: "MirroredInMachineAPI is False",
+	Rows: []Row{{
+		Names: []string{"MachineSetDeleted"},
+		Means: "the Machine API's MachineSet was deleted while Cluster API was authoritative. The MachineSet of Cluster API keeps its Machines, and their instances run.",
+		Do: "To delete them: `kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`. " +
+			"To have the MachineSet in the Machine API again, recreate it there with `spec.authoritativeAPI: ClusterAPI`",
+	}},
+}
+
 var nobodyLeads = Table{
 	Section: "Nobody leads",
 	Rows: []Row{

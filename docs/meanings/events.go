@@ -28,6 +28,16 @@ var events = Table{
 			Do:    "nothing",
 		},
 		{
+			Names: []string{"MirrorDeleted"},
+			Means: "Poundlock deleted a mirror, because the object that it mirrors is being deleted",
+			Do:    "nothing",
+		},
+		{
+			Names: []string{"DeletionPropagated"},
+			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. Its instance is terminated",
+			Do:    "nothing. The MachineSet replaces the Machine if it wants as many",
+		},
+		{
 			Names: []string{"MirrorEnded"},
 			Means: "an object has no mirror any more, and its own API acts on it alone",
 			Do:    "nothing",

@@ -36,7 +36,7 @@ type Entry struct {
 // Runbooks returns the tables of runbooks.md, in its order: the reasons of conditions and of events.
 func Runbooks() []Table {
 	return []Table{
-		authoritySettled, synchronizedFalse, nobodyLeads, notGenerated, synchronizedTrue, paused, slowMachine, healthCheck,
+		authoritySettled, synchronizedFalse, nobodyLeads, outlived, notGenerated, synchronizedTrue, paused, slowMachine, healthCheck,
 		controlPlaneAuthority, controlPlaneDegraded, controlPlaneProgressing, provider, privateTypes,
 	}
 }

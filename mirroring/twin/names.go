@@ -4,6 +4,7 @@
 package twin
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,22 +16,51 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
+// Selects reports whether a MachineSet selects its Machines by a label: without it, the mirror of one would be no Machine of the set's mirror.
+func Selects(set map[string]any, label string) bool {
+	selector := pairs.Below(pairs.Below(set, "spec"), "selector")
+	_, named := pairs.Below(selector, "matchLabels")[label]
+	return named || slices.ContainsFunc(pairs.List(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) })
+}
+
+// selects reports whether a MachineSet of the Machine selects it by a label.
 func (s Twin) selects(label string) bool {
 	for _, set := range s.Parents {
-		selector := pairs.Below(pairs.Below(content(set), "spec"), "selector")
-		_, named := pairs.Below(selector, "matchLabels")[label]
-		if named || slices.ContainsFunc(pairs.List(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
+		if Selects(content(set), label) {
 			return true
 		}
 	}
 	return false
 }
 
+// LeaveOut removes the labels and annotations of a converted object of a kind that the mirror does not copy, and returns their names: those by which
+// somebody recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet of the object selects it by a label, which stays.
+func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(label string) bool) []string {
+	var out []string
+	leave := func(names map[string]string, stays func(string) bool, set func(map[string]string)) {
+		before := len(out)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if stays(name) {
+				out = append(out, name)
+				delete(names, name)
+			}
+		}
+		switch {
+		case len(names) == 0:
+			set(nil)
+		case len(out) > before:
+			set(names)
+		}
+	}
+	leave(o.GetLabels(), func(k string) bool { return (authority.Theirs(k) || bookkeeping(kind, k)) && !selects(k) }, o.SetLabels)
+	leave(o.GetAnnotations(), authority.Theirs, o.SetAnnotations)
+	return out
+}
+
 // bookkeeping reports whether a label is how Cluster API's MachineSet controller marks the Machines of a set. It stays where it is: on an object of the Machine
 // API it would outlive a move there and back, and in Cluster API that controller writes it itself.
-func (s Twin) bookkeeping(label string) bool {
-	return label == clusterv1.MachineSetNameLabel && s.Kind.Parent != ""
+func bookkeeping(kind authority.Kind, label string) bool {
+	return label == clusterv1.MachineSetNameLabel && kind.Parent != ""
 }
 
 func content(o *unstructured.Unstructured) map[string]any {

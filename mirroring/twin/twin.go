@@ -5,7 +5,6 @@ package twin
 
 import (
 	"fmt"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -160,16 +159,13 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 	want.SetAPIVersion(apiVersion)
 	want.SetKind(kind)
 	want.SetNamespace(namespace)
-	labels := converted.GetLabels()
-	maps.DeleteFunc(labels, func(k, _ string) bool { return (authority.Theirs(k) || s.bookkeeping(k)) && !s.selects(k) })
-	if len(labels) > 0 {
+	if labels := converted.GetLabels(); len(labels) > 0 {
 		want.SetLabels(labels)
 	}
-	annotations := converted.GetAnnotations()
-	maps.DeleteFunc(annotations, func(k, _ string) bool { return authority.Theirs(k) })
-	if len(annotations) > 0 {
+	if annotations := converted.GetAnnotations(); len(annotations) > 0 {
 		want.SetAnnotations(annotations)
 	}
+	LeaveOut(s.Kind, want, s.selects)
 	if spec, ok := converted.Object["spec"].(map[string]any); ok {
 		want.Object["spec"] = (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
 	}

@@ -18,7 +18,7 @@ const TaintGate = "MachineTaintPropagation"
 // taintWarning warns of taints that convert and that Cluster API may refuse nevertheless. Poundlock cannot read whether the gate is on. A twin that has
 // taints shows that Cluster API takes them.
 func taintWarning(c policies.Change, so string) []string {
-	if c.Side != policies.SideMachineAPI || !tainted(c.New) || tainted(c.Facts.Twin) || hopeless(c) {
+	if c.Side != policies.SideMachineAPI || !Tainted(c.New) || Tainted(c.Facts.Twin) || hopeless(c) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: Cluster API refuses taints while its feature gate %s is off, as it is by default: then %s", taintPath(c.Kind), TaintGate, so)}
@@ -31,8 +31,8 @@ func taintPath(kind string) string {
 	return "spec.taints"
 }
 
-// tainted reports whether a Machine of either API, or the template of a MachineSet, has taints. Both have them in the same place.
-func tainted(o *policies.Object) bool {
+// Tainted reports whether a Machine of either API, or the template of a MachineSet, has taints. Both have them in the same place.
+func Tainted(o *policies.Object) bool {
 	type tainted struct {
 		Taints []json.RawMessage `json:"taints"`
 	}

@@ -33,9 +33,9 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Short: "Tell which objects could move today, which could not, and why",
 		Long: `Tell which objects could move today, which could not, and why.
 
-Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. If they
-have the Infrastructure object and the infrastructure cluster object (an AWSCluster) of the cluster, the answer is exact; where not, what
-is assumed is said.
+Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. Give
+the cluster's Infrastructure object and its infrastructure cluster object (an AWSCluster) too: without them the answer is no or unknown, and
+check names what it assumes and what it needs.
 
 Nothing is changed, and nothing is asked for.`,
 		Example: `  # The whole cluster

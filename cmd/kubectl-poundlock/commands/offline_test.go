@@ -44,9 +44,19 @@ apiVersion: machine.openshift.io/v1beta1
 
 const controlPlaneSet = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, metadata: {name: cluster}, spec: {}}\n"
 
+// zoo is the rest of the cluster that odd is of.
+const zoo = `{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, spec: {platformSpec: {type: AWS}},
+  status: {infrastructureName: zoo, platformStatus: {type: AWS, aws: {region: us-east-1}}}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: zoo, namespace: openshift-cluster-api},
+  spec: {region: us-east-1, network: {subnets: [{id: subnet-1, availabilityZone: us-east-1a}]}}}
+---
+`
+
 func TestExitCodes(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	tainted := strings.Replace(good, "spec: {providerSpec", "spec: {taints: [{key: a, effect: NoSchedule}], providerSpec", 1)
 	const azure = "../../../conversion/platforms/testdata/corpus/azure/worker-4.21.yaml"
 	const powervs = "../../../conversion/platforms/testdata/corpus/powervs/worker.yaml"
 	for sentence, c := range map[string]struct {
@@ -78,7 +88,7 @@ func TestExitCodes(t *testing.T) {
 		"on what no object can have":        {args: []string{"check", "-f", "-", "--fail-on", "blockd"}, stdin: odd, want: 2, says: "Did you mean blocked?"},
 		"on a reason that is misspelt":      {args: []string{"check", "-f", "-", "--fail-on", "waiting,FieldNotConvertible"}, stdin: odd, want: 2, says: "FieldsNotConvertible"},
 		"on a reason of a condition":        {args: []string{"check", "-f", "-", "--fail-on", "instanceunknown"}, stdin: odd},
-		"names for kubectl":                 {args: []string{"check", "-f", "-", "-o", "name"}, stdin: good, says: "machineset.machine.openshift.io/odd\n"},
+		"names for kubectl":                 {args: []string{"check", "-f", "-", "-o", "name"}, stdin: zoo + good, says: "machineset.machine.openshift.io/odd\n"},
 		"but not on what is not there":      {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: good},
 		"check of what cannot be read":      {args: []string{"check", "-f", "-"}, stdin: "{", want: 1, says: "document 1"},
 		"check of a file that is not there": {args: []string{"check", "-f", "/nonexistent"}, want: 1, says: "/nonexistent"},
@@ -91,6 +101,15 @@ func TestExitCodes(t *testing.T) {
 		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "there is no Machine"},
 		"check of what needs the cluster":   {args: []string{"check", "-f", azure, "--fail-on", "blocked,waiting"}, says: "needs the AzureCluster prod-x7k2p"},
 		"and how it is given":               {args: []string{"check", "-f", powervs, "-o", "json"}, says: "depends whether this converts: serviceInstance.name. Run against the cluster, or add with -f what this prints: kubectl get ibmpowervsclusters.infrastructure.cluster.x-k8s.io prod-x7k2p -n openshift-cluster-api -o yaml"},
+		"check without the AWSCluster":      {args: []string{"check", "-f", "-", "--fail-on", "blocked,waiting"}, stdin: good, says: "needs the AWSCluster zoo and the Infrastructure"},
+		"and convert, which has an answer":  {args: []string{"convert", "-f", "-"}, stdin: good, says: "note: a certain answer needs the AWSCluster zoo and the Infrastructure"},
+		"a set that names no platform":      {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: strings.Replace(good, "kind: AWSMachineProviderConfig, ", "", 1), says: "needs the Infrastructure"},
+		"which convert cannot tell":         {args: []string{"convert", "-f", "-"}, stdin: strings.Replace(good, "kind: AWSMachineProviderConfig, ", "", 1), want: 1, says: "needs the Infrastructure"},
+		"convert of what may not move":      {args: []string{"convert", "-f", "-"}, stdin: zoo + strings.Replace(good, "{name: odd", "{annotations: {metal3.io/autoscale-to-hosts: ''}, name: odd", 1), says: "note: machineset/odd converts, and cannot move to Cluster API: metadata.annotations[metal3.io/autoscale-to-hosts]"},
+		"taints, and no gate":               {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: zoo + tainted, says: "needs --feature-gates of Cluster API's manager"},
+		"taints, with the gate on":          {args: []string{"check", "-f", "-", "-o", "name", "--feature-gates", "MachineTaintPropagation=true"}, stdin: zoo + tainted, says: "odd"},
+		"taints, with the gate off":         {args: []string{"check", "-f", "-", "--fail-on", "blocked", "--feature-gates", "ClusterTopology=true"}, stdin: zoo + tainted, want: 3, says: "taints"},
+		"a gate that is none":               {args: []string{"check", "-f", "-", "--feature-gates", "MachineTaintPropagation"}, want: 2, says: "want Name=true or Name=false"},
 		"and is to fail on that":            {args: []string{"check", "-f", azure, "--fail-on", "unknown"}, want: 3},
 		"convert of what needs the cluster": {args: []string{"convert", "-f", azure}, want: 1, says: "unknown: needs the AzureCluster prod-x7k2p"},
 		"convert of what a manifest asks":   {args: []string{"convert", "-f", "-"}, stdin: strings.Replace(odd, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1), want: 3, says: "cannot be converted to Cluster API"},
@@ -104,8 +123,8 @@ func TestExitCodes(t *testing.T) {
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},
-		"a field of each object":            {args: []string{"check", "-f", "-", "-o", `jsonpath={.apiVersion} {.objects[*].verdict}`}, stdin: good, says: "cli.poundlock.openshift.io/v1 ready"},
-		"columns of each object":            {args: []string{"check", "-f", "-", "-o", "custom-columns=ANSWER:.verdict", "--no-headers"}, stdin: good, says: "ready\n"},
+		"a field of each object":            {args: []string{"check", "-f", "-", "-o", `jsonpath={.apiVersion} {.objects[*].verdict}`}, stdin: zoo + good, says: "cli.poundlock.openshift.io/v1 ready"},
+		"columns of each object":            {args: []string{"check", "-f", "-", "-o", "custom-columns=ANSWER:.verdict", "--no-headers"}, stdin: zoo + good, says: "ready\n"},
 		"a template":                        {args: []string{"explain", "deviceIndex", "-o", "go-template={{.kind}}"}, says: "TopicList"},
 		"a template that is none":           {args: []string{"check", "-f", "-", "-o", "jsonpath={.x"}, stdin: good, want: 2, says: "unclosed"},
 		"sorted by no field":                {args: []string{"check", "-f", azure, "-f", "-", "--sort-by", ".nonesuch"}, stdin: odd, want: 2, says: "--sort-by"},
@@ -165,6 +184,38 @@ func TestConvertThereAndBack(t *testing.T) {
 	}
 }
 
+// What convert writes has no label or annotation that the mirror does not copy, but for one by which the Machine's set finds it.
+func TestConvertLeavesOutWhatTheMirrorDoes(t *testing.T) {
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	const theirs = "labels: {app.kubernetes.io/instance: fleet, team: a}, annotations: {argocd.argoproj.io/tracking-id: x, velero.io/y: z, hive.openshift.io/a: b, note: c}"
+	set := strings.Replace(good, "metadata: {name: odd", "metadata: {"+theirs+", name: odd", 1)
+	const machine = "{kind: Machine, apiVersion: machine.openshift.io/v1beta1, metadata: {name: odd, labels: {machine.openshift.io/cluster-api-machineset: odd, " +
+		"machine.openshift.io/cluster-api-cluster: zoo, app.kubernetes.io/instance: fleet, team: a}, annotations: {argocd.argoproj.io/tracking-id: x, note: c}},\n" +
+		" spec: {providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, instanceType: t3.large, ami: {id: ami-1}, " +
+		"subnet: {id: subnet-1}, userDataSecret: {name: u}, blockDevices: [{ebs: {volumeSize: 30}}]}}}}"
+	for sentence, c := range map[string]struct {
+		manifests string
+		stays     bool
+	}{
+		"a set":     {manifests: set},
+		"a Machine": {manifests: machine},
+		"a Machine whose set selects by it": {manifests: machine + "\n---\n" + strings.Replace(good, "a: b", "app.kubernetes.io/instance: fleet", 1),
+			stays: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			args := []string{"convert", "-f", "-", "--comments=false"}
+			if c.stays {
+				args = append(args, "machine/odd")
+			}
+			out, said, code := run(t, c.manifests, args...)
+			if code != 0 || strings.Contains(out, "argocd") || strings.Contains(out, "velero") || strings.Contains(out, "hive") || !strings.Contains(out, "note: c") ||
+				!strings.Contains(out, "team: a") || strings.Contains(out, "app.kubernetes.io/instance") != c.stays {
+				t.Errorf("exit code %d: %s\n%s", code, said, out)
+			}
+		})
+	}
+}
+
 // Whatever is in a file, check answers.
 func FuzzCheckAnswers(f *testing.F) {
 	f.Add([]byte(odd))
@@ -186,7 +237,7 @@ func FuzzCheckAnswers(f *testing.F) {
 func TestSortBy(t *testing.T) {
 	const corpus = "../../../conversion/platforms/testdata/corpus/aws/"
 	for _, format := range []string{"table", "json", "name", "custom-columns=NAME:.name"} {
-		out, said, code := run(t, "", "check", "-f", corpus+"worker-4.18.yaml", "-f", corpus+"machine-spot.yaml", "--sort-by", "{.kind}", "-o", format)
+		out, said, code := run(t, strings.ReplaceAll(zoo, "zoo", "prod-x7k2p"), "check", "-f", "-", "-f", corpus+"worker-4.18.yaml", "-f", corpus+"machine-spot.yaml", "--sort-by", "{.kind}", "-o", format)
 		if machine, set := strings.Index(out, "prod-x7k2p-spot-abcde"), strings.LastIndex(out, "prod-x7k2p-worker-us-east-1a"); code != 0 ||
 			machine < 0 || set < machine {
 			t.Errorf("-o %s: exit code %d: %s%s", format, code, out, said)

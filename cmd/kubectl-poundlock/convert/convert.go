@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 )
 
@@ -80,6 +82,7 @@ func (o *options) write(f *inventory.Fleet) error {
 	}
 	var all []any
 	refused, untold := 0, 0
+	doubts := map[string]bool{}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
 		errs, needs := unconvertible(pair, env, unknown, f.Lacks(cluster, env))
@@ -93,7 +96,14 @@ func (o *options) write(f *inventory.Fleet) error {
 			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
 		}
-		made, errs := converted(pair, env)
+		if doubt := readiness.Doubts(pair, env, f.Lacks(cluster, env)); len(doubt.Names()) > 0 && !doubts[doubt.Sentence(pair)] {
+			doubts[doubt.Sentence(pair)] = true
+			fmt.Fprintln(o.ErrOut, "note: a certain answer "+doubt.Sentence(pair))
+		}
+		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
+			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
+		}
+		made, errs := converted(pair, env, slices.Concat(f.Pairs, f.Beside))
 		if len(errs) > 0 { // the same conversion has just said otherwise
 			return errs.ToAggregate()
 		}

@@ -5,6 +5,8 @@ package convert
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,16 +15,32 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/twin"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // unconvertible returns why the pair does not convert, or what an answer needs.
 func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs readiness.Needs) {
+	if needs := readiness.Unplaced(pair, unknown); len(needs.Names()) > 0 {
+		return nil, needs
+	}
 	if unknown != nil {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, needs
 	}
 	return readiness.Unconvertible(pair, env, lacks)
+}
+
+// unmovable is why a pair that converts cannot move for all that; "" where it can, or waits.
+func unmovable(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) string {
+	if pair.MachineAPI == nil {
+		return ""
+	}
+	f := readiness.Judge(pair, destination(pair), env, nil, lacks)
+	if f.Readiness != readiness.Blocked || f.Reason != readiness.ReasonRefused {
+		return ""
+	}
+	return f.Message
 }
 
 // destination is the API that is converted to: away from the authoritative one, or from the only one that has the object.
@@ -33,16 +51,31 @@ func destination(pair inventory.Pair) authority.API {
 	return authority.MachineAPI
 }
 
-func converted(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+// converted is what the mirror would make of a pair. sets are the MachineSets that the pair may be of.
+func converted(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
 	if destination(pair) == authority.ClusterAPI {
-		return toClusterAPI(pair, env)
+		return toClusterAPI(pair, env, sets)
 	}
-	return toMachineAPI(pair, env)
+	return toMachineAPI(pair, env, sets)
 }
 
-func toClusterAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+// leaveOut removes what the mirror does not copy, and returns a sentence about it; "" where there is nothing.
+func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, sets []inventory.Pair) string {
+	names := twin.LeaveOut(pair.Kind, o, func(label string) bool {
+		return slices.ContainsFunc(sets, func(set inventory.Pair) bool {
+			return set.Kind.Name == pair.Kind.Parent && set.Name == pair.Set() && set.Namespaces == pair.Namespaces && slices.ContainsFunc(set.Objects(),
+				func(o *policies.Object) bool { return twin.Selects(content(o).Object, label) })
+		})
+	})
+	if names == nil {
+		return ""
+	}
+	return "\nThe mirror does not copy these labels and annotations, by which their writers recognize the other object: " + strings.Join(names, ", ") + "."
+}
+
+func toClusterAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
 	source := content(pair.MachineAPI)
-	twin, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
+	made, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -54,19 +87,21 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.Error
 		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\n"+
 			"owner references, the sync finalizer and, while Machine API is authoritative, the pause.",
 		pair.Kind.Name, pair.Name)
-	out := []piece{{twin.Core, source, header, rows}}
-	if twin.Infra != nil {
-		out = append(out, piece{twin.Infra, source, "", platform})
+	header += leaveOut(pair, made.Core, sets)
+	out := []piece{{made.Core, source, header, rows}}
+	if made.Infra != nil {
+		leaveOut(pair, made.Infra, sets)
+		out = append(out, piece{made.Infra, source, "", platform})
 	}
 	return out, nil
 }
 
-func toMachineAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
-	twin := core.Twin{Core: content(pair.ClusterAPI)}
+func toMachineAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
+	from := core.Twin{Core: content(pair.ClusterAPI)}
 	if pair.Infra != nil {
-		twin.Infra = content(pair.Infra)
+		from.Infra = content(pair.Infra)
 	}
-	made, errs := core.ToMachineAPI(pair.Kind.Name, twin, env)
+	made, errs := core.ToMachineAPI(pair.Kind.Name, from, env)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -75,7 +110,8 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.Error
 	rows = append(rows, Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, Place{})...)
 	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.",
 		pair.Kind.Name, pair.Name)
-	return []piece{{made, twin.Core, header, rows}}, nil
+	header += leaveOut(pair, made, sets)
+	return []piece{{made, from.Core, header, rows}}, nil
 }
 
 func linesOf(env conversion.Env) []conversion.Line {

@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -150,7 +152,9 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 		flags.ParseErrorsAllowlist.UnknownFlags = true
 		labels := flags.StringArray("additional-sync-machine-labels", nil, "")
 		annotations := flags.StringArray("additional-sync-machine-annotations", nil, "")
+		gates := flags.StringSlice("feature-gates", nil, "")
 		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // what is not understood is another's
+		c.fleet.gates = Gates(c.fleet.gates, *gates)
 		labelled, err := conversion.ParsePatterns(*labels)
 		if err != nil {
 			continue
@@ -164,6 +168,18 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 	}
 	c.fleet.nodeSyncRead = true
 	return true
+}
+
+// Gates adds feature gates as a flag has them, Name=true. What says neither true nor false is off.
+func Gates(known map[string]bool, texts []string) map[string]bool {
+	out := map[string]bool{}
+	maps.Copy(out, known)
+	for _, text := range texts {
+		name, value, _ := strings.Cut(text, "=")
+		on, err := strconv.ParseBool(strings.TrimSpace(value))
+		out[strings.TrimSpace(name)] = on && err == nil
+	}
+	return out
 }
 
 func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
@@ -332,6 +348,8 @@ func (f *Fleet) Narrow(keep func(Pair) bool) {
 	for _, p := range f.Pairs {
 		if keep(p) {
 			kept = append(kept, p)
+		} else {
+			f.Beside = append(f.Beside, p)
 		}
 	}
 	f.Pairs = kept

@@ -11,11 +11,13 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/utils/ptr"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Cluster is what is known of the cluster that the objects belong to: what its Infrastructure says, or, where none was shown,
@@ -25,6 +27,8 @@ type Cluster struct {
 	Platform, Name, Region string
 	// NodeSync is what Cluster API's manager is started with, where that is known.
 	NodeSync conversion.NodeSync
+	// Gates are the feature gates of Cluster API's manager; nil: not known. One that is absent is off.
+	Gates map[string]bool
 	// Assumed are sentences about what was taken from elsewhere than the Infrastructure.
 	Assumed []string
 
@@ -37,6 +41,9 @@ func (f *Fleet) Describe(said Cluster) Cluster {
 		c := describe(f.infrastructure)
 		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
 			c.NodeSync = said.NodeSync
+		}
+		if c.Gates = f.gates; c.Gates == nil {
+			c.Gates = said.Gates
 		}
 		return c
 	}
@@ -183,6 +190,7 @@ func clusterLabelOf(o *policies.Object) string {
 func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	env := conversion.Env{
 		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI, NodeSync: c.NodeSync,
+		TakesTaints: f.takesTaints(c),
 	}
 	provided := p.Kind.Infra != ""
 	switch missing := environment.Describe(c.about, provided, &env); {
@@ -193,11 +201,48 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	case !provided:
 		return env, nil
 	}
-	env.Account = f.accountOf(env.Platform)
+	env.Account, env.ControlPlane = f.accountOf(env.Platform), f.controlPlane(p.Namespaces)
 	if o := f.infra[infraKey{env.Platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
 	}
 	return env, nil
+}
+
+// controlPlane are the providerSpecs of the control plane's Machines in a pair of namespaces.
+func (f *Fleet) controlPlane(in authority.Pair) []map[string]any {
+	if f.masters == nil {
+		f.masters = map[authority.Pair][]map[string]any{}
+		label, roles := authority.ControlPlaneRole()
+		all := slices.Concat(f.Pairs, f.Beside)
+		slices.SortFunc(all, order)
+		for _, p := range all {
+			if p.MachineAPI == nil || !p.Kind.InfraActs() || !slices.Contains(roles, p.MachineAPI.Metadata.Labels[label]) || p.MachineAPI.Deleting() {
+				continue
+			}
+			var spec struct {
+				ProviderSpec struct {
+					Value map[string]any `json:"value"`
+				} `json:"providerSpec"`
+			}
+			_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
+			f.masters[p.Namespaces] = append(f.masters[p.Namespaces], spec.ProviderSpec.Value)
+		}
+	}
+	return f.masters[in]
+}
+
+// takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that it is. nil: not known.
+func (f *Fleet) takesTaints(c Cluster) *bool {
+	shows := func(p Pair) bool {
+		return p.ClusterAPI != nil && p.ClusterAPI.Metadata.UID != "" && authority.Tainted(p.ClusterAPI)
+	}
+	if slices.ContainsFunc(f.Pairs, shows) {
+		return ptr.To(true)
+	}
+	if c.Gates == nil {
+		return nil
+	}
+	return ptr.To(c.Gates[authority.TaintGate])
 }
 
 // accountOf is the account that the cloud provider's configuration has, or else the ID of any instance.
@@ -245,5 +290,8 @@ func notConverted(c Cluster, p Pair) error {
 	if kind := providerSpecOf(p).Kind; kind != "" {
 		return fmt.Errorf("machines with a providerSpec of kind %s cannot be migrated yet", kind)
 	}
-	return errors.New("the platform is not known: give the Infrastructure object, or --platform")
+	return ErrPlatformNotKnown
 }
+
+// ErrPlatformNotKnown reports that neither the objects nor a person name the cluster's platform.
+var ErrPlatformNotKnown = errors.New("the platform is not known: give the Infrastructure object, or --platform")

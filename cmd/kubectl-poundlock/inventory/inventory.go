@@ -119,6 +119,10 @@ func (p Pair) Set() string {
 type Fleet struct {
 	// Pairs are in the order of kinds, then names.
 	Pairs []Pair
+	// Beside are pairs that were shown too, and that nobody asked about.
+	Beside []Pair
+	// masters are kept by controlPlane.
+	masters map[authority.Pair][]map[string]any
 	// Problems are documents that claim to be one of ours and cannot be read.
 	Problems []Problem
 	// Others counts objects that are none of ours.
@@ -135,7 +139,9 @@ type Fleet struct {
 	nodeSync conversion.NodeSync
 	// nodeSyncRead: nodeSync is what Cluster API's manager has.
 	nodeSyncRead bool
-	account      string
+	// gates are the feature gates of Cluster API's manager, nil where they were not read.
+	gates   map[string]bool
+	account string
 	// cloudConfig is the cloud provider's configuration, where files have it.
 	cloudConfig *policies.Object
 	infra       map[infraKey]*policies.Object

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Lack is something of the cluster that a conversion asks for and that was not shown.
@@ -20,6 +22,8 @@ type Lack struct {
 	Name string
 	// Command prints it; Flags say it instead. One of the two is empty.
 	Command, Flags string
+	// decides: whether an object converts depends on it, whatever the object has.
+	decides bool
 	// suppose fills in what might stand there.
 	suppose func(*conversion.Env)
 }
@@ -32,29 +36,62 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	might := env.Platform.Supposed
 	var out []Lack
 	if env.InfraCluster == nil {
-		out = append(out, lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) }))
+		lack := lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) })
+		lack.decides = true
+		out = append(out, lack)
 	}
 	if f.infrastructure == nil {
-		out = append(out, Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml",
-			"", func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might) }})
+		lack := LackOfInfrastructure()
+		lack.suppose = func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might) }
+		out = append(out, lack)
 	}
 	if env.Platform.Account != nil && env.Account == "" {
 		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml",
-			"", func(e *conversion.Env) { e.Account = "supposed" }})
+			"", false, func(e *conversion.Env) { e.Account = "supposed" }})
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
 		out = append(out, Lack{"--additional-sync-machine-labels and -annotations of Cluster API's manager",
-			"", "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)", everySync})
+			"", "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)", false, everySync})
+	}
+	if env.TakesTaints == nil {
+		out = append(out, Lack{"--feature-gates of Cluster API's manager",
+			"", "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; where it has none: --feature-gates=" + authority.TaintGate + "=false)",
+			false, func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
 	}
 	return out
+}
+
+// Doubts are what of the lacks might keep an object from converting that converts with what was shown.
+func Doubts(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) []Lack {
+	all := check(env)
+	return slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool {
+		return !l.decides && len(missing(supposing(env, l, check), all)) == 0
+	})
+}
+
+func supposing(env conversion.Env, l Lack, check func(conversion.Env) field.ErrorList) field.ErrorList {
+	l.suppose(&env)
+	return check(env)
+}
+
+// missing are the errors that the others do not have word by word.
+func missing(errs, others field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(slices.Clone(errs), func(e *field.Error) bool {
+		return slices.ContainsFunc(others, func(o *field.Error) bool { return o.Field == e.Field && o.Type == e.Type && o.Detail == e.Detail })
+	})
 }
 
 // lackOf is an object that was not shown; its name may not be known.
 func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conversion.Env)) Lack {
 	return Lack{
 		strings.TrimSpace("the " + kind.Kind + " " + name),
-		strings.Join(strings.Fields(fmt.Sprintf("kubectl get %s %s -n %s -o yaml", kind.Definition(), name, namespace)), " "), "", suppose,
+		strings.Join(strings.Fields(fmt.Sprintf("kubectl get %s %s -n %s -o yaml", kind.Definition(), name, namespace)), " "), "", false, suppose,
 	}
+}
+
+// LackOfInfrastructure is the Infrastructure.
+func LackOfInfrastructure() Lack {
+	return Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml", "", true, nil}
 }
 
 // LackOf is an object of Cluster API's that the authoritative one refers to and that was not shown.
@@ -80,7 +117,7 @@ func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.Err
 	if len(certain) == len(all) {
 		return all, nil, nil
 	}
-	// As many things as bits: four at most.
+	// As many things as bits: five at most.
 	fewest := lacks
 	for bits := range 1 << len(lacks) {
 		some := chosen(lacks, bits)
@@ -108,9 +145,7 @@ func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func
 		l.suppose(&env)
 	}
 	there := check(env)
-	return slices.DeleteFunc(slices.Clone(all), func(e *field.Error) bool {
-		return !slices.ContainsFunc(there, func(o *field.Error) bool { return o.Field == e.Field && o.Type == e.Type && o.Detail == e.Detail })
-	})
+	return missing(all, missing(all, there))
 }
 
 // infrastructure is the Infrastructure as far as the cluster is known; the rest is supposed.

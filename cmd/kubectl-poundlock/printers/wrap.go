@@ -73,17 +73,22 @@ func words(text string, short int) []string {
 	return out
 }
 
-func isCommand(word string) bool { return strings.HasPrefix(strings.TrimPrefix(word, "`"), "kubectl ") }
+// isCommand: no word but a command has a space.
+func isCommand(word string) bool { return strings.Contains(word, " ") }
 
+// beginsCommand reports whether a command begins at a word: kubectl's anywhere, and another one behind a colon, as messages have it.
 func beginsCommand(all []string, i int) bool {
-	return i+1 < len(all) && strings.TrimLeft(all[i], "(`") == "kubectl"
+	if i+1 >= len(all) {
+		return false
+	}
+	return strings.TrimLeft(all[i], "(`") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
 }
 
 // commandLength is how many words a command has: it ends with the text, or with a word after which a sentence goes on or ends. What is quoted is one argument.
 func commandLength(all []string) int {
 	quoted := false
 	for i, word := range all {
-		if strings.Count(word, "'")%2 == 1 {
+		if strings.Count(strings.ReplaceAll(word, `'\''`, ""), "'")%2 == 1 {
 			quoted = !quoted
 		}
 		switch {

@@ -5,6 +5,7 @@ package readiness
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -141,9 +142,12 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case settledThere(p, to):
 		return f.say(There, "", "")
 	case unknown != nil:
-		return f.say(Blocked, ReasonPlatform, unknown.Error())
+		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
+	if !judged(p) {
+		needs = needs.and(Doubts(p, env, lacks).lacks)
+	}
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
@@ -152,6 +156,13 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		f.Undrained = authority.UndrainedBy(request(p, to, nil))
 	}
 	return conclude(f, p, to, j, needs)
+}
+
+// judged reports whether Poundlock has converted the object with its whole cluster, and says so in the object's status.
+func judged(p inventory.Pair) bool {
+	s := p.Shape()
+	synchronized := s.Condition(authority.ConditionSynchronized).Status
+	return p.Stored() && s.Current != authority.Unset && (synchronized == "True" || synchronized == "False")
 }
 
 // settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
@@ -165,7 +176,7 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		return f.say(There, "", "")
 	}
 	if unknown != nil {
-		return f.say(Blocked, ReasonPlatform, unknown.Error())
+		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
 	f.Fields, f.Needs = fields(errs), needs.Names()
@@ -177,6 +188,23 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	}
 	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
+}
+
+// unconverted concludes where no conversion can be tried.
+func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
+	if needs := Unplaced(p, unknown); len(needs.Names()) > 0 {
+		f.Needs = needs.Names()
+		return f.say(Unknown, ReasonUnknown, unknown.Error())
+	}
+	return f.say(Blocked, ReasonPlatform, unknown.Error())
+}
+
+// Unplaced is what has to be shown for files that do not name their platform; nothing for any other reason why no conversion can be tried.
+func Unplaced(p inventory.Pair, unknown error) Needs {
+	if p.Source == "" || !errors.Is(unknown, inventory.ErrPlatformNotKnown) {
+		return Needs{}
+	}
+	return Needs{lacks: []inventory.Lack{inventory.LackOfInfrastructure()}}
 }
 
 func (f Finding) say(v Readiness, reason, message string) Finding {
@@ -203,6 +231,9 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	if len(f.Needs) > 0 {
 		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
 	}
+	if why := unborn(p); why != "" && (p.Shape().Current == authority.Unset || p.Source != "" && p.ClusterAPI == nil) {
+		return f.say(Waiting, authority.ReasonInstanceUnknown, why)
+	}
 	if p.Shape().Current == authority.Unset {
 		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
 	}
@@ -214,6 +245,14 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.say(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
 	}
 	return f.step(step, p)
+}
+
+// unborn is why a Machine without the ID of an instance cannot move yet; "" for any other.
+func unborn(p inventory.Pair) string {
+	if !p.Kind.InfraActs() || authority.InstanceKeyOf(p.MachineAPI) != "" {
+		return ""
+	}
+	return "spec.providerID is empty: the Machine API may be creating an instance. The Machine can move once its controller has stored the instance's ID"
 }
 
 // Needs are what has to be shown for an answer, and the fields that depend on it.
@@ -229,6 +268,16 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	}
 	slices.Sort(n.fields)
 	n.fields = slices.Compact(n.fields)
+	return n
+}
+
+// and adds what has to be shown, too, in the order of the lacks; each once.
+func (n Needs) and(more []inventory.Lack) Needs {
+	for _, l := range more {
+		if !slices.Contains(n.Names(), l.Name) {
+			n.lacks = append(slices.Clone(n.lacks), l)
+		}
+	}
 	return n
 }
 
@@ -260,6 +309,8 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	what := "needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
 		what += ", on which it depends whether this converts: " + strings.Join(n.fields, ", ")
+	} else {
+		what += ". What was given converts, and what is missing may keep the object from moving"
 	}
 	if p.Source == "" {
 		return what + ". It cannot be read in this cluster"
@@ -369,6 +420,11 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 	}
 	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind},
 		Plural: strings.ToLower(kind) + "s"}
+}
+
+// Doubts are what of the lacks might keep a pair from moving that converts with what was shown.
+func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs {
+	return Needs{lacks: inventory.Doubts(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })}
 }
 
 // unconvertible converts as the webhook does.

@@ -19,6 +19,9 @@ const (
 "spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":
 {"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
 "status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"replicas":2,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+	awsCluster = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`
+	machine    = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},"spec":{"authoritativeAPI":"MachineAPI","providerID":"aws:///us-east-1a/i-1","providerSpec":{"value":
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}},"status":{"phase":"Running"}}`
 	twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"MachineSet/a"}},
 "spec":{"clusterName":"lock","template":{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
 )
@@ -64,8 +67,12 @@ func TestJudge(t *testing.T) {
 		"controllers that have not said":  {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
 		"one that is being deleted":       {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: readiness.Blocked, reason: authority.ReasonDeleting},
 		"one on the move":                 {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: readiness.Moving, reason: authority.ReasonNotPaused},
-		"a manifest that converts":        {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
-		"a cluster without Poundlock":     {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
+		"a manifest that converts":        {documents: []string{awsCluster, with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
+		"a Machine with an instance":      {documents: []string{awsCluster, machine}, verdict: readiness.Ready},
+		"an instance is being created":    {documents: []string{awsCluster, strings.Replace(machine, `"providerID":"aws:///us-east-1a/i-1",`, "", 1)}, verdict: readiness.Waiting, reason: authority.ReasonInstanceUnknown},
+		"of a Machine that is in step":    {documents: []string{awsCluster, strings.NewReplacer(`"providerID":"aws:///us-east-1a/i-1",`, "", `"status":{`, `"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI",`).Replace(machine)}, verdict: readiness.Waiting, reason: authority.ReasonInstanceUnknown},
+		"without its AWSCluster":          {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
+		"a cluster without Poundlock":     {documents: []string{awsCluster, with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
 		"only Cluster API has it":         {documents: []string{twin}, verdict: readiness.There},
 		"and it is to go back":            {documents: []string{twin}, to: authority.MachineAPI, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
 		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},

@@ -6,6 +6,8 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -35,6 +37,8 @@ func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes "+
 			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
+	cmd.Flags().Var((*gates)(&f.Said.Gates), "feature-gates",
+		"the feature gates that Cluster API's manager is started with, such as MachineTaintPropagation=true; of a cluster they are read from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 
@@ -89,6 +93,30 @@ func (p *patterns) Set(text string) error {
 	more, err := conversion.ParsePatterns(strings.Split(text, ","))
 	*p = append(*p, more...)
 	return err
+}
+
+// gates is a flag of feature gates, Name=true or Name=false.
+type gates map[string]bool
+
+func (g *gates) String() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(*g)) {
+		out = append(out, fmt.Sprintf("%s=%t", name, (*g)[name]))
+	}
+	return strings.Join(out, ",")
+}
+
+func (g *gates) Type() string { return "Name=true|false" }
+
+func (g *gates) Set(text string) error {
+	texts := strings.Split(text, ",")
+	for _, one := range texts {
+		if _, value, _ := strings.Cut(one, "="); value != "true" && value != "false" {
+			return fmt.Errorf("%q: want Name=true or Name=false", one)
+		}
+	}
+	*g = inventory.Gates(*g, texts)
+	return nil
 }
 
 // Gather reads files, or the cluster.

@@ -67,6 +67,9 @@ func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 	if c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
 		c.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
 	}
+	if c.PublicIP != nil && *c.PublicIP {
+		c.Subnet = &awsv1.AWSResourceReference{ID: new(publicSubnet)}
+	}
 	if c.SpotMarketOptions != nil || c.MarketType == awsv1.MarketTypeSpot {
 		c.CapacityReservationID = nil
 	}

@@ -29,6 +29,7 @@ func Kit() conversiontest.Kit {
 		},
 		InfraCluster: map[string]any{
 			"region":                            "us-east-1",
+			"network":                           map[string]any{"subnets": []any{map[string]any{"id": publicSubnet, "isPublic": true}}},
 			"controlPlaneEndpoint":              map[string]any{"host": "api-int.lock.example.com", "port": int64(6443)},
 			"controlPlaneLoadBalancer":          map[string]any{"name": "lock-7x2k9-int", "scheme": "internal", "loadBalancerType": "nlb"},
 			"secondaryControlPlaneLoadBalancer": map[string]any{"name": "lock-7x2k9-ext", "scheme": "internet-facing", "loadBalancerType": "nlb"},
@@ -44,6 +45,9 @@ func Kit() conversiontest.Kit {
 		},
 	}
 }
+
+// publicSubnet is the subnet that the AWSCluster lists, in which machines get public addresses. OpenShift's lists none.
+const publicSubnet = "subnet-0a1b2c3d4e5f60718"
 
 func providerSpec() map[string]any {
 	named := func(name string) map[string]any {

@@ -55,6 +55,9 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AWSMachineProviderConfig) {
 	if m.Subnet.ID == nil && len(m.Subnet.Filters) == 0 {
 		m.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
 	}
+	if m.PublicIP != nil && *m.PublicIP {
+		m.Subnet = machinev1beta1.AWSResourceReference{ID: new(publicSubnet)}
+	}
 	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
 		m.CapacityReservationID = ""
 	}

@@ -1,0 +1,168 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topics_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
+)
+
+// printed are the reasons, events and conditions that the sources of a tree can write, each with a place that does. It finds a string constant by its name or
+// its type, the value of a member, and the argument of a function by the name of its parameter, so that code which moves is found where it went.
+type printed struct {
+	set   *token.FileSet
+	found map[string]string
+	// takes are the positions at which a function, or a method, of a package's folder takes such a text.
+	takes map[string][]int
+	files map[string][]*ast.File
+}
+
+var (
+	// about is in the name of what has such a text.
+	about = regexp.MustCompile(`(?i)reason|^cause|^event$|^condition`)
+	// camel is such a text. A word alone, such as Failed, may be anything.
+	camel = regexp.MustCompile(`^[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]+$`)
+)
+
+func (p *printed) read(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		switch {
+		case entry.IsDir() && path != root && (name == "test" || name == "testdata" || name == "tools" || strings.HasSuffix(name, "test") || strings.HasPrefix(name, ".")):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(p.set, path, nil, parser.SkipObjectResolution)
+		p.files[filepath.Dir(path)] = append(p.files[filepath.Dir(path)], f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, files := range p.files {
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool { p.declared(folder, n); return true })
+		}
+	}
+	for folder, files := range p.files {
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool { p.look(folder, n); return true })
+		}
+	}
+}
+
+// declared notes where a function takes such a text.
+func (p *printed) declared(folder string, n ast.Node) {
+	f, is := n.(*ast.FuncDecl)
+	if !is {
+		return
+	}
+	at := 0
+	for _, field := range f.Type.Params.List {
+		for _, name := range field.Names {
+			if about.MatchString(name.Name) {
+				p.takes[folder+"."+f.Name.Name] = append(p.takes[folder+"."+f.Name.Name], at)
+			}
+			at++
+		}
+	}
+}
+
+func (p *printed) look(folder string, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.ValueSpec:
+		kind, _ := n.Type.(*ast.Ident)
+		for i, name := range n.Names {
+			if i < len(n.Values) && (about.MatchString(name.Name) || kind != nil && about.MatchString(kind.Name)) {
+				p.take(n.Values[i])
+			}
+		}
+	case *ast.AssignStmt:
+		for i, to := range n.Lhs {
+			if i < len(n.Rhs) && about.MatchString(last(to)) {
+				p.take(n.Rhs[i])
+			}
+		}
+	case *ast.KeyValueExpr:
+		if about.MatchString(last(n.Key)) {
+			p.take(n.Value)
+		}
+	case *ast.CallExpr:
+		name := last(n.Fun)
+		if name == "Eventf" && len(n.Args) > 3 {
+			p.take(n.Args[3])
+		}
+		places := slices.Clone(p.takes[folder+"."+name])
+		if places == nil && ast.IsExported(name) {
+			for of, at := range p.takes { // of another package; the name is what is known
+				if strings.HasSuffix(of, "."+name) {
+					places = append(places, at...)
+				}
+			}
+		}
+		for _, at := range places {
+			if at < len(n.Args) {
+				p.take(n.Args[at])
+			}
+		}
+	}
+}
+
+func (p *printed) take(e ast.Expr) {
+	text, is := e.(*ast.BasicLit)
+	if !is || text.Kind != token.STRING {
+		return
+	}
+	if value, err := strconv.Unquote(text.Value); err == nil && camel.MatchString(value) {
+		p.found[value] = p.set.Position(text.Pos()).String()
+	}
+}
+
+// last is the last name of an expression.
+func last(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.BasicLit:
+		return strings.Trim(e.Value, `"`)
+	}
+	return ""
+}
+
+// Whatever reason, event or condition the code can write, explain knows.
+func TestEveryReasonEventAndConditionIsExplained(t *testing.T) {
+	p := &printed{set: token.NewFileSet(), found: map[string]string{}, takes: map[string][]int{}, files: map[string][]*ast.File{}}
+	p.read(t, "../../..")
+	all := topics.Topics()
+	for name, at := range p.found {
+		if len(all.Find(name)) == 0 {
+			t.Errorf("%s is not explained: %s: docs/meanings has the tables", name, at)
+		}
+	}
+	for _, name := range []string{"MachineSetDeleted", "InstanceUnknown", "MirrorRefused", "RemediationCarriedOver", "HandoffStarted", "AuthoritySettled", "RivalMigration"} {
+		if p.found[name] == "" {
+			t.Errorf("%s was not found in the code: has the code changed how it writes one?", name)
+		}
+	}
+	if len(p.found) < 100 {
+		t.Errorf("%d were found, want 100 at least: has the code changed how it writes one?", len(p.found))
+	}
+}
