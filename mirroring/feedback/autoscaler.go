@@ -19,10 +19,6 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
-// with replicas of their own gets a conflict.
-const autoscalerManager = "poundlock-autoscaler"
-
 // stream is the way back, from a mirror to its authority, for what others may write to the mirror.
 type stream struct {
 	*pairs.State
@@ -50,8 +46,8 @@ func Followed(s *pairs.State) *pairs.Write {
 	return nil
 }
 
-// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
-// is not yet carried over was written before it, and counts.
+// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, but that the
+// autoscaler may take a mark back. So what is not yet carried over was written before it, or is such a removal, and counts.
 func streamOf(s *pairs.State) (f stream, back bool) {
 	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
@@ -111,7 +107,7 @@ func annotationPath(key string) []string { return []string{"metadata", "annotati
 
 // annotate writes annotations to the authority, in the name of whom it follows.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
-	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
+	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
 }
 
@@ -169,7 +165,7 @@ func (f stream) withdrawn(there []string) bool {
 // ownedByUs reports whether Poundlock owns a field, and nobody else does.
 func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	by := ownership.Managers(o, managedfields.Path(path...))
-	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != autoscalerManager })
+	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
 var replicasPath = []string{"spec", "replicas"}
@@ -188,7 +184,7 @@ func (f stream) scaled() *pairs.Write {
 			}
 		}
 	}
-	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source,
+	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source,
 		Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
 		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
 }

@@ -157,14 +157,16 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		{sentence: "it marks a mirror that was made a moment ago", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), want: there + "=t1"},
 		{sentence: "it has marked before the mirror was made", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("17")},
 		{sentence: "it marks a mirror that was made a moment ago, and a person the authority", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), thereOn: there + ": t0"},
-		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "it takes its mark back in mid-move", kind: "Machine", api: "Migrating", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "in mid-move the mirror lacks a person's mark", kind: "Machine", api: "Migrating", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
 		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(ownership.Manager, "Apply", "", "10", markedThere), want: there + "="},
-		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
 		{sentence: "a person's mark on the authority is new to the mirror", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
-		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
+		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
 		{sentence: "the authority's managed fields were cleared", kind: "Machine", by: mine, thereOn: there + ": t1"},
-		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
-		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
+		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
 		{sentence: "it scales up", kind: "MachineSet", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
 		{sentence: "it scales right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=5"},
 		{sentence: "it scaled before the switch, and a person has scaled the authority since", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
@@ -201,7 +203,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
 		if w := Followed(s); w != nil {
-			if w.Object != s.Core || w.By != autoscalerManager {
+			if w.Object != s.Core || w.By != ownership.CarriedManager {
 				t.Errorf("%s: writes to %s as %s", c.sentence, pairs.Describe(w.Object), w.By)
 			}
 			got = shown(w)

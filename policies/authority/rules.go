@@ -135,13 +135,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal.",
+			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal. The autoscaler may remove its mark while authority is moving, too.",
 			Remedy:      "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark. The mirror copies both to the Machine API object.",
+			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark, which it may while authority is moving, too. The mirror copies both to the Machine API object.",
 			Remedy:      "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},

@@ -24,6 +24,10 @@ import (
 // Manager is the field manager of every write of the mirror's.
 const Manager = "poundlock-mirror"
 
+// CarriedManager is the field manager, on an authoritative object, of what the cluster autoscaler and its operator wrote to its mirror. A user who applies that
+// object with replicas of their own gets a conflict.
+const CarriedManager = "poundlock-autoscaler"
+
 // HandoffManager is the field manager of every write of the handoff's.
 const HandoffManager = "poundlock-handoff"
 
@@ -264,6 +268,8 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //     The pause stays the handoff's, too, which takes it off by itself.
+//   - The annotations that Poundlock carried over while live was authoritative, also those that wanted does not have: the autoscaler may have taken its mark back
+//     on the other object right before that became the authority.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
@@ -380,6 +386,10 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 	for field, names := range map[string]map[string]string{"labels": wanted.GetLabels(), "annotations": wanted.GetAnnotations()} {
 		step := fieldpath.FieldNameElement(field)
 		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
+	}
+	if e.Manager == CarriedManager {
+		step := fieldpath.FieldNameElement("annotations")
+		put(taken, step, metadata.WithPrefix(step))
 	}
 	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows
 		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))

@@ -132,6 +132,9 @@ func TestTakeover(t *testing.T) {
 				`{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
 			false, []string{Manager + `: {"f:spec":{"f:authoritativeAPI":{}}}`,
 				Manager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
+		{"a mark that was carried over to what is the mirror by now, and that the authority has no more", `{metadata: {}}`,
+			`{metadata: {managedFields: [` + manager(CarriedManager, "Update", `{"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/delete-machine": {}}}}`) + `]}}`,
+			false, []string{Manager + `: {"f:metadata":{"f:annotations":{"f:cluster.x-k8s.io/delete-machine":{}}}}`}},
 		{"its other updates stay what they are", `{metadata: {finalizers: [f]}, spec: {a: 1}}`,
 			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) +
 				`]}}`, false, nil},
