@@ -111,7 +111,7 @@ type Finding struct {
 	Needs []string `json:"needs,omitempty"`
 	// Warnings are what the webhook answers to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
-	// Neighbours are who else writes to the object.
+	// Neighbours are who else writes to the Machine API object, where Cluster API is authoritative for it or is to be.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
 	Source     string                `json:"source,omitempty"`
 
@@ -130,6 +130,9 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
 	}
+	if p.MachineAPI != nil && affects(p, to) {
+		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
+	}
 	switch {
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
@@ -145,10 +148,13 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
-	if to == authority.ClusterAPI {
-		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
-	}
 	return conclude(f, p, to, j, needs)
+}
+
+// affects reports whether others who write to the Machine API object have to do with the move: it begins what changes for them, is under way, or ends it.
+// They are named afterwards, too, since their controllers report a refusal where nobody looks for the cause.
+func affects(p inventory.Pair, to authority.API) bool {
+	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
 
 // settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
