@@ -102,11 +102,22 @@ type Facts struct {
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
+	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is to move to.
+	Remediation Existence
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
 	Rival string
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
 }
+
+// Existence is what a look for an object found.
+type Existence string
+
+// What a look may find. The zero Existence is that nobody could look.
+const (
+	Exists Existence = "exists"
+	Absent Existence = "absent"
+)
 
 // Uncounted is a Machine that the MachineSet of one side counts and the other does not.
 type Uncounted struct {
@@ -197,6 +208,8 @@ const (
 	NeedControlPlaneSet
 	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
 	NeedEnding
+	// NeedRemediation asks for Facts.Remediation, from the API server.
+	NeedRemediation
 )
 
 // Has reports whether n includes all of other.

@@ -297,11 +297,12 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
 			On:          on(mapi(kinds, onUpdate)),
 			Needs: when(moves,
-				policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets|policies.NeedSurroundings),
+				policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets|policies.NeedSurroundings|
+					policies.NeedRemediation),
 			Check: RequestWarning,
 		},
 		{

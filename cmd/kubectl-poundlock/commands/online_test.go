@@ -133,3 +133,31 @@ func TestNeighboursAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// A check that has somebody else remediate needs its template in the namespace of Cluster API, where nobody copies it.
+func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"300s"}],"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
+	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, where there is none"
+	for name, c := range map[string]struct {
+		template string
+		warns    bool
+	}{
+		"it is there": {`{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","metadata":{"name":"t"}}`, false},
+		"it is not":   {"", true},
+	} {
+		objects := map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                    `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinehealthchecks": `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + check + `]}`,
+		}
+		if c.template != "" {
+			objects["/apis/self-node-remediation.medik8s.io/v1alpha1/namespaces/openshift-cluster-api/selfnoderemediationtemplates/t"] = c.template
+		}
+		out, errOut, code := run(t, "", "check", "--server", cluster(t, true, objects))
+		if said := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(said, sought) != c.warns {
+			t.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
+		}
+	}
+}

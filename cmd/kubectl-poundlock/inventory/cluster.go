@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -189,7 +190,27 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	c.definitions(ctx, client, kinds)
+	c.remediations(ctx, client, pair)
 	return nil
+}
+
+// remediations looks for the templates of checks that have somebody else remediate. A user who may not read one gets the answer that nobody could look.
+func (c *collection) remediations(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
+	for _, p := range c.sides {
+		t := authority.RemediationTemplate(p.MachineAPI)
+		gvk, whole := t.GroupVersionKind()
+		if p.Kind.Name != "MachineHealthCheck" || p.Namespaces != pair || !whole {
+			continue
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		_, err := client.Resource(resource).Namespace(pair.ClusterAPI).Get(ctx, t.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			p.Remediation = policies.Exists
+		case apierrors.IsNotFound(err):
+			p.Remediation = policies.Absent
+		}
+	}
 }
 
 // definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is
@@ -344,6 +365,7 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 			}
 		}
 	}
+	c.remediations(ctx, client, namespaces)
 	return c.done(), nil
 }
 

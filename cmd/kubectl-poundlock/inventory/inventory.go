@@ -55,6 +55,8 @@ type Pair struct {
 	Holders []string
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
+	// Remediation is what was found of the template of a check that has somebody else remediate, in the namespace of Cluster API.
+	Remediation policies.Existence
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }

@@ -131,7 +131,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
 	}
 	if p.MachineAPI != nil && affects(p, to) {
-		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
+		f.Neighbours = append(authority.Neighbours(p.Kind.Name, p.MachineAPI), authority.Remediator(request(p, to, nil))...)
 	}
 	switch {
 	case p.MachineAPI == nil:
@@ -413,7 +413,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
 		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
-			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
+			Uncounted: p.Uncounted, Holders: p.Holders, Remediation: p.Remediation, Rival: p.Rival},
 	}
 }
 
