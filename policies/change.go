@@ -96,7 +96,7 @@ type Facts struct {
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
 	Ending           []string
 	ControlPlaneSize int
-	// Sets are the MachineSets of the API that a Machine is to move to.
+	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
 	Sets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -49,5 +50,24 @@ func TestRemediation(t *testing.T) {
 				t.Errorf("reads %q", read)
 			}
 		})
+	}
+}
+
+// The sets that could adopt a Machine are those of the API in which it is created, and of the other one where it moves.
+func TestTheSetsThatCouldAdopt(t *testing.T) {
+	for operation, want := range map[admissionv1.Operation]string{admissionv1.Create: "machine.openshift.io m", admissionv1.Update: "cluster.x-k8s.io c"} {
+		read := ""
+		l := Lookups{Sets: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+			read = gvk.Group + " " + namespace
+			return nil, nil
+		})}
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", TwinNamespace: "c"},
+			Operation: operation, New: &policies.Object{}}
+		if operation == admissionv1.Update {
+			change.Old = &policies.Object{}
+		}
+		if doubts := l.advisory(t.Context(), &change, policies.NeedSets); len(doubts) > 0 || read != want {
+			t.Errorf("%s: lists %q, want %q; in doubt about %v", operation, read, want, doubts)
+		}
 	}
 }

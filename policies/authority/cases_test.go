@@ -268,7 +268,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
-		"authority/request-warning", "authority/unconvertible", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
+		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-infrastructure",
 		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}

@@ -313,6 +313,12 @@ func Rules() policies.Set {
 			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{
+			ID: "authority/set-adopts", Clause: authOf,
+			Description: "The creation of a Machine API Machine without an owner warns if the selector of a MachineSet matches it for which the other API is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it.",
+			Remedy:      "Give the Machine other labels, or the authority of the MachineSet.",
+			On:          on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
+		},
+		{
 			ID: "authority/deployment-adopts", Clause: authOf,
 			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
 			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
