@@ -53,6 +53,8 @@ type Change struct {
 	Actor     Actor
 	// Username is who asks, for messages and metrics; rules decide by Actor.
 	Username string
+	// FieldManager is the one that an UPDATE names itself, empty where the API server takes the name of the program: what it records shows in New, but not of /scale.
+	FieldManager string
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
 	// NamespaceTerminating reports that the object's namespace is being deleted. A shell reads the namespace where the namespace

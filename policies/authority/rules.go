@@ -134,6 +134,14 @@ func Rules() policies.Set {
 			Check: ScaleLocked,
 		},
 		{
+			ID: "authority/carried-manager", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
+			Description: "What the autoscaler and its operator write to a mirror is carried over from their field managers alone, cluster-autoscaler and cluster-autoscaler-operator: it is refused under another one, which Poundlock would put back. Through the scale subresource only a field manager that the request names is seen.",
+			Remedy:      "Run the autoscaler under its own program's name, or name the field manager with --field-manager.",
+			On: on(mapi([]string{"Machine", "MachineSet"}, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate),
+				sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
+			Needs: carriedNeeds, Check: CarriedManager,
+		},
+		{
 			ID: "authority/metadata-reserved", Clause: admission,
 			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal. The autoscaler may remove its mark while authority is moving, too.",
 			Remedy:      "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
