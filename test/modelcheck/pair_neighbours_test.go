@@ -57,7 +57,7 @@ var unwalked = map[string]string{
 }
 
 // TestEveryOtherWriterIsWalked: what ordinary rules let through of a neighbour is a move of some actor, or the model cannot see it. What they refuse
-// or put back changes nothing that is stored.
+// or put back changes nothing that is stored; that it is refused, policies/authority tests (TestWhatOthersAreRefused).
 func TestEveryOtherWriterIsWalked(t *testing.T) {
 	rest := maps.Clone(unwalked)
 	for _, o := range authority.Others() {
