@@ -82,9 +82,21 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	rules = append(rules, rule("apps", []string{"list"}, "deployments"))
 	// A set that a MachineDeployment owns: whether that is being deleted. One that moves: which would make it its own.
 	rules = append(rules, rule(group, []string{"get", "list"}, "machinedeployments"))
+	// Whether the template of a check that moves is there. Of another remediator's the request's warning has to leave that open.
+	for _, template := range remediationTemplates {
+		rules = append(rules, rule(template.Group, []string{"get"}, template.Resource))
+	}
 	// The Lease that is never stored: a dry run asks whether Poundlock answers for this pair.
 	rules = append(rules, rule("coordination.k8s.io", []string{"create"}, "leases"))
 	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())
+}
+
+// remediationTemplates are those of the remediators that OpenShift's documentation names.
+var remediationTemplates = []metav1.GroupResource{
+	{Group: "fence-agents-remediation.medik8s.io", Resource: "fenceagentsremediationtemplates"},
+	{Group: "infrastructure.cluster.x-k8s.io", Resource: "metal3remediationtemplates"},
+	{Group: "machine-deletion-remediation.medik8s.io", Resource: "machinedeletionremediationtemplates"},
+	{Group: "self-node-remediation.medik8s.io", Resource: "selfnoderemediationtemplates"},
 }
 
 // definitions are the CRDs that mirrors live in, on every platform.

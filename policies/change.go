@@ -53,6 +53,8 @@ type Change struct {
 	Actor     Actor
 	// Username is who asks, for messages and metrics; rules decide by Actor.
 	Username string
+	// FieldManager is the one that an UPDATE names itself, empty where the API server takes the name of the program: what it records shows in New, but not of /scale.
+	FieldManager string
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
 	// NamespaceTerminating reports that the object's namespace is being deleted. A shell reads the namespace where the namespace
@@ -98,17 +100,28 @@ type Facts struct {
 	ControlPlaneSize int
 	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
 	Undrained bool
-	// Sets are the MachineSets of the API that a Machine is to move to.
+	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
 	Sets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
+	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is to move to.
+	Remediation Existence
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
 	Rival string
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
 }
+
+// Existence is what a look for an object found.
+type Existence string
+
+// What a look may find. The zero Existence is that nobody could look.
+const (
+	Exists Existence = "exists"
+	Absent Existence = "absent"
+)
 
 // Uncounted is a Machine that the MachineSet of one side counts and the other does not.
 type Uncounted struct {
@@ -166,7 +179,7 @@ type Trial struct {
 }
 
 // Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.
-type Need uint16
+type Need uint32
 
 const (
 	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices allows it.
@@ -201,6 +214,8 @@ const (
 	NeedEnding
 	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
 	NeedUndrained
+	// NeedRemediation asks for Facts.Remediation, from the API server.
+	NeedRemediation
 )
 
 // Has reports whether n includes all of other.

@@ -197,7 +197,7 @@ func mastersOf(all listing) Listing {
 	})
 }
 
-// sets are those of the API that a Machine under review is to move to, or those that a MachineDeployment may adopt.
+// sets are those of the API that a Machine under review is to move to, those beside a Machine that is created, or those that a MachineDeployment may adopt.
 func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Kind == authority.MachineDeployment {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace)
@@ -206,7 +206,7 @@ func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Objec
 	if kind.Parent == "" {
 		return nil, nil
 	}
-	if authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI {
+	if c.Operation != admissionv1.Create && authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, kind.Parent), c.TwinNamespace)
 	}
 	return l.Sets.All(ctx, coreKind(policies.SideMachineAPI, kind.Parent), c.Namespace)

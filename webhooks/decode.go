@@ -177,6 +177,9 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if c.Propagation, err = propagation(req); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
+	if c.FieldManager, err = fieldManager(req); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
 	if err := complete(c); err != nil {
 		return err
 	}
@@ -222,6 +225,20 @@ func propagation(req *request) (metav1.DeletionPropagation, error) {
 		return metav1.DeletePropagationOrphan, nil
 	}
 	return metav1.DeletePropagationBackground, nil
+}
+
+// fieldManager is the one that an update names; for a PATCH, too, the API server gives the options of an update.
+func fieldManager(req *request) (string, error) {
+	if req.Operation != update || len(req.Options) == 0 {
+		return "", nil
+	}
+	var o struct {
+		FieldManager string `json:"fieldManager"`
+	}
+	if err := json.Unmarshal(req.Options, &o); err != nil {
+		return "", fmt.Errorf("reading the update options: %w", err)
+	}
+	return o.FieldManager, nil
 }
 
 func resourceText(req *request) string {

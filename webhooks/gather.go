@@ -216,6 +216,9 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Leaving = leaving
 	}
+	if needs.Has(policies.NeedRemediation) {
+		c.Facts.Remediation = l.remediation(ctx, *c)
+	}
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		if err != nil {
@@ -421,6 +424,24 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 		return l.live(ctx, ref)
 	}
 	return l.Cached.Get(ctx, ref)
+}
+
+// remediation looks for the template of a check that asks for Cluster API in the namespace that Cluster API's check would. Poundlock's account may not read
+// every kind: the warning has a form for that.
+func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Existence {
+	t := authority.RemediationTemplate(c.New)
+	gvk, whole := t.GroupVersionKind()
+	if c.Kind != "MachineHealthCheck" || !whole || authority.Read(c.New).Requested != authority.ClusterAPI {
+		return ""
+	}
+	o, err := l.Live.Get(ctx, Ref{GroupVersionKind: gvk, Namespace: c.TwinNamespace, Name: t.Name})
+	switch {
+	case err != nil:
+		return ""
+	case o == nil:
+		return policies.Absent
+	}
+	return policies.Exists
 }
 
 // infraInstance reads what the provider keeps for the instance of the machine behind the pair, where it has that one's name.

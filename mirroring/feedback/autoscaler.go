@@ -6,6 +6,8 @@ package feedback
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,10 +21,6 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
-// with replicas of their own gets a conflict.
-const autoscalerManager = "poundlock-autoscaler"
-
 // stream is the way back, from a mirror to its authority, for what others may write to the mirror.
 type stream struct {
 	*pairs.State
@@ -35,8 +33,8 @@ type stream struct {
 // Machine, the marks that choose it (converting › The Cluster Autoscaler in mixed MachineSet clusters; the releases so far write to the Machine API alone); its
 // operator the limits of a set, in the Machine API. authority.Grants has them all.
 //
-// Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
-// decides from the managed fields.
+// Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and them under no other name than wrote knows
+// (authority/carried-manager). But admission may be absent: wrote decides from the managed fields.
 func Followed(s *pairs.State) *pairs.Write {
 	f, back := streamOf(s)
 	switch {
@@ -50,8 +48,8 @@ func Followed(s *pairs.State) *pairs.Write {
 	return nil
 }
 
-// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
-// is not yet carried over was written before it, and counts.
+// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, but that the
+// autoscaler may take a mark back. So what is not yet carried over was written before it, or is such a removal, and counts.
 func streamOf(s *pairs.State) (f stream, back bool) {
 	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
@@ -111,15 +109,19 @@ func annotationPath(key string) []string { return []string{"metadata", "annotati
 
 // annotate writes annotations to the authority, in the name of whom it follows.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
-	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
+	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
 }
 
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
 // mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
 func (f stream) wrote(manager string, path, there []string) bool {
+	return f.written(path, there, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager })
+}
+
+func (f stream) written(path, there []string, by func(metav1.ManagedFieldsEntry) bool) bool {
 	return !ownership.Owns(f.mirror, managedfields.Path(path...)) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == manager && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
+		return by(e) && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
 	})
 }
 
@@ -169,7 +171,7 @@ func (f stream) withdrawn(there []string) bool {
 // ownedByUs reports whether Poundlock owns a field, and nobody else does.
 func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	by := ownership.Managers(o, managedfields.Path(path...))
-	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != autoscalerManager })
+	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
 var replicasPath = []string{"spec", "replicas"}
@@ -178,7 +180,7 @@ var replicasPath = []string{"spec", "replicas"}
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
-	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
+	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() && !f.scaledWithin(asked) {
 		return nil
 	}
 	if asked < now {
@@ -188,7 +190,7 @@ func (f stream) scaled() *pairs.Write {
 			}
 		}
 	}
-	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source,
+	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source,
 		Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
 		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
 }
@@ -220,12 +222,32 @@ func (f stream) emptied() bool {
 	return ownership.Claimed(f.mirror)
 }
 
+// scaledWithin reports whether somebody scaled the mirror through /scale, later than the mirror's last write, to what the autoscaler may ask for by the
+// authority's limits. Admission has seen that it was the autoscaler, but of /scale not under which name, if that is only the name of its program
+// (authority.CarriedManager). Where admission is absent it may have been anybody, who must expect as much of a set with limits.
+func (f stream) scaledWithin(asked int64) bool {
+	least, errLeast := strconv.ParseInt(f.source.GetAnnotations()[f.minSize()], 10, 64)
+	most, errMost := strconv.ParseInt(f.source.GetAnnotations()[f.maxSize()], 10, 64)
+	return errLeast == nil && errMost == nil && least <= asked && asked <= most &&
+		f.written(replicasPath, replicasPath, func(e metav1.ManagedFieldsEntry) bool {
+			return e.Subresource == "scale" && !strings.HasPrefix(e.Manager, "poundlock-")
+		})
+}
+
 // minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
 func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
 	}
 	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+}
+
+// maxSize is the one with the most.
+func (f stream) maxSize() string {
+	if f.side == policies.SideMachineAPI {
+		return clusterv1.AutoscalerMaxSizeAnnotation
+	}
+	return "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
 }
 
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.

@@ -157,18 +157,30 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		{sentence: "it marks a mirror that was made a moment ago", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), want: there + "=t1"},
 		{sentence: "it has marked before the mirror was made", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("17")},
 		{sentence: "it marks a mirror that was made a moment ago, and a person the authority", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), thereOn: there + ": t0"},
-		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "it takes its mark back in mid-move", kind: "Machine", api: "Migrating", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "in mid-move the mirror lacks a person's mark", kind: "Machine", api: "Migrating", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
 		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(ownership.Manager, "Apply", "", "10", markedThere), want: there + "="},
-		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
 		{sentence: "a person's mark on the authority is new to the mirror", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
-		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
+		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
 		{sentence: "the authority's managed fields were cleared", kind: "Machine", by: mine, thereOn: there + ": t1"},
-		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
-		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
+		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(ownership.CarriedManager, "Update", "", "31", markedThere)},
 		{sentence: "it scales up", kind: "MachineSet", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
 		{sentence: "it scales right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=5"},
 		{sentence: "it scaled before the switch, and a person has scaled the authority since", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
 		{sentence: "a person scales, past the locks", kind: "MachineSet", on: "5", by: mine + "," + wrote("kubectl", "Update", "scale", "", replicated), thereOn: "3"},
+		{sentence: "it scales under another program's name, within its limits", kind: "MachineSet", on: "5", by: mine + "," + wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5", want: "replicas=5"},
+		{sentence: "beyond its limits", kind: "MachineSet", on: "6", by: mine + "," + wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5"},
+		{sentence: "below its limits", kind: "MachineSet", on: "1", by: mine + "," + wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 2, max: 5"},
+		{sentence: "of a set that has one limit alone", kind: "MachineSet", on: "5", by: mine + "," + wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1"},
+		{sentence: "on the object, where admission would have refused it", kind: "MachineSet", on: "5", by: mine + "," + wrote("scaler", "Update", "", "31", replicated), thereOn: "3, min: 1, max: 5"},
+		{sentence: "and managed fields were cleared", kind: "MachineSet", on: "5", thereOn: "3, min: 1, max: 5"},
+		{sentence: "and the mirror's alone were cleared", kind: "MachineSet", on: "5", by: wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5"},
+		{sentence: "and the mirror owns the field", kind: "MachineSet", on: "5", by: wrote(ownership.Manager, "Apply", "", "30", replicated) + "," + wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5"},
+		{sentence: "right after the switch, and a person has scaled the authority since", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
+		{sentence: "right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: wrote("scaler", "Update", "scale", "", replicated), thereOn: "3, min: 1, max: 5", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=5"},
 		{sentence: "it has scaled before the move began", kind: "MachineSet", api: "Migrating", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
 		{sentence: "it scales to zero, which has no owner", kind: "MachineSet", on: "0", by: mine, thereOn: "3, min: 0", want: "replicas=0"},
 		{sentence: "it scales to zero right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=0"},
@@ -190,9 +202,13 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		spec, annotations, specThere, annotationsThere := "", c.on, "", c.thereOn
 		if c.kind == "MachineSet" {
 			replicas, least, limited := strings.Cut(c.thereOn, ", min: ")
+			least, most, both := strings.Cut(least, ", max: ")
 			spec, annotations, specThere, annotationsThere = "replicas: "+c.on, "", "replicas: "+replicas, ""
 			if limited {
 				annotationsThere = fmt.Sprintf("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: %q", least)
+			}
+			if both {
+				annotationsThere += fmt.Sprintf(", cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: %q", most)
 			}
 		}
 		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`,
@@ -201,7 +217,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
 		if w := Followed(s); w != nil {
-			if w.Object != s.Core || w.By != autoscalerManager {
+			if w.Object != s.Core || w.By != ownership.CarriedManager {
 				t.Errorf("%s: writes to %s as %s", c.sentence, pairs.Describe(w.Object), w.By)
 			}
 			got = shown(w)

@@ -26,7 +26,7 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
 	}
 	want, conceded := concede(s, want, live)
-	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, asked...)...); managed != nil {
+	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), carried(s, want), append(conceded, asked...)...); managed != nil {
 		return &pairs.Write{Verb: pairs.Patch, Object: live, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
 			Reason: "FieldsTakenOver"}
 	}
@@ -45,6 +45,17 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
 	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
+}
+
+// carried lists the annotations that are carried over from the mirror to the authority, which Become comes after: what is on the mirror still is nobody's word.
+func carried(s *pairs.State, want *unstructured.Unstructured) []string {
+	var out []string
+	for _, g := range authority.Annotated(s.MirrorSide()) {
+		if g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && want.GetKind() == s.Kind.Name {
+			out = append(out, g.Fields...)
+		}
+	}
+	return out
 }
 
 // unseen lists what items of lists have beyond what is wanted, unless the API server has taken just this apply: then they are its defaults.

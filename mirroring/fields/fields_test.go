@@ -5,10 +5,12 @@ package fields
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
@@ -157,6 +159,29 @@ func TestRecordsOfAFormerMirror(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.sentence, got, c.want)
+		}
+	}
+}
+
+// TestNoMarkIsLeftOnAMirror: the authority has no mark (any more), and nobody's word is to be carried over.
+func TestNoMarkIsLeftOnAMirror(t *testing.T) {
+	const mark = "cluster.x-k8s.io/delete-machine"
+	for _, by := range []string{"kubectl", authority.AutoscalerManager, ownership.CarriedManager} {
+		live := mirroringtest.Machine(t, `{metadata: {annotations: {`+authority.MirrorAnnotation+`: Machine/m, `+mark+`: t, note: mine}, managedFields: [`+
+			mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`)+`, `+
+			mirroringtest.Manager(by, "Update", `{"f:metadata": {"f:annotations": {"f:`+mark+`": {}, "f:note": {}}}}`)+`]}, spec: {a: 1}}`)
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: live}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
+		want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)},
+			"metadata": map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: "Machine/m"}}}}
+		w := Become(s, want, live)
+		if w == nil || w.Reason != "FieldsTakenOver" || !strings.Contains(fmt.Sprint(w.Patch), mark) {
+			t.Fatalf("%s: %+v", by, w)
+		}
+		managed, _ := w.Patch["metadata"].(map[string]any)["managedFields"].([]metav1.ManagedFieldsEntry)
+		live.SetManagedFields(managed)
+		if w = Become(s, want, live); w == nil || w.Verb != pairs.Apply || !slices.Contains(w.Fields, "metadata.annotations."+mark) {
+			t.Errorf("%s: %+v", by, w)
 		}
 	}
 }

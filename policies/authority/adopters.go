@@ -43,6 +43,31 @@ func adopterWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
 
+// comesUnowned reports whether somebody who reads a warning creates a Machine without a controller.
+func comesUnowned(c policies.Change) bool {
+	return c.Actor == policies.Anyone && c.Kind == "Machine" && c.Operation == admissionv1.Create && !owned(c.New)
+}
+
+// SetAdopts: a set of the Machine API makes each Machine without a controller its own that its selector matches. The lock refuses that while another API is
+// authoritative for the Machine than for the set, and nobody who creates the Machine, or restores it, sees the refusal.
+func SetAdopts(c policies.Change) policies.Verdict {
+	if !comesUnowned(c) {
+		return policies.Verdict{}
+	}
+	machine := askedFor(c.New)
+	var out []string
+	for _, set := range c.Facts.Sets {
+		selector, of := SelectorOf(set), Authoritative(Read(set))
+		if set.Deleting() || selector.Empty() || of == machine || !selector.Matches(labels.Set(c.New.Metadata.Labels)) {
+			continue
+		}
+		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. It may not adopt it before the Machine moves there: "+
+			"then it does, and deletes it with its instance if it has too many. To prevent that, use other labels", set.Metadata.Name, of.Text()))
+	}
+	slices.Sort(out)
+	return policies.Warn(out...)
+}
+
 // deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a
 // controller that its selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
 func deploymentWarnings(c policies.Change, s standing) []string {

@@ -262,13 +262,13 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 // TestRulesStand compares the rows with the table of the design for the kinds that exist.
 func TestRulesStand(t *testing.T) {
 	want := []string{
-		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
+		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked", "authority/carried-manager",
 		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status",
 		"authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
-		"authority/request-warning", "authority/unconvertible", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
+		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-propagates", "authority/delete-undrained", "authority/delete-infrastructure",
 		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}

@@ -33,7 +33,7 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:          "authority/request-kept",
 			Clause:      workflow,
-			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
+			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that. It stays where a person's request leaves it out, too, if the CRD has no default, as that of MachineHealthChecks.",
 			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default:     KeepRequest,
 		},
@@ -128,16 +128,17 @@ func conditions(status map[string]json.RawMessage) []any {
 // requestPaths are where a Machine API object asks for an authority.
 var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
 
-// KeepRequest puts back a request that a controller has left out. The API server has filled in the CRD's default by then: MachineAPI. No
-// controller asks for a move. Of a person's request nobody can tell what it left out: for a PATCH, too, the API server gives a review the
-// options of an UPDATE.
+// KeepRequest puts back a request that somebody has left out. Where the CRD has a default, the API server has filled it in by then: MachineAPI. No
+// controller asks for a move. Of a person's request nobody can tell a default from a value that was typed: for a PATCH, too, the API server gives a review the
+// options of an UPDATE. Where the CRD has none, as that of MachineHealthChecks, what is absent was left out.
 func KeepRequest(c policies.Change) []policies.Patch {
-	if c.Actor == policies.Poundlock || c.Actor == policies.Anyone {
+	if c.Actor == policies.Poundlock {
 		return nil
 	}
 	var out []policies.Patch
 	for _, path := range requestPaths {
-		if requestAt(c.Old, path) == ClusterAPI && requestAt(c.New, path) != ClusterAPI {
+		asked := requestAt(c.New, path)
+		if requestAt(c.Old, path) == ClusterAPI && asked != ClusterAPI && (c.Actor != policies.Anyone || asked == Unset) {
 			out = append(out, policies.Patch{Path: "/" + strings.ReplaceAll(path, ".", "/"), Value: ClusterAPI})
 		}
 	}

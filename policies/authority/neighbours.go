@@ -35,7 +35,7 @@ func Neighbours(kind string, o *policies.Object) []Neighbour {
 	return out
 }
 
-// neighbourWarnings are those who will be refused.
+// neighbourWarnings are those who will be refused, and who lacks what they need.
 func neighbourWarnings(c policies.Change) []string {
 	if askedFor(c.New) != ClusterAPI {
 		return nil
@@ -45,6 +45,9 @@ func neighbourWarnings(c policies.Change) []string {
 		if n.Refused {
 			out = append(out, n.What)
 		}
+	}
+	for _, n := range Remediator(c) {
+		out = append(out, n.What)
 	}
 	return out
 }

@@ -49,7 +49,7 @@ func Others() []Other {
 		{"Machine API's controllers", machineAPI, "the conditions that they know, as a whole list, into status", PutBack, "authority/status-default",
 			"Synchronized and AuthoritySettled would be lost; what the request leaves out keeps its stored value", false},
 		{"Machine API's controllers", machineAPI, "whole objects, in types that lack spec.authoritativeAPI", PutBack, "authority/request-kept",
-			"the CRD's default would make a request to move of it. Of a person's request nobody can tell what it left out: there it is a request", false},
+			"the CRD's default would make a request to move of it. Of a person's request nobody can tell that, but of a MachineHealthCheck, whose CRD has no default: of a Machine or MachineSet it is a request", false},
 		{"Machine API's MachineSet controller", machineAPI, "a Machine for a set that Cluster API is authoritative for", Refused, "authority/create-for-set",
 			"with the feature gate off both sets would scale", false},
 		{"Machine API's health checks", machineAPI, "the deletion of a Machine", Followed, "authority/delete-propagates",

@@ -294,18 +294,28 @@ const aloneWarning = "a set moves without its Machines"
 // LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are: nothing to say where somebody moves them after it.
 func LeavesMachines(warning string) bool { return strings.HasPrefix(warning, aloneWarning) }
 
-// extentWarning names what a move concerns. Each request has such a sentence: by the CRD's default, a replacement without the field asks for Machine API.
+// byDefault ends the sentence about a request for Machine API of a kind whose CRD has that as a default: a replacement without the field is one, and nobody can
+// tell whether it was meant.
+func byDefault(to API) string {
+	if to != MachineAPI {
+		return ""
+	}
+	return ". A manifest without spec.authoritativeAPI asks for this, too"
+}
+
+// extentWarning names what a move concerns. Each request has such a sentence.
 func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
 	case "Machine":
-		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
+		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s", to.Text(), keepsRunning(c, to), to.Other(), byDefault(to))}
 	case "MachineSet":
 		stay := "stay with the authoritative API of each until you move them"
 		if s.Replicas == 1 {
 			stay = "stays with its authoritative API until you move it"
 		}
-		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which %s", to.Text(), amount.Of(s.Replicas, "Machine"), stay)}
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which %s%s",
+			to.Text(), amount.Of(s.Replicas, "Machine"), stay, byDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is authoritative for each", to.Text()))

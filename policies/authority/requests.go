@@ -5,8 +5,11 @@ package authority
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
@@ -39,20 +42,51 @@ func RequestedElsewhere(machine *policies.Object) bool {
 }
 
 // requestKind is the kind of the template from which a check of either API makes requests; "" where it makes none.
-func requestKind(check *policies.Object) string {
-	type template struct {
-		Kind string `json:"kind"`
-	}
+func requestKind(check *policies.Object) string { return RemediationTemplate(check).Kind }
+
+// TemplateReference names a template from which a check makes requests to remediate.
+type TemplateReference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+// RemediationTemplate is the template to which a check of either API refers, the zero one where it deletes Machines itself.
+func RemediationTemplate(check *policies.Object) TemplateReference {
 	var spec struct {
-		RemediationTemplate template `json:"remediationTemplate"`
+		RemediationTemplate TemplateReference `json:"remediationTemplate"`
 		Remediation         struct {
-			TemplateRef template `json:"templateRef"`
+			TemplateRef TemplateReference `json:"templateRef"`
 		} `json:"remediation"`
 	}
 	if check != nil {
 		_ = json.Unmarshal(orNull(check.Spec), &spec)
 	}
-	return spec.RemediationTemplate.Kind + spec.Remediation.TemplateRef.Kind
+	if spec.RemediationTemplate != (TemplateReference{}) {
+		return spec.RemediationTemplate
+	}
+	return spec.Remediation.TemplateRef
+}
+
+// GroupVersionKind is the template's; false where the reference is not whole.
+func (t TemplateReference) GroupVersionKind() (gvk schema.GroupVersionKind, whole bool) {
+	gv, err := schema.ParseGroupVersion(t.APIVersion)
+	return gv.WithKind(t.Kind), err == nil && t.APIVersion != "" && t.Kind != "" && t.Name != ""
+}
+
+// Remediator is what a check needs that is to be Cluster API's, or is, and has somebody else remediate: its template in the namespace of Cluster API, where
+// nobody copies it. Nothing where it is there.
+func Remediator(c policies.Change) []Neighbour {
+	t := RemediationTemplate(c.New)
+	if _, whole := t.GroupVersionKind(); c.Kind != "MachineHealthCheck" || !whole || c.Facts.Remediation == policies.Exists {
+		return nil
+	}
+	where := fmt.Sprintf("spec.remediationTemplate: Cluster API's check looks for %s %s in namespace %s", brief(t.Kind), brief(t.Name), c.TwinNamespace)
+	what := where + ", where there is none: create it there like the one in " + c.Namespace + ", or no Machine of this check is remediated"
+	if c.Facts.Remediation != policies.Absent {
+		what = where + ", where nobody could look: see that it exists, or no Machine of this check is remediated"
+	}
+	return []Neighbour{{Who: strings.TrimSuffix(brief(t.Kind), "Template"), What: what}}
 }
 
 // lacksHealthy reports whether a check has found fewer Machines healthy than it looks at.

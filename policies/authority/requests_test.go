@@ -4,7 +4,10 @@
 package authority_test
 
 import (
+	"strings"
 	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
 	. "github.com/poundlock/poundlock/policies/authority"
@@ -53,4 +56,52 @@ func TestRequestsThatWouldOutliveAMove(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemediator: Cluster API looks for the template in its own namespace, and nobody copies it there.
+func TestRemediator(t *testing.T) {
+	const (
+		before = `{"spec":{"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		after  = `{"spec":{"authoritativeAPI":"ClusterAPI","remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		itself = `{"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`
+		partly = `{"spec":{"authoritativeAPI":"ClusterAPI","remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI"}}`
+	)
+	for name, c := range map[string]struct {
+		kind, asks string
+		found      policies.Existence
+		want       string
+	}{
+		"it is there":         {"MachineHealthCheck", after, policies.Exists, ""},
+		"it is not":           {"MachineHealthCheck", after, policies.Absent, "SelfNodeRemediationTemplate t in namespace c, where there is none: create it there like the one in m"},
+		"nobody may look":     {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, where nobody could look: see that it exists"},
+		"it deletes Machines": {"MachineHealthCheck", itself, policies.Absent, ""},
+		"the field does not":  {"MachineHealthCheck", partly, policies.Absent, ""}, // the conversion has an answer
+		"a set":               {"MachineSet", after, policies.Absent, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: c.kind, Namespace: "m", Name: "x", TwinNamespace: "c"},
+				Operation: admissionv1.Update, Old: parsed(t, before), New: parsed(t, c.asks), Facts: policies.Facts{Remediation: c.found}}
+			if need := needOf(change); c.kind == "MachineHealthCheck" && !need.Has(policies.NeedRemediation) {
+				t.Errorf("nobody looks: %b", need)
+			}
+			var warned string
+			for _, w := range RequestWarning(change).Warnings {
+				if strings.HasPrefix(w, "spec.remediationTemplate") {
+					warned = w
+				}
+			}
+			if (warned != "") != (c.want != "") || !strings.Contains(warned, c.want) || len(warned) > 256 {
+				t.Errorf("%q, want %q", warned, c.want)
+			}
+		})
+	}
+}
+
+func needOf(c policies.Change) (n policies.Need) {
+	for _, r := range Rules() {
+		if r.ID == "authority/request-warning" && r.Needs != nil {
+			n |= r.Needs(c)
+		}
+	}
+	return n
 }

@@ -134,14 +134,22 @@ func Rules() policies.Set {
 			Check: ScaleLocked,
 		},
 		{
+			ID: "authority/carried-manager", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
+			Description: "What the autoscaler and its operator write to a mirror is carried over from their field managers alone, cluster-autoscaler and cluster-autoscaler-operator: it is refused under another one, which Poundlock would put back. Through the scale subresource only a field manager that the request names is seen.",
+			Remedy:      "Run the autoscaler under its own program's name, or name the field manager with --field-manager.",
+			On: on(mapi([]string{"Machine", "MachineSet"}, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate),
+				sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
+			Needs: carriedNeeds, Check: CarriedManager,
+		},
+		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal.",
+			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal. The autoscaler may remove its mark while authority is moving, too.",
 			Remedy:      "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark. The mirror copies both to the Machine API object.",
+			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark, which it may while authority is moving, too. The mirror copies both to the Machine API object.",
 			Remedy:      "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
@@ -297,12 +305,12 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
 			On:          on(mapi(kinds, onUpdate)),
 			Needs: func(c policies.Change) policies.Need {
 				return when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|
-					policies.NeedSets|policies.NeedSurroundings)(c) | when(movesToUndrained, policies.NeedUndrained)(c)
+					policies.NeedSets|policies.NeedSurroundings|policies.NeedRemediation)(c) | when(movesToUndrained, policies.NeedUndrained)(c)
 			},
 			Check: RequestWarning,
 		},
@@ -312,6 +320,12 @@ func Rules() policies.Set {
 			Remedy:      "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
 			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate), infra([]string{InfraMachineTemplate}, onCreate)),
 			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+		},
+		{
+			ID: "authority/set-adopts", Clause: authOf,
+			Description: "The creation of a Machine API Machine without an owner warns if the selector of a MachineSet matches it for which the other API is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it.",
+			Remedy:      "Give the Machine other labels, or the authority of the MachineSet.",
+			On:          on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
 		},
 		{
 			ID: "authority/deployment-adopts", Clause: authOf,

@@ -100,6 +100,18 @@ func Grants() []Grant {
 			Why: "the same: it marks the Machine under both names, and takes both back",
 		},
 		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"),
+			Effects: Removes, While: Moving,
+			Why: "it takes a mark back once, where the move refuses its scaling. A mark that stays behind would choose this Machine whenever anybody scales the set down",
+		},
+		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + clusterv1.DeleteMachineAnnotation + "]"},
+			Effects: Removes, While: Moving,
+			Why: "the same on the side that it knows in a release to come",
+		},
+		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.metadata"}, Effects: Writes, While: LeavingMachineAPI,
 			Why: "until they have acknowledged their pause they write down the instance that they have asked for, and mark one that may be interrupted",

@@ -24,6 +24,10 @@ import (
 // Manager is the field manager of every write of the mirror's.
 const Manager = "poundlock-mirror"
 
+// CarriedManager is the field manager, on an authoritative object, of what the cluster autoscaler and its operator wrote to its mirror. A user who applies that
+// object with replicas of their own gets a conflict.
+const CarriedManager = "poundlock-autoscaler"
+
 // HandoffManager is the field manager of every write of the handoff's.
 const HandoffManager = "poundlock-handoff"
 
@@ -264,12 +268,14 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //     The pause stays the handoff's, too, which takes it off by itself.
+//   - The annotations that Poundlock carried over while live was authoritative, and those named, also where wanted does not have them: nobody may have them on a
+//     mirror but as the authority does, and the autoscaler may have taken its mark back on the other object right before that became the authority.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
 //
 // Of an entry in another version that counts which live has under the same name. A field that has another name there stays with its owner.
-func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
+func Takeover(wanted, live *unstructured.Unstructured, made bool, annotations []string, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := fieldpath.NewSet()
 	if slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return Ours(e) && otherVersion(e, live) }) {
@@ -288,7 +294,7 @@ func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string
 		if created(e, set) {
 			left, taken = inherit(set, wanted, made)
 		} else {
-			taken = toTake(set, e, wanted, keep)
+			taken = toTake(set, e, wanted, annotations, keep)
 			left = set.Difference(taken)
 		}
 		if taken.Empty() {
@@ -307,6 +313,8 @@ var (
 	specStep     = fieldpath.FieldNameElement("spec")
 	metadataStep = fieldpath.FieldNameElement("metadata")
 	ownersStep   = fieldpath.FieldNameElement("ownerReferences")
+	// annotationsStep is beneath metadata.
+	annotationsStep = fieldpath.FieldNameElement("annotations")
 	// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
 	asksFor = fieldpath.NewSet(managedfields.Path("spec", "authoritativeAPI"))
 )
@@ -363,8 +371,17 @@ func unsaid(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpa
 	return out
 }
 
+// named is a map with these names.
+func named(names []string) map[string]any {
+	out := map[string]any{}
+	for _, name := range names {
+		out[name] = nil
+	}
+	return out
+}
+
 // toTake are the fields of an entry that Takeover moves.
-func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, keep []string) *fieldpath.Set {
+func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, annotations, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	put(out, specStep, unsaid(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
 	if e.Operation != metav1.ManagedFieldsOperationUpdate {
@@ -381,6 +398,11 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 		step := fieldpath.FieldNameElement(field)
 		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
 	}
+	carried := metadata.WithPrefix(annotationsStep)
+	if e.Manager != CarriedManager {
+		carried = said(carried, named(annotations))
+	}
+	put(taken, annotationsStep, carried.Union(taken.WithPrefix(annotationsStep)))
 	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows
 		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))
 	}

@@ -132,12 +132,20 @@ func TestTakeover(t *testing.T) {
 				`{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
 			false, []string{Manager + `: {"f:spec":{"f:authoritativeAPI":{}}}`,
 				Manager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
+		{"a mark that was carried over to what is the mirror by now, and that the authority has no more", `{metadata: {}}`,
+			`{metadata: {managedFields: [` + manager(CarriedManager, "Update", `{"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/delete-machine": {}}}}`) + `]}}`,
+			false, []string{Manager + `: {"f:metadata":{"f:annotations":{"f:cluster.x-k8s.io/delete-machine":{}}}}`}},
+		{"a mark that somebody set on what is the mirror by now, and that the authority has no more; not their note", `{metadata: {}}`,
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:metadata": {"f:annotations": {"f:carried": {}, "f:note": {}}}}`) + `]}}`,
+			false, []string{`kubectl: {"f:metadata":{"f:annotations":{"f:note":{}}}}`, Manager + `: {"f:metadata":{"f:annotations":{"f:carried":{}}}}`}},
+		{"who applies the mark would apply it again", `{metadata: {}}`,
+			`{metadata: {managedFields: [` + manager("argocd", "Apply", `{"f:metadata": {"f:annotations": {"f:carried": {}}}}`) + `]}}`, false, nil},
 		{"its other updates stay what they are", `{metadata: {finalizers: [f]}, spec: {a: 1}}`,
 			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) +
 				`]}}`, false, nil},
 	} {
 		var got []string
-		for _, e := range Takeover(parse(t, c.wanted), parse(t, c.live), c.made, "spec.authoritativeAPI") {
+		for _, e := range Takeover(parse(t, c.wanted), parse(t, c.live), c.made, []string{"carried"}, "spec.authoritativeAPI") {
 			got = append(got, e.Manager+": "+e.FieldsV1.GetRawString())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

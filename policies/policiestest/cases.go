@@ -62,6 +62,8 @@ type setting struct {
 	Actors      []policies.Actor           `json:"actors,omitempty"`
 	DryRun      *bool                      `json:"dryRun,omitempty"`
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	// FieldManager is the one that an UPDATE names.
+	FieldManager string `json:"fieldManager,omitempty"`
 	// NamespaceTerminating: the object's namespace is being deleted.
 	NamespaceTerminating *bool `json:"namespaceTerminating,omitempty"`
 	// Old is the stored object, New the requested one; where New is not given it is Old with Change merged into it.
@@ -201,6 +203,7 @@ func (s setting) merge(over setting) (setting, error) {
 	s.Operation = cmp.Or(over.Operation, s.Operation)
 	s.Subresource = cmp.Or(over.Subresource, s.Subresource)
 	s.Propagation = cmp.Or(over.Propagation, s.Propagation)
+	s.FieldManager = cmp.Or(over.FieldManager, s.FieldManager)
 	s.DryRun = cmp.Or(over.DryRun, s.DryRun)
 	s.Undrained = cmp.Or(over.Undrained, s.Undrained)
 	s.NamespaceTerminating = cmp.Or(over.NamespaceTerminating, s.NamespaceTerminating)
@@ -266,6 +269,7 @@ func (s setting) change(r row, kind string, actor policies.Actor) (policies.Chan
 		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun,
 		NamespaceTerminating: s.NamespaceTerminating != nil && *s.NamespaceTerminating,
 		Actor:                actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
+		FieldManager: s.FieldManager,
 	}
 	before, after, err := s.objects(r)
 	if err != nil {

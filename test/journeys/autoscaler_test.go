@@ -206,6 +206,34 @@ func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
 	still(t)
 }
 
+// The autoscaler marks a Machine, and cannot scale its set. It takes the mark back once: also where the Machine has begun to move meanwhile, no mark is left on either
+// side, by which the next scale down would choose it.
+func TestTheAutoscalerTakesItsMarkBackDuringAMove(t *testing.T) {
+	stories.Long(t)
+	story(t)
+	apply(t, autoscalerMay)
+	a, _ := autoscalers(t)
+	set := newSet(t, "unmarked-on-the-move", 1)
+	machine := machinesOf(t, set.name)[0]
+	persists(t, func() error { return a.Mark(t.Context(), machine) })
+	chosen(t, machine, true)
+	settled(t, mapiMachine(machine))
+	stage.Freeze()
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	request(t, mapiMachine(machine), "ClusterAPI")
+	authorityIs(t, mapiMachine(machine), "Migrating")
+	persists(t, func() error { return a.Unmark(t.Context(), machine) })
+	if err := a.Mark(t.Context(), machine); err == nil || !strings.Contains(err.Error(), "authority/metadata-reserved") {
+		t.Errorf("during the move the Machine is marked: %v", err)
+	}
+	thaw()
+	authorityIs(t, mapiMachine(machine), "ClusterAPI")
+	settled(t, mapiMachine(machine))
+	chosen(t, machine, false)
+	still(t)
+}
+
 func autoscalers(t *testing.T) (neighbours.Autoscaler, neighbours.AutoscalerOperator) {
 	t.Helper()
 	a, errA := neighbours.NewAutoscaler(stage.Plane.Admin(), mapi)

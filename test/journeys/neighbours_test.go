@@ -304,16 +304,27 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	}
 }
 
-// undisturbed waits until nobody but the neighbours writes while they look ten times. What a story before this one left is written within its
-// own time; a fight over a field never ends.
+// undisturbed waits until the fleet has come to rest, and holds then that nobody but the neighbours writes for a whole minute: they look every third of a second.
+// What a story before this one left is written before that; a fight over a field never ends.
 func undisturbed(t *testing.T, api string, looks func() int) {
 	t.Helper()
 	eventually(t, "under "+api+", writes beside the neighbours' while they look ten times", func() string {
 		before, told, first := versions(t), scrape(t), looks()
 		eventually(t, "the neighbours look ten times", func() string { return fmt.Sprint(looks() >= first+10) }, "true")
-		if all := moved(before, versions(t)); len(all) > 0 {
-			return fmt.Sprint(all)
-		}
-		return fmt.Sprint(scrape(t).writes-told.writes, " of Poundlock's")
+		return strings.Join(append(moved(before, versions(t)), fmt.Sprint(scrape(t).writes-told.writes, " of Poundlock's")), ", ")
 	}, "0 of Poundlock's")
+	before, told, first := versions(t), scrape(t), looks()
+	timer := time.NewTimer(time.Minute) // that nothing happens cannot be waited for otherwise
+	defer timer.Stop()
+	<-timer.C
+	all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
+	if len(all) > 0 {
+		t.Errorf("under %s, in a minute at rest, moved:\n%s", api, strings.Join(all, "\n"))
+	}
+	if writes := scrape(t).writes - told.writes; writes != 0 {
+		t.Errorf("under %s, in a minute at rest, Poundlock wrote %v times", api, writes)
+	}
+	if looked := looks() - first; looked < 60 {
+		t.Errorf("under %s, the neighbours looked %d times in a minute: they have stopped", api, looked)
+	}
 }

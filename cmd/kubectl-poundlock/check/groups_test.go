@@ -16,7 +16,7 @@ func TestNeighbours(t *testing.T) {
 	there := found
 	there.Readiness = readiness.There
 	all := Neighbours([]readiness.Finding{found, there, found})
-	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 2 {
+	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 3 {
 		t.Errorf("%+v", all)
 	}
 }

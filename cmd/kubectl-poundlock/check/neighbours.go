@@ -27,13 +27,10 @@ func undrained(findings []readiness.Finding) []string {
 	return out
 }
 
-// Neighbours gathers those who write to objects that are still to move, each once, in the order of the objects.
+// Neighbours gathers those who write to the objects, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour
 	for _, f := range findings {
-		if f.Readiness == readiness.There {
-			continue
-		}
 		for _, n := range f.Neighbours {
 			i := slices.IndexFunc(out, func(o Neighbour) bool { return o.Neighbour == n })
 			if i < 0 {

@@ -134,8 +134,9 @@ func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 	}
 }
 
-// Controllers read no warnings. So check and status name, before anything is moved, who else writes to the objects and what keeps everything where it is.
-func TestNeighboursAreNamedBeforeAMove(t *testing.T) {
+// Controllers read no warnings. So check and status name, before anything is moved, in mid-move and afterwards, who else writes to the objects and what keeps
+// everything where it is.
+func TestNeighboursAreNamed(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const set = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,
 "labels":{"hive.openshift.io/managed":"true","hive.openshift.io/machine-pool":"worker","app.kubernetes.io/instance":"fleet"},
@@ -146,23 +147,61 @@ func TestNeighboursAreNamedBeforeAMove(t *testing.T) {
 	list := func(item string) string {
 		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
 	}
-	server := cluster(t, true, map[string]string{
-		"/apis/config.openshift.io/v1/infrastructures/cluster":                                      `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
-		"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets":           list(set),
-		"/apis/apps/v1/namespaces/openshift-cluster-api/deployments":                                list(operator),
-		"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/cluster-api-machine-vap": `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"cluster-api-machine-vap"}}`,
-	})
-	rival := "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration, ValidatingAdmissionPolicy cluster-api-machine-vap"
-	for command, want := range map[string][]string{
-		"check":  {"Hive (MachinePool worker)", "GitOps (app fleet)", "spec.managedBootImages of MachineConfiguration cluster", "the cluster autoscaler goes on scaling", "RivalMigration", rival},
-		"status": {"GitOps (1), Hive (1), cluster-autoscaler (1), machine-config-operator (1)", "kubectl poundlock check", "Stop or remove " + rival},
-	} {
-		out, errOut, code := run(t, "", command, "--server", server)
-		said := strings.Join(strings.Fields(out), " ")
-		for _, part := range want {
-			if code != 0 || !strings.Contains(said, part) {
-				t.Errorf("%s: exit code %d, no word of %q:\n%s%s", command, code, part, out, errOut)
+	migrating := strings.Replace(set, `"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, 1)
+	moved := strings.Replace(set, `"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"ClusterAPI"`, 1)
+	for stage, at := range map[string]string{"before": set, "in mid-move": migrating, "afterwards": moved} {
+		if stage != "before" {
+			at = strings.Replace(at, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, 1)
+		}
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                      `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets":           list(at),
+			"/apis/apps/v1/namespaces/openshift-cluster-api/deployments":                                list(operator),
+			"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/cluster-api-machine-vap": `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"cluster-api-machine-vap"}}`,
+		})
+		rival := "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration, ValidatingAdmissionPolicy cluster-api-machine-vap"
+		for command, want := range map[string][]string{
+			"check":  {"Hive (MachinePool worker)", "GitOps (app fleet)", "spec.managedBootImages of MachineConfiguration cluster", "the cluster autoscaler goes on scaling", "RivalMigration", rival},
+			"status": {"GitOps (1), Hive (1), cluster-autoscaler (1), machine-config-operator (1)", "kubectl poundlock check", "Stop or remove " + rival},
+		} {
+			if stage == "afterwards" && command == "check" {
+				want = want[:4] // what is there needs no move, which the rival would keep from beginning
 			}
+			out, errOut, code := run(t, "", command, "--server", server)
+			said := strings.Join(strings.Fields(out), " ")
+			for _, part := range want {
+				if code != 0 || !strings.Contains(said, part) {
+					t.Errorf("%s, %s: exit code %d, no word of %q:\n%s%s", stage, command, code, part, out, errOut)
+				}
+			}
+		}
+	}
+}
+
+// A check that has somebody else remediate needs its template in the namespace of Cluster API, where nobody copies it.
+func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"300s"}],"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
+	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, where there is none"
+	for name, c := range map[string]struct {
+		template string
+		warns    bool
+	}{
+		"it is there": {`{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","metadata":{"name":"t"}}`, false},
+		"it is not":   {"", true},
+	} {
+		objects := map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                    `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinehealthchecks": `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + check + `]}`,
+		}
+		if c.template != "" {
+			objects["/apis/self-node-remediation.medik8s.io/v1alpha1/namespaces/openshift-cluster-api/selfnoderemediationtemplates/t"] = c.template
+		}
+		out, errOut, code := run(t, "", "check", "--server", cluster(t, true, objects))
+		if said := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(said, sought) != c.warns {
+			t.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -207,6 +208,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	}
 	c.definitions(ctx, client, kinds)
 	c.masters(ctx, client, pair.ClusterAPI)
+	c.remediations(ctx, client, pair)
 	return nil
 }
 
@@ -228,6 +230,25 @@ func (c *collection) masters(ctx context.Context, client dynamic.Interface, name
 	}
 	if !authority.CountsMasters(all) {
 		c.fleet.undrained = append(c.fleet.undrained, namespace)
+	}
+}
+
+// remediations looks for the templates of checks that have somebody else remediate. A user who may not read one gets the answer that nobody could look.
+func (c *collection) remediations(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
+	for _, p := range c.sides {
+		t := authority.RemediationTemplate(p.MachineAPI)
+		gvk, whole := t.GroupVersionKind()
+		if p.Kind.Name != "MachineHealthCheck" || p.Namespaces != pair || !whole {
+			continue
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		_, err := client.Resource(resource).Namespace(pair.ClusterAPI).Get(ctx, t.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			p.Remediation = policies.Exists
+		case apierrors.IsNotFound(err):
+			p.Remediation = policies.Absent
+		}
 	}
 }
 
@@ -385,6 +406,7 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 			}
 		}
 	}
+	c.remediations(ctx, client, namespaces)
 	return c.done(), nil
 }
 

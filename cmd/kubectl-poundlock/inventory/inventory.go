@@ -57,6 +57,8 @@ type Pair struct {
 	Rival string
 	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Of files nobody knows.
 	Undrained bool
+	// Remediation is what was found of the template of a check that has somebody else remediate, in the namespace of Cluster API.
+	Remediation policies.Existence
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }

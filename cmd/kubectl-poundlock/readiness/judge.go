@@ -112,7 +112,7 @@ type Finding struct {
 	Needs []string `json:"needs,omitempty"`
 	// Warnings are what the webhook answers to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
-	// Neighbours are who else writes to the object.
+	// Neighbours are who else writes to the Machine API object, where Cluster API is authoritative for it or is to be.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
 	// Undrained is what Cluster API leaves out when it deletes the object's Machines, and what to do, in sentences.
 	Undrained string `json:"undrained,omitempty"`
@@ -133,6 +133,9 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
 	}
+	if p.MachineAPI != nil && affects(p, to) {
+		f.Neighbours = append(authority.Neighbours(p.Kind.Name, p.MachineAPI), authority.Remediator(request(p, to, nil))...)
+	}
 	switch {
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
@@ -151,10 +154,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
-	if to == authority.ClusterAPI {
-		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
-		f.Undrained = authority.UndrainedBy(request(p, to, nil))
-	}
+	f.Undrained = authority.UndrainedBy(request(p, to, nil))
 	return conclude(f, p, to, j, needs)
 }
 
@@ -163,6 +163,12 @@ func judged(p inventory.Pair) bool {
 	s := p.Shape()
 	synchronized := s.Condition(authority.ConditionSynchronized).Status
 	return p.Stored() && s.Current != authority.Unset && (synchronized == "True" || synchronized == "False")
+}
+
+// affects reports whether others who write to the Machine API object have to do with the move: it begins what changes for them, is under way, or ends it.
+// They are named afterwards, too, since their controllers report a refusal where nobody looks for the cause.
+func affects(p inventory.Pair, to authority.API) bool {
+	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
 
 // settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
@@ -466,7 +472,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
 		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
-			Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival, Undrained: p.Undrained},
+			Uncounted: p.Uncounted, Holders: p.Holders, Remediation: p.Remediation, Rival: p.Rival, Undrained: p.Undrained},
 	}
 }
 

@@ -169,9 +169,25 @@ func TestTheWarningsAreTheWebhooks(t *testing.T) {
 }
 
 func TestNeighbours(t *testing.T) {
-	found := judge(t, authority.ClusterAPI, cluster, set, twin).Neighbours
-	if len(found) != 1 || found[0].Who != "machine-config-operator" {
-		t.Errorf("%+v", found)
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(set) }
+	moved := []string{`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"ClusterAPI"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`}
+	for sentence, c := range map[string]struct {
+		set   string
+		to    authority.API
+		names bool
+	}{
+		"before a move":                           {set, authority.ClusterAPI, true},
+		"what stays with Machine API":             {set, authority.MachineAPI, false},
+		"in mid-move":                             {with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, moved[2], moved[3]), authority.ClusterAPI, true},
+		"in mid-move, asked about the way back":   {with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`), authority.MachineAPI, true},
+		"once it is there":                        {with(moved...), authority.ClusterAPI, true},
+		"once it is there, before a move back":    {with(moved...), authority.MachineAPI, true},
+		"a cluster whose platform cannot convert": {strings.ReplaceAll(cluster, "AWS", "BareMetal") + "\n---\n" + set, authority.ClusterAPI, true},
+	} {
+		f := judge(t, c.to, c.set, twin)
+		if names := len(f.Neighbours) == 1 && f.Neighbours[0].Who == "machine-config-operator"; names != c.names {
+			t.Errorf("%s (%s): %+v", sentence, f.Readiness, f.Neighbours)
+		}
 	}
 }
 
