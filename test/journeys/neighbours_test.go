@@ -304,27 +304,24 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	}
 }
 
-// undisturbed waits until the fleet has come to rest, and holds then that nobody but the neighbours writes for a whole minute: they look every third of a second.
-// What a story before this one left is written before that; a fight over a field never ends.
+// undisturbed holds that there is a whole minute in which nobody but the neighbours writes: they look every third of a second. What a move or a story before this one left is
+// written within the first or second minute (surroundings are marked some seconds after something has moved); a fight over a field never ends.
 func undisturbed(t *testing.T, api string, looks func() int) {
 	t.Helper()
-	eventually(t, "under "+api+", writes beside the neighbours' while they look ten times", func() string {
+	const minutes = 3
+	for i := range minutes {
 		before, told, first := versions(t), scrape(t), looks()
-		eventually(t, "the neighbours look ten times", func() string { return fmt.Sprint(looks() >= first+10) }, "true")
-		return strings.Join(append(moved(before, versions(t)), fmt.Sprint(scrape(t).writes-told.writes, " of Poundlock's")), ", ")
-	}, "0 of Poundlock's")
-	before, told, first := versions(t), scrape(t), looks()
-	timer := time.NewTimer(time.Minute) // that nothing happens cannot be waited for otherwise
-	defer timer.Stop()
-	<-timer.C
-	all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
-	if len(all) > 0 {
-		t.Errorf("under %s, in a minute at rest, moved:\n%s", api, strings.Join(all, "\n"))
+		timer := time.NewTimer(time.Minute) // that nothing happens cannot be waited for otherwise
+		<-timer.C
+		if looked := looks() - first; looked < 60 {
+			t.Fatalf("under %s, the neighbours looked %d times in a minute: they have stopped", api, looked)
+		}
+		all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
+		writes := scrape(t).writes - told.writes
+		if len(all) == 0 && writes == 0 {
+			return
+		}
+		t.Logf("under %s, in minute %d, Poundlock wrote %v times, and moved:\n%s", api, i+1, writes, strings.Join(all, "\n"))
 	}
-	if writes := scrape(t).writes - told.writes; writes != 0 {
-		t.Errorf("under %s, in a minute at rest, Poundlock wrote %v times", api, writes)
-	}
-	if looked := looks() - first; looked < 60 {
-		t.Errorf("under %s, the neighbours looked %d times in a minute: they have stopped", api, looked)
-	}
+	t.Errorf("under %s, no minute of %d is at rest", api, minutes)
 }
