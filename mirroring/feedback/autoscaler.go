@@ -6,8 +6,6 @@ package feedback
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -116,12 +114,8 @@ func (f stream) annotate(changes map[string]any, fields []string, note string) *
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
 // mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
 func (f stream) wrote(manager string, path, there []string) bool {
-	return f.written(path, there, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager })
-}
-
-func (f stream) written(path, there []string, by func(metav1.ManagedFieldsEntry) bool) bool {
 	return !ownership.Owns(f.mirror, managedfields.Path(path...)) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return by(e) && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
+		return e.Manager == manager && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
 	})
 }
 
@@ -180,7 +174,7 @@ var replicasPath = []string{"spec", "replicas"}
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
-	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() && !f.scaledWithin(asked) {
+	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
 		return nil
 	}
 	if asked < now {
@@ -222,32 +216,12 @@ func (f stream) emptied() bool {
 	return ownership.Claimed(f.mirror)
 }
 
-// scaledWithin reports whether somebody scaled the mirror through /scale, later than the mirror's last write, to what the autoscaler may ask for by the
-// authority's limits. Admission has seen that it was the autoscaler, but of /scale not under which name, if that is only the name of its program
-// (authority.CarriedManager). Where admission is absent it may have been anybody, who must expect as much of a set with limits.
-func (f stream) scaledWithin(asked int64) bool {
-	least, errLeast := strconv.ParseInt(f.source.GetAnnotations()[f.minSize()], 10, 64)
-	most, errMost := strconv.ParseInt(f.source.GetAnnotations()[f.maxSize()], 10, 64)
-	return errLeast == nil && errMost == nil && least <= asked && asked <= most &&
-		f.written(replicasPath, replicasPath, func(e metav1.ManagedFieldsEntry) bool {
-			return e.Subresource == "scale" && !strings.HasPrefix(e.Manager, "poundlock-")
-		})
-}
-
 // minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
 func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
 	}
 	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
-}
-
-// maxSize is the one with the most.
-func (f stream) maxSize() string {
-	if f.side == policies.SideMachineAPI {
-		return clusterv1.AutoscalerMaxSizeAnnotation
-	}
-	return "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
 }
 
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.

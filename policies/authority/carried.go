@@ -19,8 +19,8 @@ import (
 // CarriedManager refuses what the locks let a writer write to a mirror, and the mirror would not carry over. Locks know a writer by its user name, the mirror by
 // its field manager, which is all that an object has of it. Where the two disagree, the write would be let through and put back, and nobody would know.
 //
-// What is removed has no owner. And of /scale a review has the field manager only where the request names one: by the name of a program alone the mirror
-// has to follow it (feedback).
+// What is removed has no owner. And of /scale a review has the field manager only where the request names one: what comes under the name of another program is
+// let through there, and put back.
 func CarriedManager(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, written := range carriedWrites(c) {
