@@ -18,6 +18,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 type mapiCheck struct {
@@ -33,7 +34,7 @@ type capiCheck struct {
 var check conversion.Rows[mapiCheck, capiCheck]
 
 // rebootAnnotation on a Machine API check has Machines rebooted that are found unhealthy, instead of deleted.
-const rebootAnnotation = "machine.openshift.io/remediation-strategy"
+const rebootAnnotation = machineapi.RemediationStrategyAnnotation
 
 // What Cluster API asks of a check: by its CRD (conditions) and by its webhook (startup).
 const (

@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // metadata is what of an object's metadata converts.
@@ -174,7 +175,7 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
 	p.Core.Name = m.Metadata.Name
-	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
+	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[machineapi.SystemLabel] == windows
 	provider := p.At(providerPath)
 	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
 	if p.Core.ControlPlane {

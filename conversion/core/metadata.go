@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // clusterAPIOwn: labels that Cluster API's controllers read a meaning from.
@@ -17,9 +19,9 @@ const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
-	if v, there := own[InterruptibleLabel]; there && v == "" && interruptible(p, m.provider) {
+	if v, there := own[machineapi.InterruptibleLabel]; there && v == "" && interruptible(p, m.provider) {
 		own = maps.Clone(own)
-		delete(own, InterruptibleLabel)
+		delete(own, machineapi.InterruptibleLabel)
 	}
 	copyLabelsTo(p, own, &c.Metadata)
 	for _, role := range []string{m.Metadata.Labels[roleLabel], m.Metadata.Labels[typeLabel]} {
@@ -67,7 +69,7 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		switch have, there := c.Metadata.Labels[k]; {
-		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
+		case k == machineapi.InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
 				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, "+
@@ -117,8 +119,8 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		}
 	}
 	if interruptible(p, c.infra.spec) {
-		put(&m.Metadata.Labels, InterruptibleLabel, "")
-		put(&m.Spec.Labels, InterruptibleLabel, "")
+		put(&m.Metadata.Labels, machineapi.InterruptibleLabel, "")
+		put(&m.Spec.Labels, machineapi.InterruptibleLabel, "")
 	}
 	if control != controlPlane(m.Metadata.Labels) {
 		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "",

@@ -14,6 +14,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
@@ -239,7 +240,7 @@ func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
 	}
-	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+	return machineapi.AutoscalerMinSizeAnnotation
 }
 
 // maxSize is the one with the most.
@@ -253,7 +254,7 @@ func (f stream) maxSize() string {
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.
 func marks(side policies.Side) []string {
 	if side == policies.SideMachineAPI {
-		return []string{pairs.MachineAPIDelete, core.OldDeleteAnnotation}
+		return []string{machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
 	}
 	return []string{clusterv1.DeleteMachineAnnotation}
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -176,11 +177,11 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 // authority loses its mark.
 func (s Twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
-	if _, marked := annotations[pairs.MachineAPIDelete]; !marked || s.MachineAPI == nil {
+	if _, marked := annotations[machineapi.DeleteAnnotation]; !marked || s.MachineAPI == nil {
 		return
 	}
-	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
-		annotations[core.OldDeleteAnnotation] = value
+	if value, has := s.MachineAPI.GetAnnotations()[machineapi.OldDeleteAnnotation]; has {
+		annotations[machineapi.OldDeleteAnnotation] = value
 		want.SetAnnotations(annotations)
 	}
 }
