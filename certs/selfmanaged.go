@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // FieldOwner is the field manager of what is written to Secrets and caBundles.
@@ -366,7 +368,7 @@ func (s *SelfManaged) fail(reason string, err error) {
 }
 
 func conflicted(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if versioned.Overtaken(err) {
 		return lostRace{err}
 	}
 	return err

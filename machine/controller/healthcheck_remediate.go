@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/machineapi"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -99,7 +100,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 	}
 	after.Annotations[rebootAnnotation] = ""
 	delete(after.Annotations, health.MarkAnnotation) // it is done: the mark would have the host restarted again after each restart
-	_, err := patch(ctx, r, v.Machine, after)
+	_, err := versioned.PatchFrom(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }
 

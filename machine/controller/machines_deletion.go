@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
 
@@ -130,7 +131,7 @@ func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
 func (c *machines) removeFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	after := p.stored.DeepCopy()
 	controllerutil.RemoveFinalizer(after, machinev1beta1.MachineFinalizer)
-	if _, err := patch(ctx, c.client, p.stored, after); err != nil {
+	if _, err := versioned.PatchFrom(ctx, c.client, p.stored, after); err != nil {
 		return nil, err
 	}
 	p.over = true

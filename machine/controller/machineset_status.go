@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/scaling"
 )
 
@@ -29,7 +30,7 @@ func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSe
 	if s.LabelSelector = selector.String(); len(s.LabelSelector) > longestSelector {
 		s.LabelSelector = "" // nobody can scale by it; the set works
 	}
-	_, err := patchStatus(ctx, r, seen, set)
+	_, err := versioned.PatchStatusFrom(ctx, r, seen, set)
 	return n.Next, err
 }
 
@@ -39,7 +40,7 @@ func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSe
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()
 	set.Status.ErrorReason, set.Status.ErrorMessage, set.Status.ObservedGeneration = &reason, &message, set.Generation
 	said := seen.Status.ErrorMessage != nil && *seen.Status.ErrorMessage == message
-	if _, err := patchStatus(ctx, r, seen, set); err != nil || said {
+	if _, err := versioned.PatchStatusFrom(ctx, r, seen, set); err != nil || said {
 		return err
 	}
 	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))

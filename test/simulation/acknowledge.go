@@ -13,6 +13,7 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -26,13 +27,13 @@ func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstruct
 	switch r.platform.Answers {
 	case conversiontest.ByCondition:
 		paused(cause).put(a, "status.conditions")
-		return patchStatus(ctx, r, before, a)
+		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByNewCondition:
 		paused(cause).put(a, "status.v1beta2.conditions")
-		return patchStatus(ctx, r, before, a)
+		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByBlockMove:
 		mark(a, cause == "")
-		return patch(ctx, r, before, a)
+		return versioned.PatchFrom(ctx, r, before, a)
 	case conversiontest.InSilence:
 	}
 	return false, nil
