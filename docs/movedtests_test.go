@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Whoever looks for an old test follows moved-tests.md to a function that is there.
+// A row of moved-tests.md leads to a function that exists.
 func TestMovedTests(t *testing.T) {
 	page, err := os.ReadFile("moved-tests.md")
 	if err != nil {
