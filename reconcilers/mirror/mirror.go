@@ -191,7 +191,7 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 			return nil
 		}
 		if last != nil && w.Repeats(last) {
-			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))})
+			return r.refused(ctx, p, w, answers.NotKept(w))
 		}
 		if err := r.perform(ctx, p, w); err != nil {
 			return r.refused(ctx, p, w, err)
