@@ -26,7 +26,7 @@ func IsRefusal(err error) bool {
 		apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
 }
 
-// NotKept is the error of a write that the API server takes, and of which it stores something else: the same write would come next.
+// NotKept is the error of a write that the API server takes without storing all of it: the same write would come next.
 func NotKept(w *pairs.Write) error {
 	return &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))}
 }
