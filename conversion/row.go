@@ -210,7 +210,7 @@ func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
-			p.Unsupported(path, v.Interface(), reason)
+			p.Unsupported(path, v.Interface(), fmt.Sprintf("%s: set it to %s", strings.TrimSuffix(reason, "."), pass))
 		}
 	})
 }

@@ -27,7 +27,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 // Reasons that more than one row gives.
 const (
 	byImageID  = "Machine API names an image by its resource id: give image.id, which for a gallery's image is /subscriptions/…/galleries/GALLERY/images/NAME/versions/VERSION"
-	noSystemID = "Machine API has no identity that Azure makes for a machine: only one that exists already"
+	noSystemID = "Machine API uses only an identity that exists: name one with identity UserAssigned, and remove systemAssignedIdentityRole"
 )
 
 // Fields converts a providerSpec into the spec of an AzureMachine and back.
@@ -94,7 +94,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(nil, at("disableExtensionOperations"), "Always true: Machine API installs no extensions, and OpenShift's images have no agent that could run one.",
 		extensionsTo, extensionsFrom),
 	of.OnlyCAPIBeyond("disableVMBootstrapExtension", "true", "Machine API installs no bootstrap extension."),
-	of.OnlyCAPI("vmExtensions.*", "Machine API installs no extensions"),
+	of.OnlyCAPI("vmExtensions.*", "Machine API installs no extensions: remove them"),
 
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name", "userDataSecret.namespace"), at(elsewhere("Machine", "spec.bootstrap.dataSecretName")),
@@ -133,8 +133,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		securityGroupTo, securityGroupFrom),
 	of.OnlyMAPI("applicationSecurityGroups",
 		"Cluster API has no application security groups: remove them if no rule of a security group names them, else keep the machine with Machine API"),
-	of.OnlyCAPI("enableIPForwarding", "Machine API cannot switch IP forwarding on"),
-	of.OnlyCAPI("dnsServers", "Machine API leaves the name servers to the network"),
+	of.OnlyCAPI("enableIPForwarding", "Machine API cannot switch IP forwarding on: set it to false, or remove it"),
+	of.OnlyCAPI("dnsServers", "Machine API leaves the name servers to the network: remove them"),
 
 	// The OS disk.
 	of.Iso(at("osDisk.osType"), at("osDisk.osType"),
@@ -145,7 +145,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		osCachingTo, osCachingFrom),
 	of.Iso(at("osDisk.diskSettings.ephemeralStorageLocation"), at("osDisk.diffDiskSettings.option"),
 		"Local, or absent. Cluster API takes no diskEncryptionSet beside it.", ephemeralTo, ephemeralFrom),
-	of.OnlyCAPI("osDisk.diffDiskSettings.placement", "Machine API leaves the place of an ephemeral disk to Azure"),
+	of.OnlyCAPI("osDisk.diffDiskSettings.placement", "Machine API leaves the place of an ephemeral disk to Azure: remove it"),
 	of.Iso(at("osDisk.managedDisk.storageAccountType", "osDisk.managedDisk.diskEncryptionSet.id",
 		"osDisk.managedDisk.securityProfile.securityEncryptionType", "osDisk.managedDisk.securityProfile.diskEncryptionSet.id"),
 		at("osDisk.managedDisk.storageAccountType", "osDisk.managedDisk.diskEncryptionSet.id",
@@ -171,6 +171,6 @@ var Disks = conversion.Table[dataDisk, infraDisk]{
 	disk.Iso(at("managedDisk.storageAccountType", "managedDisk.diskEncryptionSet.id"), at("managedDisk.storageAccountType", "managedDisk.diskEncryptionSet.id"),
 		"Standard_LRS, Premium_LRS or UltraSSD_LRS. Always said, because absent differs: it is Premium_LRS in Machine API, and Azure's choice in Cluster API.",
 		storageTo, storageFrom),
-	disk.OnlyCAPI("managedDisk.securityProfile.*", "Machine API has a security profile for the OS disk only"),
+	disk.OnlyCAPI("managedDisk.securityProfile.*", "Machine API has a security profile for the OS disk only: remove it"),
 	disk.Iso(at("deletionPolicy"), nil, "Delete: Cluster API deletes every data disk with its machine. Detach cannot go.", deletionTo, deletionFrom),
 }

@@ -28,7 +28,7 @@ func interfaceTo(p *pass, m *providerSpec, c *infraSpec) {
 func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	at, nic := checkInterfaces(p, c), oneInterface(c)
 	if nic.PrivateIPConfigs < 0 || nic.PrivateIPConfigs > 1 {
-		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address")
+		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address: remove the others")
 	}
 	if nic.AcceleratedNetworking == nil {
 		at.Required("acceleratedNetworking", "set true or false: left out, Cluster API chooses by the size, and Machine API takes false")
@@ -54,13 +54,13 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 		return p
 	}
 	if c.SubnetName != "" {
-		p.Invalid("subnetName", c.SubnetName, "not beside networkInterfaces: move it there")
+		p.Invalid("subnetName", c.SubnetName, "must not be set beside networkInterfaces: move it there")
 	}
 	if c.AcceleratedNetworking != nil {
-		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "not beside networkInterfaces: move it there")
+		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "must not be set beside networkInterfaces: move it there")
 	}
 	if n := len(c.NetworkInterfaces); n > 1 {
-		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface")
+		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface: remove the others")
 	}
 	return p.At("networkInterfaces[0]")
 }

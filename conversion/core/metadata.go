@@ -15,7 +15,7 @@ import (
 )
 
 // clusterAPIOwn: labels that Cluster API's controllers read a meaning from.
-const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it has not in Machine API: remove it, or use the Machine API's own"
+const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
@@ -209,7 +209,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
 			p.Unsupported(annotation(k), v,
-				"on a Cluster API object this annotation has a meaning that it has not in Machine API: remove it, or use the Machine API's own")
+				"this annotation has a meaning on a Cluster API object, and none in Machine API: remove it, or use Machine API's own")
 		default:
 			put(&c.Annotations, k, v)
 		}
@@ -261,9 +261,9 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:
-			p.Unsupported(annotation(k), v, "this is a Machine API's name: Cluster API's is "+clusterv1.DeleteMachineAnnotation)
+			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+clusterv1.DeleteMachineAnnotation)
 		case ours:
-			p.Unsupported(annotation(k), v, "this is the Machine API's name: Cluster API's is "+theirs)
+			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+theirs)
 		default:
 			put(&m.Annotations, k, v)
 		}

@@ -89,7 +89,7 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 func checkKeyPart(p *pass, path, part string) {
 	switch {
 	case part == "":
-		p.Required(path, "a key has a name, a key ring and a location")
+		p.Required(path, "set it: a key has a name, a key ring and a location")
 	case !keyPart.MatchString(part):
 		p.Invalid(path, part, "may contain letters, digits, and -_ only")
 	}
@@ -126,11 +126,11 @@ func keyFrom(p *pass, c *gcpv1.CustomerEncryptionKey) *machinev1beta1.GCPEncrypt
 		checkAccount(p, out.KMSKeyServiceAccount)
 	}
 	if c.KeyType != gcpv1.CustomerManagedKey {
-		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: supported is Managed")
+		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: set it to Managed")
 		return out
 	}
 	if c.ManagedKey == nil {
-		p.Required("managedKey", "a key of type Managed has a name")
+		p.Required("managedKey", "a key of type Managed has a name: set it")
 		return out
 	}
 	name := keyName.FindStringSubmatch(c.ManagedKey.KMSKeyName)

@@ -20,7 +20,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 const (
 	elsewhere   = conversion.Elsewhere
-	noOwnKey    = "Machine API takes keys of Google's key management only"
+	noOwnKey    = "Machine API takes keys of Google's key management only: use one, and remove this"
 	inMachine   = "Machine" + elsewhere
 	inCluster   = "GCPCluster" + elsewhere
 	inInstalled = "Infrastructure" + elsewhere
@@ -78,7 +78,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name; required: Machine API's webhook takes no interface without one.",
 		subnetTo, subnetFrom),
 	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False means the same as none, and comes back as none.", publicIPTo, publicIPFrom),
-	of.OnlyCAPI("aliasIPRanges.*", "Machine API gives an instance no alias addresses"),
+	of.OnlyCAPI("aliasIPRanges.*", "Machine API gives an instance no alias addresses: remove them"),
 	of.Iso(at("tags"), at("additionalNetworkTags"),
 		"As they are. Cluster API's instances have CLUSTER and CLUSTER-node or CLUSTER-control-plane besides; Google keeps tags as a set, so naming these too changes nothing there. Where firewall rules go by them, name them: Machine API adds none.",
 		tagsTo, tagsFrom),
@@ -116,7 +116,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	onDisks(at("disks[].image"), at("image"),
 		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. Any other disk must have none: Cluster API makes those empty. Machine API's webhook writes one into each disk of a Machine or MachineSet that is created without: remove it there.",
 		imageTo, imageFrom),
-	of.OnlyCAPI("imageFamily", "Machine API has one field for both: say projects/PROJECT/global/images/family/FAMILY in image"),
+	of.OnlyCAPI("imageFamily", "Machine API has one field for both: set projects/PROJECT/global/images/family/FAMILY in image"),
 	onDisks(at("disks[].sizeGb"), at("rootDeviceSize", "additionalDisks[].size"),
 		"Absent for the root disk is the image's size. Required for any other. Machine API's webhook takes 16 to 65536.", sizeTo, sizeFrom),
 	onDisks(at("disks[].type"), at("rootDeviceType", "additionalDisks[].deviceType"),

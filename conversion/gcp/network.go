@@ -52,7 +52,7 @@ func sameNetwork(p *pass, path, have string) {
 	switch want, ok := network(p); {
 	case !ok:
 	case have == "":
-		p.Required(path, fmt.Sprintf("say it: Cluster API's is that of the GCPCluster, %q", want))
+		p.Required(path, fmt.Sprintf("name the GCPCluster's network, %q, which Cluster API uses", want))
 	case have != want:
 		p.Differs(path, have, "the GCPCluster's network", want)
 	}
@@ -66,7 +66,7 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // API takes without one.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
-		cluster(p).Required("network.name", "the cluster's network is not known: there is no GCPCluster")
+		cluster(p).Required("network.name", "the cluster's network is not known, because there is no GCPCluster: create it")
 		return "", false
 	}
 	if name, _ = p.Env.InfraClusterString("spec", "network", "name"); name == "" {

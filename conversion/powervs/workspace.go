@@ -156,7 +156,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 		return
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id

@@ -23,9 +23,9 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	noGuestNetwork = "Machine API tells the guest its addresses, gateway and nameservers only"
-	noDHCPOptions  = "Machine API has no options for DHCP"
-	noRoutes       = "Machine API sets no routes"
+	noGuestNetwork = "Machine API sets the guest's addresses, gateway and nameservers only: remove it"
+	noDHCPOptions  = "Machine API has no options for DHCP: remove them"
+	noRoutes       = "Machine API sets no routes: remove them"
 )
 
 // Fields converts a providerSpec into the spec of a VSphereMachine and back.
@@ -53,13 +53,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Same("numCoresPerSocket", "numCoresPerSocket"),
 	of.Iso(at("memoryMiB"), at("memoryMiB"),
 		"Required: Cluster API does not take it from the template. An absent one of Cluster API becomes 2048, as its controllers have it.", memoryTo, memoryFrom),
-	of.OnlyCAPI("resources.*", "Machine API has no reservations, limits or shares"),
-	of.OnlyCAPI("pciDevices.*", "Machine API attaches no PCI devices"),
-	of.OnlyCAPI("hardwareVersion", "Machine API keeps the hardware version of the template"),
+	of.OnlyCAPI("resources.*", "Machine API has no reservations, limits or shares: remove them"),
+	of.OnlyCAPI("pciDevices.*", "Machine API attaches no PCI devices: remove them"),
+	of.OnlyCAPI("hardwareVersion", "Machine API keeps the hardware version of the template: remove it"),
 	of.OnlyCAPIBeyond("os", "Linux", "Machine API gives a virtual machine the Machine's name, on Windows too, where Cluster API shortens it."),
 	of.OnlyCAPIBeyond("namingStrategy.template", defaultName, "Machine API gives a virtual machine the Machine's name."),
 	of.OnlyCAPIBeyond("powerOffMode", "hard", "Machine API powers off without asking the guest."),
-	of.OnlyCAPI("guestSoftPowerOffTimeout", "Machine API powers off without asking the guest"),
+	of.OnlyCAPI("guestSoftPowerOffTimeout", "Machine API powers off without asking the guest: remove it"),
 	of.Iso(nil, at("customVMXKeys"),
 		"Exactly stealclock.enable: TRUE, which Machine API sets on each virtual machine and Cluster API only when told. Machine API also sets guestinfo.hostname, which no template can say: Cluster API names the host in guestinfo.metadata instead.",
 		keysTo, keysFrom),
@@ -93,13 +93,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"A failure domain's name where the Infrastructure has one that places machines exactly so (server, datacenter, folder, datastore, resourcePool, networks and vmGroup) and the VSphereCluster offers it: by its status, and a spec.failureDomainSelector, which says that there are VSphereDeploymentZones. Else none, and then there can be no vmGroup. "+
 			"The VSphereDeploymentZone of that name must place as the Infrastructure says.",
 		groupTo, groupFrom),
-	of.OnlyCAPI("storagePolicyName", "Machine API places disks by datastore, not by policy"),
+	of.OnlyCAPI("storagePolicyName", "Machine API places disks by datastore, not by policy: remove it"),
 
 	// The network.
 	of.Iso(at("network.devices"), at("network.devices"), "One to ten, in their order.", devicesTo, devicesFrom).With(Devices.Lines(),
 		"network.devices[]", "network.devices[]"),
 	of.OnlyCAPI("network.routes.*", noRoutes),
-	of.OnlyCAPI("network.preferredAPIServerCidr", "Machine API has no preferred network, and Cluster API's webhook refuses this field"),
+	of.OnlyCAPI("network.preferredAPIServerCidr", "Machine API has no preferred network, and Cluster API's webhook refuses this field: remove it"),
 
 	// The disks beside that of the template.
 	of.Iso(at("dataDisks"), at("dataDisks"), "At most 29, in their order; a name that is given twice is an error.",
@@ -126,12 +126,12 @@ var Devices = conversion.Table[mapiDevice, capiDevice]{
 		poolsTo, poolsFrom),
 	device.OnlyCAPI("deviceName", noGuestNetwork),
 	device.OnlyCAPI("mtu", noGuestNetwork),
-	device.OnlyCAPI("macAddr", "Machine API lets vSphere make the address"),
+	device.OnlyCAPI("macAddr", "Machine API lets vSphere choose the address: remove it"),
 	device.OnlyCAPI("routes.*", noRoutes),
 	device.OnlyCAPI("searchDomains", noGuestNetwork),
 	device.OnlyCAPI("dhcp4Overrides.*", noDHCPOptions),
 	device.OnlyCAPI("dhcp6Overrides.*", noDHCPOptions),
-	device.OnlyCAPI("skipIPAllocation", "Machine API waits for an address on each device"),
+	device.OnlyCAPI("skipIPAllocation", "Machine API waits for an address on each device: set it to false, or remove it"),
 }
 
 var disk conversion.Rows[mapiDisk, capiDisk]

@@ -108,7 +108,7 @@ func vcenters(p *pass) []any {
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Workspace == nil || m.Workspace.Server == "" {
-		p.Required("workspace.server", "Machine API does not know the vCenter otherwise: name it")
+		p.Required("workspace.server", "Machine API finds the vCenter by this name only: set it")
 		return
 	}
 	c.Server = m.Workspace.Server
@@ -118,7 +118,7 @@ func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	server := placementFrom(p, c).Server
 	if server == "" {
-		p.Required("server", "Machine API does not know the vCenter otherwise, and neither the VSphereCluster nor the Infrastructure says one")
+		p.Required("server", "Machine API finds the vCenter by this name only, and neither the VSphereCluster nor the Infrastructure has one: set it")
 		return
 	}
 	workspace(m).Server = server
