@@ -26,8 +26,9 @@ const (
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
-	cachings  = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
+	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the " +
+		"image: keep the MachineSet with Machine API"
+	cachings = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
 func isCaching(word string) bool { return word == noCache || word == readOnly || word == "ReadWrite" }
@@ -82,7 +83,8 @@ func checkOSSize(p *pass, size int32) {
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "must be at least 1")
 	case size > maxOSDisk:
-		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API", maxOSDisk))
+		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API",
+			maxOSDisk))
 	}
 }
 

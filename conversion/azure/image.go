@@ -103,7 +103,8 @@ func ownedFrom(p *pass, id string) string {
 	switch {
 	case own == "/subscriptions/":
 		p.Unsupported("id", id,
-			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor "+
+				"the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 	case !ok || !strings.HasPrefix(rest, "/"):
 		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
 	case !within(rest, "/resourceGroups/"):

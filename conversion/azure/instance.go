@@ -50,7 +50,8 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
 		at.Unsupported(path, zone,
-			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
+			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. "+
+				"In a region without zones leave the set where it is: its Machines can move without it")
 	}
 }
 
@@ -118,14 +119,16 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's, or the subscription"+unknownSubscription(p))
 	case subscription(p) == "" || resourceGroup(p) == "":
 		p.Unsupported("managedIdentity", id,
-			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")
+			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap "+
+				"openshift-config/cloud-provider-config has it. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
 	}
 	c.Identity = azurev1.VMIdentityUserAssigned
 }
 
-const noIdentity = "must be an identity's name or its resource id: /subscriptions/…/resourceGroups/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/NAME"
+const noIdentity = "must be an identity's name or its resource id: " +
+	"/subscriptions/…/resourceGroups/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/NAME"
 
 func isIdentity(id string) bool {
 	return isResource(id, "Microsoft.ManagedIdentity", "userAssignedIdentities")

@@ -43,7 +43,8 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 		case len(h.Name) < shortest:
 			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
 		case !hookName(h.Name):
-			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in the name of an annotation: use at most 63 letters, digits, dots, dashes and underscores, and no domain")
+			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in the name of an annotation: use at most 63 letters, digits, dots, dashes and "+
+				"underscores, and no domain")
 		}
 		put(&c.Annotations, prefix+h.Name, h.Owner)
 	}
@@ -84,6 +85,7 @@ func checkHook(p *pass, key string, h machinev1beta1.LifecycleHook) {
 		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's name has at least %d characters: choose a longer one", shortest))
 	}
 	if len(h.Owner) < shortest {
-		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("the annotation's value is the hook's owner, which in Machine API has at least %d characters: choose a longer one", shortest))
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("the annotation's value is the hook's owner, which in Machine API has at least %d "+
+			"characters: choose a longer one", shortest))
 	}
 }

@@ -191,7 +191,8 @@ func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
 		p.Unsupported("image", d.Image,
-			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
+			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again "+
+				"later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without an image Cluster API would choose one itself: name it")
@@ -221,7 +222,8 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 		for _, k := range sortedKeys(d.Labels) {
 			switch value, same := has[k]; {
 			case v.root == nil:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: remove it, or keep the machine with Machine API")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: "+
+					"remove it, or keep the machine with Machine API")
 			case !same || value != d.Labels[k]:
 				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same in labels")
 			}

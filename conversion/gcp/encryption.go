@@ -81,7 +81,8 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 	checkKeyPart(p, "location", k.Location)
 	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
 	if len(name) > longestKeyName {
-		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
+		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. "+
+			"Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
 	}
 	return name
 }

@@ -40,7 +40,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
+			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: "+
+				"keep the MachineSet with Machine API")
 	}
 }
 
@@ -82,7 +83,8 @@ func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ServiceAccount == nil {
 		p.Required("serviceAccounts",
-			"Machine API gives an instance no service account by itself: name one. Cluster API's default is email default and scope https://www.googleapis.com/auth/cloud-platform")
+			"Machine API gives an instance no service account by itself: name one. Cluster API's default is email default and scope "+
+				"https://www.googleapis.com/auth/cloud-platform")
 		return
 	}
 	checkScopes(p.At("serviceAccounts"), c.ServiceAccount.Email, c.ServiceAccount.Scopes)

@@ -88,7 +88,8 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
-		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. Set the host project. It counts for all Machines of the cluster, so each needs projectID %[1]q",
+		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. "+
+			"Set the host project. It counts for all Machines of the cluster, so each needs projectID %[1]q",
 			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:

@@ -143,10 +143,12 @@ func checkInstance(p *pass, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. Keep the machine with Machine API", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. "+
+				"Keep the machine with Machine API", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's", zone))
+			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's",
+				zone))
 	}
 }
 

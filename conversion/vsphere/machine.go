@@ -107,7 +107,8 @@ func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPU
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:
-		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size", defaultMemory))
+		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size",
+			defaultMemory))
 	case m.MemoryMiB < 0:
 		p.Invalid("memoryMiB", m.MemoryMiB, "must not be negative")
 	}

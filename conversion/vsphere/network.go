@@ -93,7 +93,8 @@ func addressesFrom(p *pass, c *capiDevice, m *mapiDevice) {
 		return
 	}
 	four, six := families(p)
-	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's machineNetworks: this must be %t"
+	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's " +
+		"machineNetworks: this must be %t"
 	dhcpIs(p, "dhcp4", c.DHCP4, four, fmt.Sprintf(implied, four))
 	dhcpIs(p, "dhcp6", c.DHCP6, six, fmt.Sprintf(implied, six))
 }
@@ -186,7 +187,8 @@ func nameservers(p *pass, servers []string) []string {
 }
 
 // unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
-const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
+const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
+	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
