@@ -90,8 +90,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"ChecksResumed"},
-			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
-			Do:    "nothing",
+			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: " +
+				"Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"InstanceHookRemoved"},

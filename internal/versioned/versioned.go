@@ -31,8 +31,9 @@ func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, b
 	return to.Status().Patch(ctx, o, patch, options...)
 }
 
-// PatchFrom sends a merge patch of what after has otherwise than before, in metadata and spec, and puts the answer in after's place. It sends nothing where they
-// are equal, and reports whether it wrote. A merge patch replaces lists whole: the version keeps another writer's finalizer from being lost.
+// PatchFrom sends a merge patch of what after has otherwise than before, in metadata and spec, and puts the answer in after's place. It sends nothing
+// where they are equal, and reports whether it wrote. A merge patch replaces lists whole: the version keeps another writer's finalizer from being
+// lost.
 func PatchFrom(ctx context.Context, to client.Writer, before, after client.Object) (bool, error) {
 	return from(before, after, func(p client.Patch) error { return to.Patch(ctx, after, p) })
 }

@@ -347,7 +347,8 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 // ended is what becomes of an object whose twin is gone.
 func ended(o *unstructured.Unstructured) string {
 	if pairs.IsPaused(o) {
-		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove the annotation " +
+		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove " +
+			"the annotation " +
 			authority.PausedAnnotation + " to have Cluster API act on it"
 	}
 	return pairs.Describe(o) + " has no twin any more and acts on its own"

@@ -204,8 +204,8 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 // pass is one over a pair, and what it has to report.
 type pass struct {
 	*pairs.State
-	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing where a namespace or a
-	// definition is being deleted.
+	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing
+	// where a namespace or a definition is being deleted.
 	first bool
 	// news are the events of what the pass has done so far.
 	news []mirroring.News

@@ -527,6 +527,7 @@ func (p *pairs) describe(w pair) string {
 	if (w.m | w.c).has(lacking) {
 		more += "; what a neighbour wrote is not on both"
 	}
-	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v)%s; %s",
+	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); "+
+		"provider's object: %v (its controller sees: %v)%s; %s",
 		status, w.m.requested(), w.m.origin(), w.m&^lacking, w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
 }
