@@ -66,7 +66,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	stay := 1
 	for _, m := range counted {
 		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
-			return o.Metadata.Name == m.Metadata.Name && o.Deleting() && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
+			return o.Metadata.Name == m.Metadata.Name && o.Deleting() &&
+				metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
 		})
 		if m.Metadata.Name != c.Name && !ends {
 			stay++

@@ -78,7 +78,8 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	if len(blocks) == 0 {
 		blocks = []string{"IPV4_CIDR"}
 	}
-	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
+	vnet := map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // texts alone
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
 		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: "+
 			"IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",

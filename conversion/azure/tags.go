@@ -121,7 +121,8 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ",
+			map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
 }
 

@@ -31,7 +31,8 @@ func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range sortedKeys(alone) {
-		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ",
+			map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
 	}
 }
 
@@ -87,7 +88,8 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 			continue
 		}
 		rest := slices.Delete(slices.Clone(theirs), i, i+1)
-		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ", map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ",
+			map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
 	}
 }
 

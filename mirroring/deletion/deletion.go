@@ -415,6 +415,7 @@ func (s Deletion) LeftBySet() *pairs.Write {
 	if _, labelled := s.Core.GetLabels()[clusterv1.MachineSetNameLabel]; !labelled {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core,
+		Patch:  pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }

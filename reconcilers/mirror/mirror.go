@@ -71,7 +71,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			now: o.Now, compared: o.Compared, kept: answers.NewKept(),
 		}
 		r.facts = pairfacts.Reader{
-			Kind: kind, Pairs: o.Pairs, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Environment: environment, Platform: r.watchPlatform, Gate: o.Gate, Kept: r.kept.Has,
+			Kind: kind, Pairs: o.Pairs, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
+			Environment: environment, Platform: r.watchPlatform, Gate: o.Gate, Kept: r.kept.Has,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
