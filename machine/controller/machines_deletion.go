@@ -16,6 +16,25 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
+// leaving is a pass over a Machine that is being deleted.
+func (c *machines) leaving() []step {
+	return []step{
+		{name: "WithoutFinalizer", take: c.withoutFinalizer},
+		{name: "FindNode", take: c.findNode},
+		{name: "OwnNode", take: c.keepOwnNode},
+		{name: "SharedInstance", take: c.keepShared},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "TellDeleting", take: c.tellDeleting},
+		{name: "PreDrainHooks", take: c.preDrain},
+		{name: "TakeTurn", take: c.takeTurn},
+		{name: "Drain", take: c.drain},
+		{name: "PreTerminateHooks", take: c.preTerminate},
+		{name: "Delete", take: c.delete},
+		{name: "DeleteNode", take: c.deleteNode},
+		{name: "RemoveFinalizer", take: c.removeFinalizer},
+	}
+}
+
 // withoutFinalizer: "if the Machine is being deleted, and there is no finalizer, we're done" (machine-controller › Logic sequence).
 func (c *machines) withoutFinalizer(_ context.Context, p *pass) (*stop, error) {
 	if machine.HasFinalizer(p.machine) {

@@ -46,6 +46,13 @@ func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, 
 	return r.carryOut(ctx, set, plan)
 }
 
+// stored are the Machines that match, from the API server.
+func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet, selector labels.Selector) ([]*machinev1beta1.Machine, error) {
+	l := &machinev1beta1.MachineList{}
+	err := r.live.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingLabelsSelector{Selector: selector})
+	return pointers(l.Items), err
+}
+
 // sameToAct reports whether the set that is stored is the one that was seen, and still ours. A spec that has changed may name another selector.
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)

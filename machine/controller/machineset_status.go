@@ -10,6 +10,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/versioned"
@@ -32,6 +34,17 @@ func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSe
 	}
 	_, err := versioned.PatchStatusFrom(ctx, r, seen, set)
 	return n.Next, err
+}
+
+// node returns the Node of a name from the cache, to be read only.
+func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
+	return func(name string) *corev1.Node {
+		n := &corev1.Node{}
+		if err := r.Get(ctx, types.NamespacedName{Name: name}, n, client.UnsafeDisableDeepCopy); err != nil {
+			return nil // not there; the cache has no other failure once it runs
+		}
+		return n
+	}
 }
 
 // refuse reports once what is wrong with the set. Its numbers stay what they were.
