@@ -142,14 +142,6 @@ func (s *SelfManaged) Start(ctx context.Context) error {
 	}
 }
 
-// kick asks for a pass. One waiting request is enough for any number of changes.
-func (s *SelfManaged) kick() {
-	select {
-	case s.kicks <- struct{}{}:
-	default:
-	}
-}
-
 // Ready is nil when a valid certificate is in service whose CA is in every caBundle.
 func (s *SelfManaged) Ready(*http.Request) error {
 	held := s.current.Load()
@@ -358,13 +350,6 @@ func (s *SelfManaged) noPlace(doing string, err error) error {
 func cameSecond(err error) bool {
 	var l lostRace
 	return errors.As(err, &l)
-}
-
-// fail counts what went wrong. Being second is not wrong.
-func (s *SelfManaged) fail(reason string, err error) {
-	if !cameSecond(err) {
-		s.o.Metrics.failed(reason)
-	}
 }
 
 func conflicted(err error) error {
