@@ -6,6 +6,7 @@ package conversion
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -121,6 +122,15 @@ func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t
 		return
 	}
 	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
+}
+
+func list(words map[string]string) string {
+	var out []string
+	for w := range words {
+		out = append(out, fmt.Sprintf("%q", w))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
 }
 
 // Iso is what no other row can express: the fields of one side that together mean those of the other. to and from must

@@ -88,6 +88,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
+func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
+
 // interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto
 // the Machine and its Node.
 func interruptible(p *pass, spec any) bool {
@@ -188,6 +190,8 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		}
 	}
 }
+
+func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
 
 // meantForMachines recognizes an annotation that controllers of one of the two APIs read on a Machine.
 func meantForMachines(annotation string) bool {

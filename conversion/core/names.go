@@ -138,10 +138,8 @@ func controlPlane(labels map[string]string) bool {
 	return role == "master" || role == "control-plane"
 }
 
-func label(key string) string          { return "metadata.labels[" + key + "]" }
-func annotation(key string) string     { return "metadata.annotations[" + key + "]" }
-func nodeLabel(key string) string      { return "spec.metadata.labels[" + key + "]" }
-func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
+func label(key string) string      { return "metadata.labels[" + key + "]" }
+func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
 func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
