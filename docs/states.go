@@ -217,7 +217,7 @@ func machineAPI(s authority.State) authority.State {
 	return s
 }
 
-// born is the instance's ID in both objects, then the Machine's being provisioned.
+// born returns the next state of an instance that Machine API creates: it starts, then its ID is known.
 func born(i authority.Instance) authority.Instance {
 	if i == authority.InstanceUnknown {
 		return authority.InstanceStarting

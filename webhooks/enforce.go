@@ -90,7 +90,7 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 // NeedLeaderElection is false: whichever replica serves can find that it is reached.
 func (e *enforcement) NeedLeaderElection() bool { return false }
 
-// Start looks after the labels until ctx is done: somebody may remove one.
+// Start keeps the namespaces labelled until ctx is done: somebody may remove a label.
 func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
@@ -117,9 +117,9 @@ func (e *enforcement) tell(ctx context.Context, err error) {
 	}
 }
 
-// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none.
-// Each pair is asked for itself: a configuration may select the namespaces of another alone. A label stays when the answer fails to come: that the locks then
-// refuse is its purpose.
+// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answer is old. It labels the namespaces that have none.
+// It probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label when the answer fails to come: the
+// label is there so that the locks then refuse.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *enforcement) pass(ctx context.Context) error {
 	return nil
 }
 
-// reached returns nil when both configurations' doors have just answered for each pair. It labels the namespaces of those for which they did.
+// reached probes both webhook configurations for each pair, and labels the namespaces of the pairs for which both answered. It returns nil if all did.
 func (e *enforcement) reached(ctx context.Context, missing map[authority.Pair][]*metav1.PartialObjectMetadata) error {
 	if err := e.ready(ctx); err != nil {
 		return err

@@ -107,7 +107,7 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace has to be read. A policy has it with each request, so to the rules it is no fact that they need.
+// emptiesNamespace reports whether the object's namespace has to be read. No rule asks for it as a fact, because a policy gets the namespace with each request.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }

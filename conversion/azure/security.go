@@ -82,7 +82,7 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// settings reads the settings of the security type, and reports false where they are not those of it.
+// settings reads the settings of the security type. It reports false where they are missing, or are those of another type.
 func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	var uefi *machinev1beta1.UEFISettings
 	at := p.At("securityProfile.settings")
@@ -107,7 +107,7 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	return s.uefi(p, uefi)
 }
 
-// member is the settings of one security type; nil, and an error, where the type is another.
+// member returns the settings of one security type. Where securityType is another, it reports an error and returns nil.
 func (s *profile) member(p *pass, kind, field string, uefi *machinev1beta1.UEFISettings) *machinev1beta1.UEFISettings {
 	if s.kind != kind {
 		p.Invalid(field, nil, "remove it, or set securityType to "+kind)

@@ -41,7 +41,7 @@ func sameKey(a, b *gcpv1.CustomerEncryptionKey) bool {
 		a.ManagedKey != nil && b.ManagedKey != nil && *a.ManagedKey == *b.ManagedKey
 }
 
-// keysTo converts each disk's key, and then holds them to the root disk's.
+// keysTo converts each disk's key, and then refuses those that differ from the root disk's.
 func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
 		if d.EncryptionKey != nil {

@@ -119,7 +119,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkDevice is what both sides want of a device as a whole.
+// checkDevice reports what is wrong with a device on either side: its name, and its kind of storage.
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":

@@ -140,8 +140,8 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	return want
 }
 
-// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
-// finds what it is to take along.
+// machineAPIOwner returns the owner of the mirror: the twin of the Cluster API object's owner. An owner that is being deleted stays, so that the garbage
+// collector deletes the mirror with it.
 func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
 	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {

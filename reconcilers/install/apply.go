@@ -130,7 +130,7 @@ func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 	return waits, nil
 }
 
-// shape makes of content what fits to what is live.
+// shape returns what is applied of an object, given the live one: its definition bridged, and its replicas left to an autoscaler.
 func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (*unstructured.Unstructured, error) {
 	want := installation.Held(o.Unstructured, live)
 	if installation.IsDefinition(want) && live != nil {

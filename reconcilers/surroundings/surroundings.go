@@ -124,7 +124,7 @@ type target struct {
 	mark string
 }
 
-// Reconcile gives each object a mark, or takes it, at once. What is marked already, and with which number, it compares once a minute.
+// Reconcile adds or removes the mark of an object as soon as it has to. Once a minute it also compares the marks that are there, and the numbers in them.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	targets, err := r.targets(ctx)
 	began := r.now()
