@@ -83,7 +83,7 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
-// Tame makes up a value of which every field converts.
+// Tame makes up a value whose fields all convert.
 func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
 
 // make fills a value. Every other time all of its fields convert. Else it has about one in eight of the fields that do not, or more where there are few.

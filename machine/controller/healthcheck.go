@@ -117,7 +117,7 @@ type check struct {
 	selector   labels.Selector
 }
 
-// work judges the Machines and remediates. The check's annotation that pauses is the one that people set before they upgrade a cluster.
+// work judges the Machines and remediates. It does neither while the check has the paused annotation, which people set before they upgrade a cluster.
 func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is being deleted")
