@@ -105,7 +105,8 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if lacksBalancers(p, m) {
 		if others := otherBalancers(p, m); others != "" {
-			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and others have "+others+
+			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and "+
+				"others have "+others+
 				": give all of them the same internalLoadBalancer and publicLoadBalancer")
 			return
 		}
