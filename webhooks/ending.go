@@ -76,8 +76,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls. Only where it
-// has none is the API server asked.
+// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls.
+// Only where it has none is the API server asked.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
 	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
 	if c.Side == policies.SideMachineAPI {

@@ -205,7 +205,8 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be looked up: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be "+
+				"looked up: %v", err))
 		}
 		c.Facts.Undrained = undrained
 	}

@@ -34,8 +34,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"DeletionPropagated"},
-			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. Its instance is terminated",
-			Do:    "nothing. The MachineSet replaces the Machine if it wants as many",
+			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. " +
+				"Its instance is terminated",
+			Do: "nothing. The MachineSet replaces the Machine if it wants as many",
 		},
 		{
 			Names: []string{"MirrorEnded"},
