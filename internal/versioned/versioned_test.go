@@ -81,6 +81,7 @@ func TestErrors(t *testing.T) {
 		"no error":          {},
 		"a conflict":        {fmt.Errorf("patching: %w", apierrors.NewConflict(one, "m", errors.New("it changed"))), true, true},
 		"one of two errors": {errors.Join(errors.New("x"), apierrors.NewConflict(one, "m", errors.New("it changed"))), true, true},
+		"found to differ":   {Changed(&unstructured.Unstructured{}), true, true},
 		"it is gone":        {apierrors.NewNotFound(one, "m"), true, false},
 		"it exists":         {apierrors.NewAlreadyExists(one, "m"), false, true},
 		"a refusal":         {apierrors.NewForbidden(one, "m", errors.New("no")), false, false},
