@@ -53,7 +53,7 @@ func probes() []Route {
 	return []Route{door("probe-default", true), door("probe", false)}
 }
 
-// answer is what the door of a probe warns of.
+// answer returns the warning by which the webhook of a probe answers.
 func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
 // enforcement has the doors that fail closed do so from the first answer on that came through the API server, by a label of the namespaces. Before that, an

@@ -87,7 +87,7 @@ const (
 	remove = admissionv1.Delete
 )
 
-// Routes is the only list of doors.
+// Routes lists every webhook: its path, the requests that it gets, and what happens when it does not answer.
 func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),

@@ -348,7 +348,8 @@ func exactFields() [][]string {
 	return out
 }
 
-// granted lists the names beneath spec, metadata.labels or metadata.annotations that rows of authority.Grants let the request's user write with an effect.
+// granted returns an expression: the list of names beneath spec, metadata.labels or metadata.annotations that authority.Grants lets the request's user write
+// with this effect.
 func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
 	for _, g := range authority.Grants() {
