@@ -15,7 +15,7 @@ import (
 
 var contractName = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// Contract reads from a metadata.yaml which contract of Cluster API a version keeps, such as v1beta1.
+// Contract reads from a metadata.yaml which contract of Cluster API a version supports, such as v1beta1.
 func Contract(metadata []byte, release string) (string, error) {
 	var m struct {
 		APIVersion    string `json:"apiVersion"`

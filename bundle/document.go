@@ -127,7 +127,7 @@ func asText(value any) (string, bool) {
 	return "", false
 }
 
-// retype gives a text the type that the one before had, so that what had no quotes gets none.
+// retype gives a text the type of the one that it replaces, so that a value without quotes stays without.
 func retype(before any, after string) any {
 	if _, plain := before.(Plain); plain {
 		return Plain(after)

@@ -122,14 +122,6 @@ func encodeCertificates(certs ...*x509.Certificate) []byte {
 	return out.Bytes()
 }
 
-func encodeKey(key crypto.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a private key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
-
 // readCertificates reads what it can of a bundle and returns what it could not.
 func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var (

@@ -5,7 +5,10 @@ package certs
 
 import (
 	"context"
+	"crypto"
 	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -189,4 +192,12 @@ func encode(m material) (map[string][]byte, error) {
 		data[keyPrevious] = encodeCertificates(m.previous...)
 	}
 	return data, nil
+}
+
+func encodeKey(key crypto.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a private key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // FieldOwner is the field manager of what is written to Secrets and caBundles.
@@ -137,14 +139,6 @@ func (s *SelfManaged) Start(ctx context.Context) error {
 			timer.Stop()
 		case <-timer.C():
 		}
-	}
-}
-
-// kick asks for a pass. One waiting request is enough for any number of changes.
-func (s *SelfManaged) kick() {
-	select {
-	case s.kicks <- struct{}{}:
-	default:
 	}
 }
 
@@ -358,15 +352,8 @@ func cameSecond(err error) bool {
 	return errors.As(err, &l)
 }
 
-// fail counts what went wrong. Being second is not wrong.
-func (s *SelfManaged) fail(reason string, err error) {
-	if !cameSecond(err) {
-		s.o.Metrics.failed(reason)
-	}
-}
-
 func conflicted(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if versioned.Overtaken(err) {
 		return lostRace{err}
 	}
 	return err

@@ -138,6 +138,13 @@ func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) i
 	return result
 }
 
+// fail counts what went wrong. Being second is not wrong.
+func (s *SelfManaged) fail(reason string, err error) {
+	if !cameSecond(err) {
+		s.o.Metrics.failed(reason)
+	}
+}
+
 func (s *SelfManaged) injectOne(ctx context.Context, t target, w writing) error {
 	if obstacle := t.row.obstacle(t.object, w.leaf()); obstacle != "" {
 		return errors.New(obstacle)
@@ -181,4 +188,12 @@ func (s *SelfManaged) follow(ctx context.Context, watching client.WithWatch, lis
 			s.kick()
 		}
 	}, 5*time.Second, 0.5, true)
+}
+
+// kick asks for a pass. One waiting request is enough for any number of changes.
+func (s *SelfManaged) kick() {
+	select {
+	case s.kicks <- struct{}{}:
+	default:
+	}
 }

@@ -25,9 +25,9 @@ import (
 // Purpose is for what Cluster API needs its objects of the cluster here, in a sentence about one that is missing.
 const Purpose = "a control plane can be made there"
 
-// Resolve reads a set from its JSON, whichever member of the union its template has, and puts its template into Machine API's words. Every reason why one does
-// not go is in Unresolved, by path: a template that does not exist among them. The error is the caller's reading's, or the JSON's. account reads the account
-// of the cloud that the cluster is in, where a platform's conversions need one.
+// Resolve reads a set from its JSON and converts its template to Machine API's form, whichever member of the union it has. Unresolved lists by path why a
+// template does not convert, or that it does not exist. The error is that of get, of account or of the JSON. account returns the account of the cloud that the
+// cluster is in, for the platforms whose conversions need it.
 func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Editable lists the fields of the spec of an infrastructure machine, and of a template of such, that the provider lets a person change after the
-// object's creation. A field stands for all below it, and Everything for each.
+// Editable lists the fields in the spec of an infrastructure machine, and of its template, that the provider lets a person change after the object's
+// creation. A field includes all below it, and Everything includes all fields.
 type Editable struct{ Machine, Template []string }
 
 // Everything is each field: the provider's API server and webhooks accept any change.
 const Everything = "*"
 
-// WarnOfReplacement adds to each error of an infrastructure object, which lies below p's root, what to do about a field that the provider lets nobody
-// change any more: a message that asks to leave it out asks for what the provider refuses.
+// WarnOfReplacement adds a remedy to each error below p's root, which is an infrastructure object's, if the field is immutable once the object is stored. The
+// remedy of the message itself, such as to remove the field, is what the provider refuses then.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
 	todo := "replace the Machine with one that has a corrected " + kind + ", or leave authority with Cluster API"

@@ -6,8 +6,6 @@ package conversion
 import (
 	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -134,15 +132,6 @@ func put(at, v reflect.Value) {
 		at = at.Elem()
 	}
 	at.Set(v)
-}
-
-func list(words map[string]string) string {
-	var out []string
-	for w := range words {
-		out = append(out, fmt.Sprintf("%q", w))
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
 }
 
 func (p *Pass) refuse(s steps, from reflect.Value, reason string) {

@@ -6,6 +6,7 @@ package conversion
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -123,6 +124,15 @@ func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t
 	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
 }
 
+func list(words map[string]string) string {
+	var out []string
+	for w := range words {
+		out = append(out, fmt.Sprintf("%q", w))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
 // Iso is what no other row can express: the fields of one side that together mean those of the other. to and from must
 // undo each other, or refuse through Pass what they cannot carry.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
@@ -210,7 +220,7 @@ func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
-			p.Unsupported(path, v.Interface(), reason)
+			p.Unsupported(path, v.Interface(), fmt.Sprintf("%s: set it to %s", strings.TrimSuffix(reason, "."), pass))
 		}
 	})
 }

@@ -49,7 +49,8 @@ func Neighbours() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", writer, o.Writes, o.Treatment, rule, o.Why)
 	}
-	b.WriteString("\n## Names that stay on their object\n\nBy these labels and annotations somebody recognizes an object. They are free on either side and are not mirrored, but for a label by which a MachineSet selects its Machines: " +
+	b.WriteString("\n## Names that stay on their object\n\nBy these labels and annotations somebody recognizes an object. " +
+		"They are free on either side and are not mirrored, but for a label by which a MachineSet selects its Machines: " +
 		code(authority.TheirNames()) + ". A `/` at the end stands for a domain.\n\n")
 	b.WriteString("Controllers of the Machine API keep these up to date whichever API is authoritative, and the mirror leaves them as they are: of Machines " +
 		code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations"))) +

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -74,13 +75,10 @@ func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane
 	return nil
 }
 
-// nodeAnnotation on a Node names its Machine: namespace/name.
-const nodeAnnotation = "machine.openshift.io/machine"
-
 // unselected reads the Machines of Nodes to which no selected Machine refers: as a rule there are none, and nothing is read.
 func unselected(ctx context.Context, r client.Reader, namespace string, kind schema.GroupVersionKind, out *policies.ControlPlane) error {
 	for _, n := range out.Nodes {
-		name, own := strings.CutPrefix(n.Annotations[nodeAnnotation], namespace+"/")
+		name, own := strings.CutPrefix(n.Annotations[machineapi.NodeAnnotation], namespace+"/")
 		refers := func(m machinev1beta1.Machine) bool { return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name }
 		if !own || slices.ContainsFunc(out.Machines, func(m machinev1beta1.Machine) bool { return refers(m) || m.Name == name }) {
 			continue

@@ -113,8 +113,9 @@ const (
 	generationError = "serving-cert-generation-error"
 )
 
-// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a
-// webhook that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
+// certificateWaits returns why the Secret does not hold the certificate that the service CA wrote for this Service, "" if it does. With any other certificate
+// the CA that the service CA injects verifies nothing, and a webhook that fails closed would refuse everything. The service CA marks each Secret that it
+// writes. It does not overwrite a Secret of somebody else, and writes the reason to the Service.
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])

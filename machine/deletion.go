@@ -10,10 +10,12 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // ExcludeDrainAnnotation on a Machine, with any value, has it deleted without that its Node is drained.
-const ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
+const ExcludeDrainAnnotation = machineapi.ExcludeDrainAnnotation
 
 // Reasons of conditions that the published API has no names for.
 const (
@@ -69,8 +71,8 @@ func DrainBegun(m *machinev1beta1.Machine) bool {
 
 // ControlPlane reports whether a Node is one of the control plane.
 func ControlPlane(n *corev1.Node) bool {
-	_, now := n.Labels["node-role.kubernetes.io/control-plane"]
-	_, once := n.Labels["node-role.kubernetes.io/master"]
+	_, now := n.Labels[machineapi.ControlPlaneRole]
+	_, once := n.Labels[machineapi.MasterRole]
 	return now || once
 }
 

@@ -10,10 +10,12 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // NodeAnnotation on a Node names its Machine: namespace/name.
-const NodeAnnotation = "machine.openshift.io/machine"
+const NodeAnnotation = machineapi.NodeAnnotation
 
 // NodeOf returns that of the Nodes which is the Machine's, nil if none is.
 //

@@ -56,16 +56,18 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 				pairs.Describe(o), authority.PausedAnnotation)
 		}
 		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(pairs.ObjectOf(s.Infra))) == 0) {
-			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
+			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins "+
+				"(authority/created-twice): delete one of the two Machines, "+
 				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", pairs.Describe(o), authority.PausedAnnotation)
 		}
-		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s%s",
+		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, "+
+			"annotate it with %s%s",
 			pairs.Describe(o), free, authority.PausedAnnotation, s.commands(o))
 	case authority.ForeignStopping:
 		return pairs.Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
-		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.commands(o))
+		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if "+
+			"it became the mirror: delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.commands(o))
 	case authority.NotForeign:
 	}
 	return ""
@@ -116,7 +118,8 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	case len(unpause(infra)) == 0 || infra.GetDeletionTimestamp() != nil:
 		return unpause(infra)
 	}
-	wait := fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", infra.GetNamespace(), resource(infra), infra.GetName())
+	wait := fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m",
+		infra.GetNamespace(), resource(infra), infra.GetName())
 	return append([]string{wait}, unpause(infra)...)
 }
 

@@ -53,7 +53,8 @@ type Change struct {
 	Actor     Actor
 	// Username is who asks, for messages and metrics; rules decide by Actor.
 	Username string
-	// FieldManager is the one that an UPDATE names itself, empty where the API server takes the name of the program: what it records shows in New, but not of /scale.
+	// FieldManager is the one that an UPDATE names itself, empty where the API server takes the name of the program: what it records shows in New, but
+	// not of /scale.
 	FieldManager string
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
@@ -106,7 +107,8 @@ type Facts struct {
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
-	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is to move to.
+	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is
+	// to move to.
 	Remediation Existence
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
 	Rival string

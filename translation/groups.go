@@ -71,7 +71,7 @@ func excluded(labels []byte) bool {
 	return false
 }
 
-// own is the exchange of names in what is the client's own: each direction has one name to replace, and leaves the others.
+// own returns the name that replaces b in the client's own text. Each direction replaces one name, and keeps the others.
 func (d Direction) own(b base) base {
 	switch {
 	case d == ToPrivate && b == standard:

@@ -22,7 +22,8 @@ func (s *Scanner) called(i int) (int, state) {
 	return i, inText
 }
 
-// skim passes over a container in which nothing is translated, and is behind it or at what it leaves to scan: the end of src, a blank, an error.
+// skim passes over a container in which nothing is translated. It returns the place after the container, or the first place that it leaves to scan: the end of
+// src, a blank or an error.
 func (s *Scanner) skim(i int, st state) (int, state, error) {
 	src, stack, top := s.src, s.stack, s.top
 	outer := len(stack)

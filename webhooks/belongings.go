@@ -52,7 +52,7 @@ func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, nam
 	return slices.DeleteFunc(found, func(m *policies.Object) bool { return !hasInstance(m, key) }), err
 }
 
-// hasInstance reports whether a key is that of a Machine's ID: the index finds all that have the tail in common.
+// hasInstance reports whether a key is that of a Machine's ID. The index also finds IDs that only end like it.
 func hasInstance(m *policies.Object, key string) bool {
 	id := authority.InstanceKeyOf(m)
 	return id == key || authority.InstanceTail(id) == key

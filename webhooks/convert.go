@@ -12,7 +12,6 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -196,9 +195,4 @@ func (u unsupported) Error() string { return string(u) }
 // whole is the answer to whether an object converts: not a field of it is in the way, but all of it.
 func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
-}
-
-func text(u *unstructured.Unstructured, path ...string) string {
-	value, _, _ := unstructured.NestedString(u.Object, path...)
-	return value
 }

@@ -4,12 +4,12 @@
 // Package webhooks answers admission reviews at the API server. In goes a review. The package looks up the facts that
 // the rules ask for, asks the rules, and returns one answer.
 //
-// It has every door (routes.go, from which the webhook configurations are generated). It decides how fresh a fact must
+// It lists every webhook (routes.go, from which the webhook configurations are generated). It decides how fresh a fact must
 // be and how long it may take (gather.go, lookup.go). It formats an answer (respond.go, warnings.go).
 //
 //	AdmissionReview ─decode─▶ Change ─needs─▶ gather ─▶ Change with facts ─judge─▶ Judgement ─respond─▶ AdmissionReview
 //
-// A door that locks is up to three webhooks, and a request reaches one of them (parts, enforce.go):
+// A route that locks becomes up to three webhooks, and a request reaches one of them (parts, enforce.go):
 //
 //   - One fails closed: for requests that could let two controllers act.
 //   - One fails open: for the rest.

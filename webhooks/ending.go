@@ -66,7 +66,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	stay := 1
 	for _, m := range counted {
 		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
-			return o.Metadata.Name == m.Metadata.Name && o.Deleting() && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
+			return o.Metadata.Name == m.Metadata.Name && o.Deleting() &&
+				metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
 		})
 		if m.Metadata.Name != c.Name && !ends {
 			stay++
@@ -75,8 +76,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls. Only where it
-// has none is the API server asked.
+// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls.
+// Only where it has none is the API server asked.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
 	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
 	if c.Side == policies.SideMachineAPI {

@@ -40,29 +40,29 @@ const (
 	probeAgain = time.Minute
 )
 
-// probes are the doors of the probe, one in each configuration. A Lease is what Poundlock may create there anyway, and what no other webhook minds.
+// probes are the webhooks of the probe, one in each configuration. A Lease is what Poundlock may create there anyway, and what no other webhook minds.
 func probes() []Route {
 	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
-	door := func(name string, mutating bool) Route {
+	webhook := func(name string, mutating bool) Route {
 		return Route{
 			Name: name, Mutating: mutating, Probe: true, Own: true, Side: policies.SideClusterAPI, Subjects: lease, Operations: ops(create),
 			FailurePolicy: admissionregistrationv1.Ignore,
 			Conditions:    conditions("is-the-probe", fmt.Sprintf(`object.metadata.?name.orValue("") == %q && request.?dryRun.orValue(false)`, authority.ProbeName)),
 		}
 	}
-	return []Route{door("probe-default", true), door("probe", false)}
+	return []Route{webhook("probe-default", true), webhook("probe", false)}
 }
 
-// answer is what the door of a probe warns of.
+// answer returns the warning by which the webhook of a probe answers.
 func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
-// enforcement has the doors that fail closed do so from the first answer on that came through the API server, by a label of the namespaces. Before that, an
-// installation whose replicas cannot start refuses nothing.
+// enforcement labels the namespaces once a webhook has answered through the API server. Only with that label do the webhooks that fail closed do so. Before
+// that, an installation whose replicas cannot start refuses nothing.
 type enforcement struct {
 	pairs  authority.Pairs
 	reader client.Reader
 	writer client.Writer
-	// probe returns nil when both configurations' doors have answered a request in a pair's namespace of Cluster API.
+	// probe returns nil when both configurations' webhooks have answered a request in a pair's namespace of Cluster API.
 	probe func(ctx context.Context, namespace string) error
 	// ready is nil when this replica would answer a review.
 	ready    func(context.Context) error
@@ -90,7 +90,7 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 // NeedLeaderElection is false: whichever replica serves can find that it is reached.
 func (e *enforcement) NeedLeaderElection() bool { return false }
 
-// Start looks after the labels until ctx is done: somebody may remove one.
+// Start keeps the namespaces labelled until ctx is done: somebody may remove a label.
 func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
@@ -117,9 +117,9 @@ func (e *enforcement) tell(ctx context.Context, err error) {
 	}
 }
 
-// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none.
-// Each pair is asked for itself: a configuration may select the namespaces of another alone. A label stays when the answer fails to come: that the locks then
-// refuse is its purpose.
+// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answer is old. It labels the namespaces that have none.
+// It probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label when the answer fails to come: the
+// label is there so that the locks then refuse.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *enforcement) pass(ctx context.Context) error {
 	return nil
 }
 
-// reached returns nil when both configurations' doors have just answered for each pair. It labels the namespaces of those for which they did.
+// reached probes both webhook configurations for each pair, and labels the namespaces of the pairs for which both answered. It returns nil if all did.
 func (e *enforcement) reached(ctx context.Context, missing map[authority.Pair][]*metav1.PartialObjectMetadata) error {
 	if err := e.ready(ctx); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1
 	return out, nil
 }
 
-// prober asks for a Lease that is not stored, and listens for the doors' warnings.
+// prober creates a Lease as a dry run, and collects the webhooks' warnings.
 type prober struct {
 	client client.Client
 	mu     sync.Mutex
@@ -223,9 +223,9 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var silent []string
-	for _, door := range probes() {
-		if !slices.Contains(p.heard, door.answer()) {
-			silent = append(silent, door.Path())
+	for _, webhook := range probes() {
+		if !slices.Contains(p.heard, webhook.answer()) {
+			silent = append(silent, webhook.Path())
 		}
 	}
 	switch {

@@ -107,7 +107,7 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace has to be read. A policy has it with each request, so to the rules it is no fact that they need.
+// emptiesNamespace reports whether the object's namespace has to be read. No rule asks for it as a fact, because a policy gets the namespace with each request.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }
@@ -205,7 +205,8 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be looked up: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be "+
+				"looked up: %v", err))
 		}
 		c.Facts.Undrained = undrained
 	}

@@ -236,6 +236,11 @@ func platformType(about *unstructured.Unstructured) string {
 	return text(about, "status", "platformStatus", "type")
 }
 
+func text(u *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(u.Object, path...)
+	return value
+}
+
 func listed(ctx context.Context, informers cache.Informers, refs []Ref) error {
 	for _, ref := range refs {
 		u := &unstructured.Unstructured{}

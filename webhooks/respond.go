@@ -184,7 +184,7 @@ func (d denial) shared() string {
 	return sentence{text: fmt.Sprintf("%s: %s", first.Type, first.Detail), rule: d.rule}.whole()
 }
 
-// causes are one per field. The sentence stands with the first: kubectl prints them one below the other.
+// causes returns one cause for each field. Only the first has the whole sentence, because kubectl prints the causes one below the other.
 func (d denial) causes() []metav1.StatusCause {
 	var out []metav1.StatusCause
 	for i, e := range d.errs {

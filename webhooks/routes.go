@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Route is one door: which requests the API server brings to it, what happens while it is shut, and what is asked.
+// Route is one webhook: which requests the API server sends to it, what happens to them while it does not answer, and what it judges.
 // Each is one webhook of a generated configuration (Configurations) and one path of the server.
 type Route struct {
 	// Name is the route's in paths, metrics and the webhook's name.
@@ -37,15 +37,15 @@ type Route struct {
 	Operations  []admissionv1.Operation
 	// FailurePolicy is what becomes of a request that nobody answers: Ignore lets it through.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
-	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a door of their own, which fails open (parts).
+	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a webhook of their own, which fails open (parts).
 	closed string
-	// early reports that the door answers only where no door fails closed yet (Enforced).
+	// early reports that the webhook answers only where no webhook fails closed yet (Enforced).
 	early bool
-	// Probe reports that the door has no rules: it answers that it answers.
+	// Probe reports that the webhook has no rules: it answers that it answers.
 	Probe bool
 	// TimeoutSeconds is what the API server waits; lookups are given up well before.
 	TimeoutSeconds int32
-	// Own reports that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
+	// Own reports that Poundlock's own requests come through this webhook too: elsewhere a match condition keeps them out.
 	Own bool
 	// Conditions keep out requests that no rule of the route judges. CEL; none may fail on any object.
 	Conditions []admissionregistrationv1.MatchCondition
@@ -66,7 +66,7 @@ type Subject struct {
 	Cluster bool
 }
 
-// Catalog is everything that is asked at the doors.
+// Catalog is everything that the webhooks judge by.
 type Catalog struct {
 	Rules      policies.Set
 	Defaulters policies.Defaulters
@@ -87,7 +87,7 @@ const (
 	remove = admissionv1.Delete
 )
 
-// Routes is the only list of doors.
+// Routes lists every webhook: its path, the requests that it gets, and what happens when it does not answer.
 func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
@@ -140,7 +140,7 @@ func Routes(c Catalog) []Route {
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
 		{
-			// Nothing mirrors a MachineDeployment. This door only warns.
+			// Nothing mirrors a MachineDeployment. This webhook only warns.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
 		},
@@ -154,7 +154,7 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("binds-an-instance", binds),
 		},
 		{
-			// A template that is deleted and created again is an edit to those who refer to it. This door only warns.
+			// A template that is deleted and created again is an edit to those who refer to it. This webhook only warns.
 			Name: "infrastructure-template-create", Side: policies.SideInfrastructure, Subjects: templatesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 		},
 		{
@@ -191,7 +191,7 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()),
 		},
 		{
-			// What this door asks only warns of an edit of metadata.
+			// What this webhook asks only warns of an edit of metadata.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),
 				conditions("removes-the-finalizer",
@@ -224,8 +224,8 @@ func Routes(c Catalog) []Route {
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
 
-// parts has each request come to one door: to the route's own if it must not be let through unanswered, to one beside it if it may, and to a third one that
-// fails open too where no door fails closed yet.
+// parts divides the routes that lock, so that each request reaches one webhook: the route's own if it must not pass unanswered, and one beside it that fails
+// open if it may. A third one fails open too, where no webhook fails closed yet.
 func parts(routes []Route) []Route {
 	var out []Route
 	for _, r := range routes {
@@ -245,13 +245,13 @@ func parts(routes []Route) []Route {
 	return out
 }
 
-// beside is a door of the same requests that fails open.
+// beside is a webhook of the same requests that fails open.
 func (r Route) beside(suffix string) Route {
 	r.Name, r.FailurePolicy, r.Conditions = r.Name+suffix, admissionregistrationv1.Ignore, slices.Clone(r.Conditions)
 	return r
 }
 
-// The ends of the names of doors that fail open beside one that fails closed.
+// The ends of the names of webhooks that fail open beside one that fails closed.
 const (
 	openSuffix  = "-open"
 	earlySuffix = "-early"

@@ -15,8 +15,8 @@ import (
 const (
 	warningRunes  = 256
 	warningsRunes = 4096
-	// otherDoorsRunes is left for the warnings of the other webhooks of the same request.
-	otherDoorsRunes = 512
+	// otherWebhooksRunes is left for the warnings of the other webhooks of the same request.
+	otherWebhooksRunes = 512
 	// maxParts is how many warnings one sentence may fill: the forecast of five Machines needs four.
 	maxParts = 4
 )
@@ -27,7 +27,7 @@ const (
 func fit(sentences []sentence) []string {
 	var out []string
 	seen := map[string]bool{}
-	left := warningsRunes - otherDoorsRunes
+	left := warningsRunes - otherWebhooksRunes
 	for i, s := range sentences {
 		parts := s.parts(warningRunes)
 		whole := strings.Join(parts, "\n")

@@ -68,8 +68,8 @@ func TestFitKeepsTheFirstAndCountsTheRest(t *testing.T) {
 	for _, w := range out {
 		total += utf8.RuneCountInString(w)
 	}
-	if total > warningsRunes-otherDoorsRunes {
-		t.Errorf("%d runes in all, want at most %d", total, warningsRunes-otherDoorsRunes)
+	if total > warningsRunes-otherWebhooksRunes {
+		t.Errorf("%d runes in all, want at most %d", total, warningsRunes-otherWebhooksRunes)
 	}
 	last := len(out) - 1
 	if want := fmt.Sprintf("and %d more", 100-last); out[last] != want {

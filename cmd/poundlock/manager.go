@@ -165,8 +165,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
 	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the least version of TLS that webhooks and metrics are served with, VersionTLS12 or VersionTLS13; "+
 		"empty: that of the cluster's profile (APIServer cluster), or VersionTLS12")
-	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go; empty: those of the cluster's profile that have "+
-		"forward secrecy and no CBC. Possible are "+strings.Join(withoutCBC(), ", "))
+	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go; "+
+		"empty: those of the cluster's profile that have forward secrecy and no CBC. Possible are "+strings.Join(withoutCBC(), ", "))
 	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
 	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"},
 		"host names and addresses that the certificate which Poundlock manages is for")

@@ -53,7 +53,8 @@ func (w *profileWatch) look(ctx context.Context) {
 	case err == nil:
 		chosen := connections.Choose(w.settings, profile)
 		if w.live.Set(chosen) {
-			w.log.Info("new connections follow the settings and the cluster's TLS profile", "minVersion", tls.VersionName(chosen.MinVersion), "cipherSuites", suiteNames(chosen))
+			w.log.Info("new connections follow the settings and the cluster's TLS profile",
+				"minVersion", tls.VersionName(chosen.MinVersion), "cipherSuites", suiteNames(chosen))
 		}
 	}
 	w.failed = err != nil

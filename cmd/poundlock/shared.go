@@ -72,7 +72,7 @@ func timeless(o map[string]any) map[string]any {
 	return o
 }
 
-// of is the part that all objects share which have the same, and its hash.
+// of returns the one copy of a part that all objects with an equal part share, and its hash.
 func (s *sharing) of(part any) (any, uint64) {
 	const next = 0x9E3779B97F4A7C15 // odd, so that no bit is lost
 	switch v := part.(type) {

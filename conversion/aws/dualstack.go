@@ -46,7 +46,8 @@ func knowsFamilies(p *pass) {
 	if ipv6, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "vpc", "ipv6"); ipv6 != nil {
 		return
 	}
-	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would create no machine with an IPv6 address. Say that the VPC has such addresses",
+	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would create no machine with an IPv6 "+
+		"address. Say that the VPC has such addresses",
 		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
 }
 

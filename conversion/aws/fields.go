@@ -33,7 +33,8 @@ const (
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.",
+		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
@@ -54,13 +55,18 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
 	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization"),
 	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
-		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them. A tag that only the AWSCluster has must be named here; the mirror names it on the way back, but not in a control plane Machine.",
+		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine "+
+			"API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. "+
+			"The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them. "+
+			"A tag that only the AWSCluster has must be named here; the mirror names it on the way back, but not in a control plane Machine.",
 		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
 	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
 	of.Iso(at("keyName"), at("sshKeyName", "AWSCluster"+conversion.Elsewhere+"spec.sshKeyName"),
-		"Where the name is absent or empty, Machine API gives an instance no key. Cluster API gives it the key of the AWSCluster, or the key named default if the AWSCluster names none and its own controller manages it. In both cases no key is written as an empty name, and an absent name comes back as the name of that key.",
+		"Where the name is absent or empty, Machine API gives an instance no key. Cluster API gives it the key of the AWSCluster, or the key named "+
+			"default if the AWSCluster names none and its own controller manages it. In both cases no key is written as an empty name, and an absent name "+
+			"comes back as the name of that key.",
 		instanceKeyTo, instanceKeyFrom),
 	of.Iso(at("Machine"+conversion.Elsewhere+"spec.providerID"), at("providerID", "instanceID"),
 		"The instance's id is the last part of the provider id. A template has neither.", providerIDTo, providerIDFrom),
@@ -69,10 +75,12 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName"),
 		"Required on both sides: Cluster API creates no Machine without bootstrap data.", userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), at("AWSCluster"+conversion.Elsewhere+"spec.identityRef"),
-		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must be AWSClusterControllerIdentity default, or absent.",
+		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must "+
+			"be AWSClusterControllerIdentity default, or absent.",
 		credentialsTo, credentialsFrom),
 	of.Iso(nil, at("ignition.storageType", "ignition.version"),
-		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else. Another version comes back as "+ignitionVersion+": with this storageType the provider reads none.",
+		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything "+
+			"else. Another version comes back as "+ignitionVersion+": with this storageType the provider reads none.",
 		ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
 	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),
@@ -97,7 +105,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("securityGroups[].arn", noARN),
 	of.OnlyCAPI("securityGroupOverrides", "Machine API has no security groups by role: list them in additionalSecurityGroups"),
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
-		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"), "By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. With publicIp, one that the AWSCluster lists as public (`isPublic`).", subnetTo, subnetFrom),
+		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"),
+		"By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. "+
+			"With publicIp, one that the AWSCluster lists as public (`isPublic`).", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
@@ -115,7 +125,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("placement.host.affinity", "placement.host.dedicatedHost.allocationStrategy", "placement.host.dedicatedHost.id",
 		"placement.host.dedicatedHost.dynamicHostAllocation.tags[].name", "placement.host.dedicatedHost.dynamicHostAllocation.tags[].value"),
 		at("hostAffinity", "hostID", "dynamicHostAllocation.tags"),
-		"Affinity DedicatedHost is host, AnyAvailable is default, and an absent host is default too, which is what the API server fills in. An absent allocationStrategy is UserProvided. Host ids have 17 digits.",
+		"Affinity DedicatedHost is host, AnyAvailable is default, and an absent host is default too, which is what the API server fills in. "+
+			"An absent allocationStrategy is UserProvided. Host ids have 17 digits.",
 		hostTo, hostFrom),
 	of.Same("placementGroupName", "placementGroupName"),
 	of.Same("placementGroupPartition", "placementGroupPartition"),
@@ -138,8 +149,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",
 		"instanceMetadataOptions.httpProtocolIpv6", "AWSCluster"+conversion.Elsewhere+"spec.network.vpc.ipv6"),
-		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where the Infrastructure says ipFamily "+
-			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others. For such machines the AWSCluster has spec.network.vpc.ipv6.",
+		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where "+
+			"the Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; "+
+			"elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others. For such machines the AWSCluster has spec.network.vpc.ipv6.",
 		dualStackTo, dualStackFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),

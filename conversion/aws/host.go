@@ -87,7 +87,8 @@ func dynamicTo(p *pass, host *machinev1beta1.DedicatedHost, affinity string, c *
 		p.Invalid("id", host.ID, "not with allocationStrategy Dynamic")
 	}
 	if affinity != pinned {
-		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic), "Cluster API allocates hosts with affinity DedicatedHost only: set that, or keep the machine with Machine API")
+		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic), "Cluster API allocates hosts with affinity DedicatedHost "+
+			"only: set that, or keep the machine with Machine API")
 	}
 	c.DynamicHostAllocation = &awsv1.DynamicHostAllocationSpec{}
 	if host.DynamicHostAllocation == nil {

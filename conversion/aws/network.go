@@ -70,7 +70,8 @@ func listsPublic(p *pass, m *providerSpec) {
 		if !slices.ContainsFunc(listed, func(s awsv1.SubnetSpec) bool {
 			return s.IsPublic && (s.AvailabilityZone == "" || m.Placement.AvailabilityZone == "" || s.AvailabilityZone == m.Placement.AvailabilityZone)
 		}) {
-			p.Apply("spec.network.subnets", nil, "public-subnet", why+". SUBNET is the id that aws ec2 describe-subnets prints for the filters of the Machine's subnet", entry("SUBNET"))
+			p.Apply("spec.network.subnets", nil, "public-subnet", why+". SUBNET is the id that aws ec2 describe-subnets prints for the filters of the "+
+				"Machine's subnet", entry("SUBNET"))
 		}
 		return
 	}
@@ -78,7 +79,8 @@ func listsPublic(p *pass, m *providerSpec) {
 	case subnet == nil:
 		p.Apply("spec.network.subnets", nil, "public-"+id, why, entry(id))
 	case !subnet.IsPublic:
-		p.Unsupported("publicIp", true, fmt.Sprintf("Cluster API gives a machine no public address in subnet %q, which the AWSCluster lists as private: name a public subnet, or remove publicIp", id))
+		p.Unsupported("publicIp", true, fmt.Sprintf("Cluster API gives a machine no public address in subnet %q, which the AWSCluster lists as private: "+
+			"name a public subnet, or remove publicIp", id))
 	}
 }
 
@@ -91,8 +93,9 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's take one that the AWSCluster lists. OpenShift's
-// lists none, and then they create no instance. An instance that exists needs none, and a control plane's template has one of its failure domains put in.
+// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's take one that the AWSCluster
+// lists. OpenShift's lists none, and then they create no instance. An instance that exists needs none, and a control plane's template has one of its
+// failure domains put in.
 func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
 		return
@@ -113,7 +116,8 @@ func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if zone != "" {
 		where = " in " + zone
 	}
-	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: without a subnet it takes one from spec.network.subnets of the AWSCluster, which lists no %s one%s. %s",
+	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: without a subnet it takes one from spec.network.subnets of the "+
+		"AWSCluster, which lists no %s one%s. %s",
 		which, where, remedy))
 }
 
@@ -162,7 +166,8 @@ func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == "" || have == want:
 	case want == "":
-		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster says one. Give the AWSCluster its spec.region")
+		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster says one. "+
+			"Give the AWSCluster its spec.region")
 	default:
 		p.Differs("placement.region", have, "the cluster's region", want)
 	}
@@ -189,7 +194,8 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: remove it, or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: "+
+				"remove it, or keep the machine with Machine API")
 		}
 		return
 	}
@@ -203,9 +209,11 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 		return
 	}
-	why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register control plane Machines with them"
+	why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register " +
+		"control plane Machines with them"
 	if asks {
-		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): internal goes into controlPlaneLoadBalancer, internet-facing beside it"
+		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): " +
+			"internal goes into controlPlaneLoadBalancer, internet-facing beside it"
 	}
 	p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
 	if describe(m.LoadBalancers) != describe(all) {

@@ -23,8 +23,10 @@ func subscription(p *pass) string {
 
 // unknownSubscription says how the subscription is given where nothing names it. It is the same with an AzureCluster as without: who shows one learns no more.
 func unknownSubscription(p *pass) string {
-	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it. " +
-		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
+	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
+		"openshift-config/cloud-provider-config has it. " +
+		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so " +
+		"replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
 // account reads the subscription out of an instance's ID, or out of the configuration of Azure's cloud provider.
@@ -104,7 +106,8 @@ func sameCloud(p *pass) {
 	switch want := first(there, publicCloud); {
 	case !slices.Contains(clouds, have):
 		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have,
-			fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: keep the machines with Machine API", have))
+			fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: "+
+				"keep the machines with Machine API", have))
 	case have != want:
 		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
 	}

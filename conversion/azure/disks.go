@@ -26,8 +26,9 @@ const (
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the image: keep the MachineSet with Machine API"
-	cachings  = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
+	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the " +
+		"image: keep the MachineSet with Machine API"
+	cachings = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
 func isCaching(word string) bool { return word == noCache || word == readOnly || word == "ReadWrite" }
@@ -78,11 +79,12 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:
-		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: give it, in GB")
+		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: set it, in GB")
 	case size < 0:
-		p.Invalid("osDisk.diskSizeGB", size, "a disk has a positive size")
+		p.Invalid("osDisk.diskSizeGB", size, "must be at least 1")
 	case size > maxOSDisk:
-		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API", maxOSDisk))
+		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API",
+			maxOSDisk))
 	}
 }
 
@@ -125,7 +127,7 @@ func ephemeralFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case settings.Option != local:
 		p.Invalid("osDisk.diffDiskSettings.option", settings.Option, "supported values: \"Local\"")
 	case c.OSDisk.ManagedDisk != nil && c.OSDisk.ManagedDisk.DiskEncryptionSet != nil:
-		p.Invalid("osDisk.managedDisk.diskEncryptionSet", nil, "not for an ephemeral OS disk")
+		p.Invalid("osDisk.managedDisk.diskEncryptionSet", nil, "an ephemeral OS disk takes none: remove it")
 	}
 	m.OSDisk.DiskSettings.EphemeralStorageLocation = settings.Option
 }
@@ -175,9 +177,9 @@ func storages() []string {
 func checkStorage(p *pass, word string) {
 	switch {
 	case word == "":
-		p.Required("storageAccountType", "a managed disk that says anything says its kind, such as Premium_LRS")
+		p.Required("storageAccountType", "set the kind of the disk, such as Premium_LRS: a managed disk with any other setting needs it")
 	case word == ultraSSD:
-		p.Invalid("storageAccountType", word, "an UltraSSD can be a data disk only")
+		p.Invalid("storageAccountType", word, "an UltraSSD can be a data disk only: set another type")
 	case !slices.Contains(storages(), word):
 		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API takes %q: set one of them", storages()))
 	}
@@ -188,7 +190,7 @@ func checkGuestState(p *pass, kind, set string) {
 	case kind != "" && kind != wholeDisk && kind != string(machinev1beta1.SecurityEncryptionTypesVMGuestStateOnly):
 		p.Invalid("securityProfile.securityEncryptionType", kind, "supported values: \"DiskWithVMGuestState\", \"VMGuestStateOnly\"")
 	case set != "" && kind != wholeDisk:
-		p.Invalid("securityProfile.diskEncryptionSet.id", set, "only with securityEncryptionType DiskWithVMGuestState")
+		p.Invalid("securityProfile.diskEncryptionSet.id", set, "remove it, or set securityEncryptionType to DiskWithVMGuestState")
 	}
 }
 
@@ -258,7 +260,7 @@ type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {
 	if o.seen[value] {
-		p.Invalid(path, value, "another data disk has it: give each its own")
+		p.Invalid(path, value, "another data disk has the same: give each its own")
 	}
 	if o.seen == nil {
 		o.seen = map[T]bool{}
@@ -371,7 +373,7 @@ func checkDataStorage(p *pass, word string) {
 	case machinev1beta1.StorageAccountStandardLRS, machinev1beta1.StorageAccountPremiumLRS, machinev1beta1.StorageAccountUltraSSDLRS:
 		return
 	}
-	p.Unsupported("managedDisk.storageAccountType", word, "Machine API has data disks of Standard_LRS, Premium_LRS and UltraSSD_LRS only: set one of them")
+	p.Unsupported("managedDisk.storageAccountType", word, "Machine API takes Standard_LRS, Premium_LRS and UltraSSD_LRS for a data disk: set one of them")
 }
 
 func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {

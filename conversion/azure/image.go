@@ -39,7 +39,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
 	case own == "":
-		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it"+unknownSubscription(p))
+		p.Unsupported("resourceID", id, "Cluster API needs the subscription before it"+unknownSubscription(p))
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]
@@ -75,7 +75,7 @@ func required(p *pass, prefix string, publisher, offer, sku, version string) {
 	values := []string{publisher, offer, sku, version}
 	for i, name := range []string{"publisher", "offer", "sku", "version"} {
 		if values[i] == "" {
-			p.Required(prefix+name, "an image of the marketplace has a publisher, offer, sku and version")
+			p.Required(prefix+name, "set it: an image of the marketplace has a publisher, offer, sku and version")
 		}
 	}
 }
@@ -84,7 +84,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	at := p.At("image")
 	switch image := c.Image; {
 	case image == nil:
-		p.Required("image", "Machine API takes no image of a community gallery: give image.id or image.marketplace")
+		p.Required("image", "Machine API takes no image of a community gallery: set image.id or image.marketplace")
 	case image.ID != nil && image.Marketplace != nil:
 		at.Invalid("id", *image.ID, oneImage)
 	case image.ID != nil:
@@ -92,7 +92,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case image.Marketplace != nil:
 		m.Image = offeredFrom(at, image.Marketplace)
 	case image.ComputeGallery == nil && image.SharedGallery == nil: // those are refused as such
-		at.Required("id", "an image that is not named is none: give image.id or image.marketplace")
+		at.Required("id", "name the image: set image.id or image.marketplace")
 	}
 }
 
@@ -103,7 +103,8 @@ func ownedFrom(p *pass, id string) string {
 	switch {
 	case own == "/subscriptions/":
 		p.Unsupported("id", id,
-			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor "+
+				"the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 	case !ok || !strings.HasPrefix(rest, "/"):
 		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
 	case !within(rest, "/resourceGroups/"):

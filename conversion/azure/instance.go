@@ -50,7 +50,8 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
 		at.Unsupported(path, zone,
-			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
+			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. "+
+				"In a region without zones leave the set where it is: its Machines can move without it")
 	}
 }
 
@@ -58,9 +59,9 @@ func zoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	machine, own := p.Core.FailureDomain, text(c.FailureDomain)
 	switch {
 	case c.FailureDomain != nil && own == "":
-		p.Invalid("failureDomain", "", "a failure domain has a name: leave it out")
+		p.Invalid("failureDomain", "", "must not be empty: name the zone, or remove the field")
 	case own != "" && machine != "" && own != machine:
-		p.Differs("failureDomain", own, "the Machine's spec.failureDomain, which goes before it", machine)
+		p.Differs("failureDomain", own, "the Machine's spec.failureDomain, which takes precedence", machine)
 	}
 	m.Zone = first(machine, own)
 	availabilitySet(p, p.Under("spec.template.spec"), "failureDomain", m.Zone, c.SpotVMOptions != nil)
@@ -118,14 +119,16 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's, or the subscription"+unknownSubscription(p))
 	case subscription(p) == "" || resourceGroup(p) == "":
 		p.Unsupported("managedIdentity", id,
-			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")
+			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap "+
+				"openshift-config/cloud-provider-config has it. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
 	}
 	c.Identity = azurev1.VMIdentityUserAssigned
 }
 
-const noIdentity = "must be an identity's name or its resource id: /subscriptions/…/resourceGroups/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/NAME"
+const noIdentity = "must be an identity's name or its resource id: " +
+	"/subscriptions/…/resourceGroups/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/NAME"
 
 func isIdentity(id string) bool {
 	return isResource(id, "Microsoft.ManagedIdentity", "userAssignedIdentities")
@@ -141,16 +144,16 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch c.Identity {
 	case azurev1.VMIdentityNone, "":
 		if len(ids) > 0 {
-			p.Invalid("userAssignedIdentities", nil, "only with identity UserAssigned")
+			p.Invalid("userAssignedIdentities", nil, "remove it, or set identity to UserAssigned")
 		}
 	case azurev1.VMIdentityUserAssigned:
 		switch len(ids) {
 		case 0:
-			p.Required("userAssignedIdentities", "identity UserAssigned needs one")
+			p.Required("userAssignedIdentities", "identity UserAssigned needs one: name it, or remove identity")
 		case 1:
 			m.ManagedIdentity = identityBack(p, ids[0].ProviderID)
 		default:
-			p.Unsupported("userAssignedIdentities", len(ids), "Machine API gives a machine one identity")
+			p.Unsupported("userAssignedIdentities", len(ids), "Machine API gives a machine one identity: keep one of them")
 		}
 	case azurev1.VMIdentitySystemAssigned:
 		p.Unsupported("identity", string(c.Identity), noSystemID)
@@ -240,9 +243,9 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	switch {
 	case spot.EvictionPolicy == nil && c.OSDisk.DiffDiskSettings == nil:
-		p.Unsupported("spotVMOptions.evictionPolicy", nil, "an absent policy is Deallocate, and Machine API has a machine deleted that is evicted: make it Delete")
+		p.Unsupported("spotVMOptions.evictionPolicy", nil, "an absent policy is Deallocate, and Machine API deletes a machine that is evicted: set it to Delete")
 	case spot.EvictionPolicy != nil && *spot.EvictionPolicy != azurev1.SpotEvictionPolicyDelete:
-		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API has a machine deleted that is evicted: supported is Delete")
+		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API deletes a machine that is evicted: set it to Delete")
 	}
 	m.SpotVMOptions = &machinev1beta1.SpotVMOptions{}
 	if spot.MaxPrice != nil {
@@ -264,12 +267,12 @@ func bootTo(p *pass, m *machinev1beta1.AzureBootDiagnostics, c *azurev1.BootDiag
 	case machinev1beta1.AzureManagedAzureDiagnosticsStorage:
 		c.StorageAccountType = azurev1.ManagedDiagnosticsStorage
 		if m.CustomerManaged != nil {
-			p.Invalid("customerManaged", nil, "only with storageAccountType CustomerManaged")
+			p.Invalid("customerManaged", nil, "remove it, or set storageAccountType to CustomerManaged")
 		}
 	case machinev1beta1.CustomerManagedAzureDiagnosticsStorage:
 		c.StorageAccountType = azurev1.UserManagedDiagnosticsStorage
 		if m.CustomerManaged == nil {
-			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account")
+			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account: name it")
 			return
 		}
 		checkAccount(p, "customerManaged.storageAccountURI", m.CustomerManaged.StorageAccountURI)
@@ -295,7 +298,7 @@ func diagnosticsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiagnostics {
 	if c.UserManaged != nil && c.StorageAccountType != azurev1.UserManagedDiagnosticsStorage {
-		p.Invalid("userManaged", nil, "only with storageAccountType UserManaged")
+		p.Invalid("userManaged", nil, "remove it, or set storageAccountType to UserManaged")
 	}
 	switch c.StorageAccountType {
 	case azurev1.DisabledDiagnosticsStorage:
@@ -303,7 +306,7 @@ func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiag
 		return &machinev1beta1.AzureBootDiagnostics{StorageAccountType: machinev1beta1.AzureManagedAzureDiagnosticsStorage}
 	case azurev1.UserManagedDiagnosticsStorage:
 		if c.UserManaged == nil {
-			p.Required("userManaged", "storageAccountType UserManaged needs the account")
+			p.Required("userManaged", "storageAccountType UserManaged needs the account: name it")
 			return nil
 		}
 		checkAccount(p, "userManaged.storageAccountURI", c.UserManaged.StorageAccountURI)
@@ -327,7 +330,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch id := text(c.ProviderID); {
 	case id == "":
 	case p.Core.Template:
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != p.Core.ProviderID:
@@ -345,7 +348,7 @@ func extensionsFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	case off == nil:
 		p.Required("disableExtensionOperations", "set it to true: a machine of the Machine API has no extensions")
 	case !*off:
-		p.Unsupported("disableExtensionOperations", false, "a machine of the Machine API has no extensions: supported is true")
+		p.Unsupported("disableExtensionOperations", false, "a machine of the Machine API has no extensions: set it to true")
 	}
 }
 

@@ -28,7 +28,7 @@ func interfaceTo(p *pass, m *providerSpec, c *infraSpec) {
 func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	at, nic := checkInterfaces(p, c), oneInterface(c)
 	if nic.PrivateIPConfigs < 0 || nic.PrivateIPConfigs > 1 {
-		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address")
+		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address: remove the others")
 	}
 	if nic.AcceleratedNetworking == nil {
 		at.Required("acceleratedNetworking", "set true or false: left out, Cluster API chooses by the size, and Machine API takes false")
@@ -54,13 +54,13 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 		return p
 	}
 	if c.SubnetName != "" {
-		p.Invalid("subnetName", c.SubnetName, "not beside networkInterfaces: move it there")
+		p.Invalid("subnetName", c.SubnetName, "must not be set beside networkInterfaces: move it there")
 	}
 	if c.AcceleratedNetworking != nil {
-		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "not beside networkInterfaces: move it there")
+		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "must not be set beside networkInterfaces: move it there")
 	}
 	if n := len(c.NetworkInterfaces); n > 1 {
-		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface")
+		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface: remove the others")
 	}
 	return p.At("networkInterfaces[0]")
 }
@@ -78,9 +78,11 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	if len(blocks) == 0 {
 		blocks = []string{"IPV4_CIDR"}
 	}
-	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}}}}) // texts alone
+	vnet := map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // texts alone
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
-		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: "+
+			"IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
 			family, conversion.Argument(networkResourceGroup(p)), conversion.Argument(network(p))), string(patch), "")
 }
 
@@ -103,7 +105,8 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if lacksBalancers(p, m) {
 		if others := otherBalancers(p, m); others != "" {
-			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and others have "+others+
+			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and "+
+				"others have "+others+
 				": give all of them the same internalLoadBalancer and publicLoadBalancer")
 			return
 		}
@@ -114,7 +117,8 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
 		p.Replace("spec.networkSpec.nodeOutboundLB", want,
-			"Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a NAT gateway), leave it out",
+			"Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a "+
+				"NAT gateway), leave it out",
 			fmt.Sprintf(`{"spec":{"networkSpec":{"nodeOutboundLB":null,"apiServerLB":{"name":%q,"type":"Internal","frontendIPs":null}}}}`, own))
 		return
 	}
@@ -160,7 +164,8 @@ const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
 	list := func(pool, balancer string) string {
-		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints", pool, conversion.Argument(resourceGroup(p)), conversion.Argument(balancer))
+		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints",
+			pool, conversion.Argument(resourceGroup(p)), conversion.Argument(balancer))
 	}
 	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " +
 		list(internalPool, m.InternalLoadBalancer)
@@ -211,7 +216,8 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func attached(p *pass, path, have, want string) {
 	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
 		p.Unsupported(path, have,
-			"Cluster API attaches this worker to no load balancer: it has a public address, its subnet has a NAT gateway, or the AzureCluster has no load balancer for workers. Set it to \"\", or keep the machine with Machine API")
+			"Cluster API attaches this worker to no load balancer: it has a public address, its subnet has a NAT gateway, or the AzureCluster has no load "+
+				"balancer for workers. Set it to \"\", or keep the machine with Machine API")
 		return
 	}
 	if !strings.EqualFold(have, want) {

@@ -49,10 +49,10 @@ func (s profile) checkConfidential(p *pass) {
 		p.Required(s.encryptionAt, "a confidential machine needs one: VMGuestStateOnly or DiskWithVMGuestState")
 	}
 	if !isTrue(s.tpm) {
-		p.Invalid(s.tpmAt, nil, "a confidential machine needs the vTPM enabled")
+		p.Invalid(s.tpmAt, nil, "a confidential machine needs the vTPM: enable it")
 	}
 	if s.encryption == wholeDisk && !isTrue(s.boot) {
-		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot enabled")
+		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot: enable it")
 	}
 	if isTrue(s.host) && !exists(p) {
 		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine: "+s.unencrypted)
@@ -82,7 +82,7 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// settings reads the settings of the security type, and reports false where they are not those of it.
+// settings reads the settings of the security type. It reports false where they are missing, or are those of another type.
 func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	var uefi *machinev1beta1.UEFISettings
 	at := p.At("securityProfile.settings")
@@ -99,7 +99,7 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 		at.Required("confidentialVM", "securityType ConfidentialVM needs it")
 		return false
 	case s.kind == trustedLaunch && uefi == nil:
-		at.Required("trustedLaunch", "securityType TrustedLaunch needs it")
+		at.Required("trustedLaunch", "securityType TrustedLaunch needs it: set it")
 		return false
 	case uefi == nil:
 		return true
@@ -107,10 +107,10 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	return s.uefi(p, uefi)
 }
 
-// member is the settings of one security type; nil, and an error, where the type is another.
+// member returns the settings of one security type. Where securityType is another, it reports an error and returns nil.
 func (s *profile) member(p *pass, kind, field string, uefi *machinev1beta1.UEFISettings) *machinev1beta1.UEFISettings {
 	if s.kind != kind {
-		p.Invalid(field, nil, "only with securityType "+kind)
+		p.Invalid(field, nil, "remove it, or set securityType to "+kind)
 		return nil
 	}
 	path := "securityProfile.settings." + field + ".uefiSettings."
@@ -155,7 +155,7 @@ func securityFrom(p *pass, c *infraSpec, m *providerSpec) {
 			in.boot, in.tpm = s.UefiSettings.SecureBootEnabled, s.UefiSettings.VTpmEnabled
 		}
 		if s.UefiSettings != nil && in.kind == "" {
-			p.Invalid("securityProfile.uefiSettings", nil, "only with a securityType: Azure enables none of them without")
+			p.Invalid("securityProfile.uefiSettings", nil, "Azure enables none of these without a securityType: set securityType, or remove them")
 			return
 		}
 	}

@@ -102,7 +102,7 @@ func cloudTag(p *pass) string { return azurev1.ClusterAzureCloudProviderTagKey(p
 func badTag(p *pass, name, value string, seen map[string]string) string {
 	switch other, twice := seen[strings.ToLower(name)]; {
 	case twice:
-		return fmt.Sprintf("in Azure it is the same tag as %q: names are the same in whatever case", other)
+		return fmt.Sprintf("in Azure it is the same tag as %q, because case does not matter: remove one", other)
 	case name == "" || len(name) > 512:
 		return "the name of a tag has 1 to 512 characters"
 	case strings.ContainsAny(name, "<>%&\\?/"):
@@ -110,9 +110,9 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	case len(value) > 256:
 		return "the value of a tag has at most 256 characters"
 	case strings.HasPrefix(name, azurev1.NameAzureProviderPrefix):
-		return "tags that begin with " + azurev1.NameAzureProviderPrefix + " are Cluster API's own"
+		return "tags that begin with " + azurev1.NameAzureProviderPrefix + " are Cluster API's own: remove it"
 	case name == cloudTag(p) && value != string(azurev1.ResourceLifecycleOwned):
-		return "Cluster API always sets it to owned"
+		return "Cluster API always sets it to owned: set that"
 	}
 	return ""
 }
@@ -121,7 +121,8 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ",
+			map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
 }
 

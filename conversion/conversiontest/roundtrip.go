@@ -83,10 +83,10 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
-// Tame makes up a value in which nothing is that cannot go.
+// Tame makes up a value whose fields all convert.
 func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
 
-// make fills a value; every other time nothing that cannot go is in it, and else about one such field in eight: of few such fields, more.
+// make fills a value. Every other time all of its fields convert. Else it has about one in eight of the fields that do not, or more where there are few.
 func (trip Trip[A, B]) make(r *rand.Rand) *A {
 	return trip.fill(r, r.IntN(2) == 0)
 }

@@ -61,7 +61,7 @@ func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	return out
 }
 
-// typed lists the same of a Go type.
+// typed lists the paths of a Go type's leaves and what each is, in the words of leaves.
 func typed(t reflect.Type, at string) map[string]string {
 	out := map[string]string{}
 	for t.Kind() == reflect.Pointer {

@@ -18,6 +18,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 type mapiCheck struct {
@@ -33,7 +34,7 @@ type capiCheck struct {
 var check conversion.Rows[mapiCheck, capiCheck]
 
 // rebootAnnotation on a Machine API check has Machines rebooted that are found unhealthy, instead of deleted.
-const rebootAnnotation = "machine.openshift.io/remediation-strategy"
+const rebootAnnotation = machineapi.RemediationStrategyAnnotation
 
 // What Cluster API asks of a check: by its CRD (conditions) and by its webhook (startup).
 const (
@@ -72,8 +73,8 @@ var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
 		func(p *pass, _ *mapiCheck, c *capiCheck) { c.Spec.ClusterName = p.Env.ClusterName },
 		func(p *pass, c *capiCheck, _ *mapiCheck) { ownCluster(p, c.Spec.ClusterName) }),
-	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*", "Machine API's check looks at conditions of Nodes alone"),
-	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "Machine API's check has maxUnhealthy alone: give unhealthyLessThanOrEqualTo"),
+	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*", "Machine API's check reads conditions of Nodes only: remove it"),
+	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "Machine API's check has only maxUnhealthy: set unhealthyLessThanOrEqualTo instead"),
 }
 
 func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
@@ -84,7 +85,7 @@ func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
 func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on Machines only")
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on Machines only: remove it")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -103,7 +104,7 @@ func checkAnnotationsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
 		case isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v, "Machine API uses this annotation on Machines only")
+			p.Unsupported(annotation(k), v, "Machine API uses this annotation on Machines only: remove it")
 		case k == rebootAnnotation && v != "":
 			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this one deletes: remove the annotation")
 		default:
@@ -133,7 +134,7 @@ func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
 		case k == clusterv1.ClusterNameLabel:
 			return clusterLabel
 		case k == clusterLabel:
-			p.Unsupported(path, k, "this is the Machine API's name: Cluster API's is "+clusterv1.ClusterNameLabel)
+			p.Unsupported(path, k, "this is Machine API's name of the label: use Cluster API's, "+clusterv1.ClusterNameLabel)
 		case k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
 			p.Unsupported(path, k, "Machine API's Machines have no such label: select by one that both have")
 		}
@@ -163,10 +164,10 @@ func validSelector(p *pass, s metav1.LabelSelector, empty string) {
 func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	const root = "spec.unhealthyConditions"
 	if len(m.Spec.UnhealthyConditions) == 0 {
-		p.Required(root, "without a condition a check of the Machine API has nothing to look at")
+		p.Required(root, "a check needs at least one condition of Nodes: add one, such as Ready")
 	}
 	if n := len(m.Spec.UnhealthyConditions); n > mostConditions {
-		p.Unsupported(root, n, fmt.Sprintf("Cluster API's check looks at %d conditions at most", mostConditions))
+		p.Unsupported(root, n, fmt.Sprintf("Cluster API's check takes at most %d conditions: remove some", mostConditions))
 	}
 	for i, u := range m.Spec.UnhealthyConditions {
 		path := fmt.Sprintf("%s[%d]", root, i)
@@ -180,17 +181,17 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 // whole: the Machine API's CRD lets a condition pass without its type or status, Cluster API's does not.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
-		p.Required(path+".type", "a condition is looked for by its type")
+		p.Required(path+".type", "set the type of the Node's condition, such as Ready")
 	}
 	if status == "" {
-		p.Required(path+".status", "a condition is looked for by its status")
+		p.Required(path+".status", "set the status of the Node's condition: True, False or Unknown")
 	}
 }
 
 func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	const root = "spec.checks.unhealthyNodeConditions"
 	if len(c.Spec.Checks.UnhealthyNodeConditions) == 0 {
-		p.Required(root, "Machine API's check wants one condition at least")
+		p.Required(root, "Machine API's check needs at least one condition of Nodes: add one, such as Ready")
 	}
 	for i, u := range c.Spec.Checks.UnhealthyNodeConditions {
 		path := fmt.Sprintf("%s[%d]", root, i)
@@ -206,9 +207,9 @@ func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
 	case d%time.Second != 0:
-		p.Unsupported(path, d.String(), "Cluster API counts in whole seconds: round it")
+		p.Unsupported(path, d.String(), "Cluster API takes whole seconds only: round it")
 	case d < 0 || d/time.Second > math.MaxInt32:
-		p.Unsupported(path, d.String(), "Cluster API counts up to 2147483647 seconds")
+		p.Unsupported(path, d.String(), "must be 0 to 2147483647 seconds: Cluster API takes no other time")
 	default:
 		s = int32(d / time.Second)
 	}
@@ -218,7 +219,7 @@ func seconds(p *pass, path string, d time.Duration) *int32 {
 func duration(p *pass, path string, seconds *int32) metav1.Duration {
 	switch {
 	case seconds == nil:
-		p.Required(path, "a condition is unhealthy after a time")
+		p.Required(path, "set after how many seconds in this condition a Machine is unhealthy")
 		return metav1.Duration{}
 	case *seconds < 0:
 		p.Invalid(path, *seconds, "must be 0 or more")
@@ -232,7 +233,7 @@ func startupTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return
 	}
 	if t.Duration > 0 && t.Duration < leastStartup {
-		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API waits 30 seconds at least, or, with 0, does not look")
+		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API takes at least 30 seconds, or 0 for no limit: set one of them")
 	}
 	c.Spec.Checks.NodeStartupTimeoutSeconds = seconds(p, "spec.nodeStartupTimeout", t.Duration)
 }
@@ -310,7 +311,7 @@ func remediationTo(p *pass, m *mapiCheck, c *capiCheck) {
 func refersWhole(p *pass, root, apiVersion, kind, name string) {
 	for _, f := range []struct{ name, value string }{{"apiVersion", apiVersion}, {"kind", kind}, {"name", name}} {
 		if f.value == "" {
-			p.Required(root+"."+f.name, "a template is referred to by its apiVersion, kind and name")
+			p.Required(root+"."+f.name, "set it: a template is referred to by its apiVersion, kind and name")
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 func checkThere(m *mapiCheck) (*capiCheck, field.ErrorList) {
@@ -42,7 +43,7 @@ func checkEnv() *conversion.Env {
 func selectorLabels(own string) func(*rand.Rand) any {
 	return func(r *rand.Rand) any {
 		out := some(r, own, "ocean", "team", "sea")
-		put(&out, MachineSetLabel, "worker-a")
+		put(&out, machineapi.MachineSetLabel, "worker-a")
 		return out
 	}
 }

@@ -33,7 +33,7 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 	for i, h := range hooks {
 		path := fmt.Sprintf("%s[%d]", path, i)
 		if _, twice := c.Annotations[prefix+h.Name]; twice {
-			p.Invalid(path+".name", h.Name, "the hook is given twice")
+			p.Invalid(path+".name", h.Name, "the hook is listed twice: remove one")
 			continue
 		}
 		if len(h.Owner) < shortest {
@@ -43,7 +43,8 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 		case len(h.Name) < shortest:
 			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
 		case !hookName(h.Name):
-			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in an annotation's: at most 63 letters, digits, dots, dashes and underscores, and no domain")
+			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in the name of an annotation: use at most 63 letters, digits, dots, dashes and "+
+				"underscores, and no domain")
 		}
 		put(&c.Annotations, prefix+h.Name, h.Owner)
 	}
@@ -79,11 +80,12 @@ func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {
 func checkHook(p *pass, key string, h machinev1beta1.LifecycleHook) {
 	switch {
 	case h.Name == key || !strings.HasSuffix(key, "/"+h.Name):
-		p.Unsupported(annotation(key), h.Owner, "in Machine API a hook has a name: write it behind a slash")
+		p.Unsupported(annotation(key), h.Owner, "in Machine API a hook has a name: append /NAME to the annotation's name")
 	case len(h.Name) < shortest:
-		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's name has at least %d characters", shortest))
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's name has at least %d characters: choose a longer one", shortest))
 	}
 	if len(h.Owner) < shortest {
-		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's owner, the annotation's value, has at least %d characters", shortest))
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("the annotation's value is the hook's owner, which in Machine API has at least %d "+
+			"characters: choose a longer one", shortest))
 	}
 }

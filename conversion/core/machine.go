@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // metadata is what of an object's metadata converts.
@@ -88,9 +89,9 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Iso(at("spec.authoritativeAPI"), nil, authority, ignore, ignoreBack),
 
 	machine.Iso(nil, at("spec.clusterName"), "Always the cluster's name.", clusterTo, clusterFrom),
-	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a secret: give dataSecretName"),
-	machine.OnlyCAPI("spec.version", "Machine API has no version of a Machine"),
-	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates"),
+	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a Secret: set dataSecretName"),
+	machine.OnlyCAPI("spec.version", "Machine API has no version of a Machine: remove it"),
+	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates: remove them"),
 	machine.Iso(nil, at("spec.minReadySeconds"),
 		"In a MachineSet's template, and on the Machines that it hands it on to: the MachineSet's minReadySeconds. A Machine without a set has none in Machine API.",
 		ignore, readyFrom),
@@ -127,7 +128,7 @@ func sameCluster(p *pass, path, name string) {
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
-		p.Unsupported("spec.minReadySeconds", *s, "a Machine of the Machine API is available as soon as it is ready")
+		p.Unsupported("spec.minReadySeconds", *s, "a Machine without a MachineSet is available as soon as it is ready in Machine API: set it to 0, or remove it")
 	}
 }
 
@@ -140,7 +141,7 @@ func taintsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for i, t := range m.Spec.Taints {
 		path := fmt.Sprintf("spec.taints[%d]", i)
 		if id := t.Key + ":" + string(t.Effect); seen[id] {
-			p.Invalid(path, id, "the taint is given twice")
+			p.Invalid(path, id, "the taint is listed twice: remove one")
 		} else {
 			seen[id] = true
 		}
@@ -160,7 +161,7 @@ func effect(e corev1.TaintEffect) bool {
 func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	for i, t := range c.Spec.Taints {
 		if t.Propagation != clusterv1.MachineTaintPropagationAlways {
-			p.Unsupported(fmt.Sprintf("spec.taints[%d].propagation", i), string(t.Propagation), "Machine API keeps a taint on the Node: supported is Always")
+			p.Unsupported(fmt.Sprintf("spec.taints[%d].propagation", i), string(t.Propagation), "Machine API keeps a taint on the Node: set it to Always")
 		}
 		m.Spec.Taints = append(m.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
 	}
@@ -174,7 +175,7 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
 	p.Core.Name = m.Metadata.Name
-	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
+	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[machineapi.SystemLabel] == windows
 	provider := p.At(providerPath)
 	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(provider, m.provider)
 	if p.Core.ControlPlane {
@@ -191,7 +192,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
-		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a secret")
+		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a Secret: name one")
 	}
 	m.provider = p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
 	if p.Core.ProviderID != "" {
@@ -207,10 +208,10 @@ func refers(p *pass, c *capiMachine) bool {
 	}
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
-		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform has "+want.Kind+"."+want.Group)
+		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform needs another kind: refer to a "+want.Kind+"."+want.Group)
 	case c.infra.unread:
 	case c.infra.spec == nil:
-		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name))
+		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist: create it, or refer to one that exists", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:
 		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf("the conversion was given %q instead", c.infra.name))
 	default:
@@ -248,7 +249,7 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	ownedByASet(p, raw)
 	c.infra = readInfraMachine(p, infraRaw)
 	if c.infra.spec != nil && c.infra.name != c.Metadata.Name {
-		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")
+		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "must equal the Machine's name: Poundlock finds the infrastructure object by it")
 	}
 	Machines.ToMachineAPI(p, &c, &m)
 	p.Under(p.Env.Platform.InfraMachine.Kind + ".spec").WarnOfReplacement()

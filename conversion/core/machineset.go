@@ -61,7 +61,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
 		func(p *pass, _ *mapiSet, c *capiSet) { c.Spec.ClusterName = p.Env.ClusterName },
 		func(p *pass, c *capiSet, _ *mapiSet) { ownCluster(p, c.Spec.ClusterName) }),
-	set.OnlyCAPI("spec.machineNaming.*", "Machine API names the Machines of a set itself"),
+	set.OnlyCAPI("spec.machineNaming.*", "Machine API names the Machines of a set itself: remove it"),
 	set.OnlyMAPI("spec.template.metadata.name", nameless),
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
 	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
@@ -90,7 +90,7 @@ func setLabelsTo(p *pass, m *mapiSet, c *capiSet) {
 func setLabelsFrom(p *pass, c *capiSet, m *mapiSet) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on a set's Machines only")
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on a set's Machines only: remove it")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -104,7 +104,7 @@ func setAnnotationsTo(p *pass, m *mapiSet, c *capiSet) {
 func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		if isHook(k) || annotatesNode(k) {
-			p.Unsupported(annotation(k), v, "Machine API uses this annotation on a set's Machines only")
+			p.Unsupported(annotation(k), v, "Machine API uses this annotation on a set's Machines only: remove it")
 			return true
 		}
 		return false
@@ -133,7 +133,7 @@ const newSelector = ". A MachineSet's selector cannot be changed: delete the Mac
 func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
 		if k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(path, k, "on a Cluster API Machine this label has a meaning that it has not in Machine API"+newSelector)
+			p.Unsupported(path, k, "this label has a meaning on a Cluster API Machine, and none in Machine API"+newSelector)
 		}
 		return k
 	})

@@ -10,16 +10,18 @@ import (
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // clusterAPIOwn: labels that Cluster API's controllers read a meaning from.
-const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it has not in Machine API: remove it, or use the Machine API's own"
+const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
-	if v, there := own[InterruptibleLabel]; there && v == "" && interruptible(p, m.provider) {
+	if v, there := own[machineapi.InterruptibleLabel]; there && v == "" && interruptible(p, m.provider) {
 		own = maps.Clone(own)
-		delete(own, InterruptibleLabel)
+		delete(own, machineapi.InterruptibleLabel)
 	}
 	copyLabelsTo(p, own, &c.Metadata)
 	for _, role := range []string{m.Metadata.Labels[roleLabel], m.Metadata.Labels[typeLabel]} {
@@ -67,7 +69,7 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		switch have, there := c.Metadata.Labels[k]; {
-		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
+		case k == machineapi.InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
 				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, "+
@@ -85,6 +87,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		}
 	}
 }
+
+func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
 
 // interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto
 // the Machine and its Node.
@@ -117,8 +121,8 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		}
 	}
 	if interruptible(p, c.infra.spec) {
-		put(&m.Metadata.Labels, InterruptibleLabel, "")
-		put(&m.Spec.Labels, InterruptibleLabel, "")
+		put(&m.Metadata.Labels, machineapi.InterruptibleLabel, "")
+		put(&m.Spec.Labels, machineapi.InterruptibleLabel, "")
 	}
 	if control != controlPlane(m.Metadata.Labels) {
 		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "",
@@ -187,6 +191,8 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
+func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
+
 // meantForMachines recognizes an annotation that controllers of one of the two APIs read on a Machine.
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
@@ -207,7 +213,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
 			p.Unsupported(annotation(k), v,
-				"on a Cluster API object this annotation has a meaning that it has not in Machine API: remove it, or use the Machine API's own")
+				"this annotation has a meaning on a Cluster API object, and none in Machine API: remove it, or use Machine API's own")
 		default:
 			put(&c.Annotations, k, v)
 		}
@@ -259,9 +265,9 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:
-			p.Unsupported(annotation(k), v, "this is a Machine API's name: Cluster API's is "+clusterv1.DeleteMachineAnnotation)
+			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+clusterv1.DeleteMachineAnnotation)
 		case ours:
-			p.Unsupported(annotation(k), v, "this is the Machine API's name: Cluster API's is "+theirs)
+			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+theirs)
 		default:
 			put(&m.Annotations, k, v)
 		}

@@ -10,39 +10,34 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // Labels and annotations that the conversion handles by name.
 const (
-	// MachineSetLabel is which MachineSet a Machine, or a template, belongs to.
-	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
 	DerivedAnnotation = "poundlock.openshift.io/derived"
-	// OldDeleteAnnotation is the older name by which a Machine of the Machine API is chosen to go first; its controllers read it as the newer one.
-	OldDeleteAnnotation = oldDelete
 	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
 	// A + before a name: in its metadata.labels too.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
 	// NodeAnnotationsAnnotation is the same for annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
-	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance
-	// the cloud may take back.
-	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
 	ownDomain = "poundlock.openshift.io/"
 	// InstanceHookAnnotation is Poundlock's own hook, authority's of that name: only Cluster API's Machine has it.
 	InstanceHookAnnotation = preTerminate + "poundlock-until-provider-knows-instance"
 	// SparedUntilReady is Poundlock's value of cluster.x-k8s.io/skip-remediation, authority's of that name: only Cluster API's Machine has it.
 	SparedUntilReady = "poundlock-until-infrastructure-is-ready"
-	// systemLabel marks Machines that do not run Red Hat's CoreOS.
-	systemLabel, windows = "machine.openshift.io/os-id", "Windows"
+	// windows is a value of machineapi.SystemLabel.
+	windows = "Windows"
 
 	clusterLabel = machinev1beta1.MachineClusterIDLabel
-	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
-	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	roleLabel    = machineapi.RoleLabel
+	typeLabel    = machineapi.TypeLabel
 	nodeRole     = clusterv1.NodeRoleLabelPrefix + "/"
 
-	oldDelete   = "machine.openshift.io/cluster-api-delete-machine"
+	oldDelete   = machineapi.OldDeleteAnnotation
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
@@ -52,10 +47,10 @@ type Name struct{ MachineAPI, ClusterAPI string }
 // Annotations lists the annotations that are renamed.
 func Annotations() []Name {
 	return []Name{
-		{"machine.openshift.io/exclude-node-draining", clusterv1.ExcludeNodeDrainingAnnotation},
-		{"machine.openshift.io/delete-machine", clusterv1.DeleteMachineAnnotation},
-		{"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", clusterv1.AutoscalerMinSizeAnnotation},
-		{"machine.openshift.io/cluster-api-autoscaler-node-group-max-size", clusterv1.AutoscalerMaxSizeAnnotation},
+		{machineapi.ExcludeDrainAnnotation, clusterv1.ExcludeNodeDrainingAnnotation},
+		{machineapi.DeleteAnnotation, clusterv1.DeleteMachineAnnotation},
+		{machineapi.AutoscalerMinSizeAnnotation, clusterv1.AutoscalerMinSizeAnnotation},
+		{machineapi.AutoscalerMaxSizeAnnotation, clusterv1.AutoscalerMaxSizeAnnotation},
 	}
 }
 
@@ -143,10 +138,8 @@ func controlPlane(labels map[string]string) bool {
 	return role == "master" || role == "control-plane"
 }
 
-func label(key string) string          { return "metadata.labels[" + key + "]" }
-func annotation(key string) string     { return "metadata.annotations[" + key + "]" }
-func nodeLabel(key string) string      { return "spec.metadata.labels[" + key + "]" }
-func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
+func label(key string) string      { return "metadata.labels[" + key + "]" }
+func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
 func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 

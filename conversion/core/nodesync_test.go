@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // syncing is a cluster whose Cluster API manager hands these names on to Nodes beside its own.
@@ -79,7 +80,7 @@ func TestTheLabelOfASpotMachine(t *testing.T) {
 	labelled := patched(t, jsonOf(patched(t, plainMachine, spot)), labels)
 	twin, errs := core.ToClusterAPI("Machine", labelled, env())
 	diff(t, nil, errs.ToAggregate())
-	if _, there := twin.Core.GetLabels()[core.InterruptibleLabel]; there {
+	if _, there := twin.Core.GetLabels()[machineapi.InterruptibleLabel]; there {
 		t.Error("Cluster API is given the label that follows from the spot option")
 	}
 	back, errs := core.ToMachineAPI("Machine", twin, env())
@@ -90,13 +91,13 @@ func TestTheLabelOfASpotMachine(t *testing.T) {
 	twin, errs = core.ToClusterAPI("Machine", bare, env())
 	diff(t, nil, errs.ToAggregate())
 	back, _ = core.ToMachineAPI("Machine", twin, env())
-	if onNode, _, _ := unstructured.NestedStringMap(back.Object, "spec", "metadata", "labels"); back.GetLabels()[core.InterruptibleLabel] != "" ||
+	if onNode, _, _ := unstructured.NestedStringMap(back.Object, "spec", "metadata", "labels"); back.GetLabels()[machineapi.InterruptibleLabel] != "" ||
 		len(onNode) != 1 {
 		t.Errorf("a spot Machine of Cluster API has the labels %v, its Node %v", back.GetLabels(), onNode)
 	}
 
 	_, errs = core.ToClusterAPI("Machine", patched(t, plainMachine, labels), env())
-	if len(errs) != 1 || errs[0].Field != "spec.metadata.labels["+core.InterruptibleLabel+"]" {
+	if len(errs) != 1 || errs[0].Field != "spec.metadata.labels["+machineapi.InterruptibleLabel+"]" {
 		t.Errorf("the label on a Machine on demand: %v", errs)
 	}
 }

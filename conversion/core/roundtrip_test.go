@@ -22,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 func testEnv() *conversion.Env {
@@ -168,7 +169,7 @@ func some(r *rand.Rand, pairs ...string) map[string]string {
 func labels(r *rand.Rand) map[string]string {
 	roles := []string{"worker", "infra", "master", ""}
 	return some(r, clusterLabel, "ocean", roleLabel, roles[r.IntN(4)], typeLabel, roles[r.IntN(4)],
-		MachineSetLabel, "worker-a", "team", "sea", "machine.openshift.io/zone", "a", "x", "")
+		machineapi.MachineSetLabel, "worker-a", "team", "sea", "machine.openshift.io/zone", "a", "x", "")
 }
 
 func annotations(r *rand.Rand) map[string]string {

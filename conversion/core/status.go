@@ -279,7 +279,8 @@ func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 		return machinev1beta1.Condition{Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionTrue}
 	}
 	return machinev1beta1.Condition{
-		Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.MachineHookPresent,
+		Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionFalse,
+		Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.MachineHookPresent,
 		Message: "Draining its Node waits until its owner removes each hook: " + strings.Join(hooks, ", "),
 	}
 }

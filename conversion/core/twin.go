@@ -13,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a
@@ -283,7 +284,7 @@ func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {
 		return core.metadata.Labels
 	}
-	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, MachineSetLabel: SetLabel(core.metadata.Name)}
+	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, machineapi.MachineSetLabel: SetLabel(core.metadata.Name)}
 }
 
 func (o object) encode(apiVersion, kindName, namespace string) (*unstructured.Unstructured, error) {

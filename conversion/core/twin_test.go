@@ -20,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 var objects = map[string]string{"Machine": fullMachine, "MachineSet": fullSet}
@@ -80,7 +81,7 @@ func TestTheTwinBearsTheNamesThatTheMirrorLooksFor(t *testing.T) {
 			got[1] = strings.TrimSuffix(got[1], hash) + "HASH"
 			ref, _, _ := unstructured.NestedString(twin.Core.Object, "spec", "template", "spec", "infrastructureRef", "name")
 			diff(t, twin.Infra.GetName(), ref)
-			diff(t, "worker-a", twin.Infra.GetLabels()[core.MachineSetLabel])
+			diff(t, "worker-a", twin.Infra.GetLabels()[machineapi.MachineSetLabel])
 		}
 		diff(t, want, got)
 	}
@@ -108,7 +109,7 @@ func TestALongNameIsShortened(t *testing.T) {
 		set.SetName(name)
 		twin, errs := core.ToClusterAPI("MachineSet", set, env())
 		diff(t, nil, errs.ToAggregate())
-		label, template := twin.Infra.GetLabels()[core.MachineSetLabel], twin.Infra.GetName()
+		label, template := twin.Infra.GetLabels()[machineapi.MachineSetLabel], twin.Infra.GetName()
 		for _, wrong := range append(validation.IsValidLabelValue(label), validation.IsDNS1123Subdomain(template)...) {
 			t.Errorf("%s: label %s, template %s: %s", name, label, template, wrong)
 		}

@@ -67,8 +67,8 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster where nothing is converted without it, and the Cluster exists; purpose is for what Cluster API
-// needs the object.
+// NeedInfraCluster is ReadInfraCluster for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence
+// about a missing object: "Cluster API needs it before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

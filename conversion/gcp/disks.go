@@ -79,7 +79,7 @@ func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
 		case d == nil:
 			at.Invalid("", nil, isNull)
 		case d.Boot && i != root:
-			at.Invalid("boot", true, "a second root disk, and an instance boots from one: set it to false")
+			at.Invalid("boot", true, "an instance boots from one disk, and another has boot: true: set this to false")
 		}
 	}
 }
@@ -99,8 +99,8 @@ func deletionFrom(_ *pass, _ volume, d *disk) { d.AutoDelete = true }
 const (
 	leastGB, mostGB = 16, 65536 // as Machine API's webhook has it
 
-	leastSize = "a disk has no negative size"
-	ownSize   = "an empty disk has no size of its own, and each API would choose another one: say it, in GB"
+	leastSize = "must not be negative"
+	ownSize   = "each API would choose another size for an empty disk: set it, in GB"
 )
 
 func sizeTo(p *pass, d *disk, v volume) {
@@ -161,10 +161,10 @@ func (v volume) deviceType() **gcpv1.DiskType {
 }
 
 func typeFrom(p *pass, v volume, d *disk) {
-	path, reason := "deviceType", "Cluster API makes no disk without it: say "+string(gcpv1.PdStandardDiskType)+" or another type"
+	path, reason := "deviceType", "Cluster API creates no disk without it: set "+string(gcpv1.PdStandardDiskType)+" or another type"
 	if v.root != nil {
-		path, reason = "rootDeviceType", "Machine API says the type of each disk: say "+string(gcpv1.PdStandardDiskType)+
-			", which is what Cluster API takes without a word"
+		path, reason = "rootDeviceType", "Machine API needs the type of each disk: set "+string(gcpv1.PdStandardDiskType)+
+			", which is Cluster API's default"
 	}
 	switch word := *v.deviceType(); {
 	case word == nil || *word == "":
@@ -191,7 +191,8 @@ func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
 		p.Unsupported("image", d.Image,
-			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again later: remove it here, or keep the machine with Machine API")
+			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again "+
+				"later: remove it here, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without an image Cluster API would choose one itself: name it")
@@ -209,7 +210,7 @@ func imageFrom(p *pass, v volume, d *disk) {
 	}
 	switch d.Image = text(v.root.Image); {
 	case d.Image == "" && v.root.ImageFamily == nil:
-		p.Required("image", "Machine API chooses no image by itself: say it")
+		p.Required("image", "Machine API chooses no image by itself: name it")
 	case d.Image != "" && !strings.Contains(d.Image, "/"):
 		p.Invalid("image", d.Image, "must be a full reference, such as projects/PROJECT/global/images/NAME")
 	}
@@ -221,7 +222,8 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 		for _, k := range sortedKeys(d.Labels) {
 			switch value, same := has[k]; {
 			case v.root == nil:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: remove it, or keep the machine with Machine API")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: "+
+					"remove it, or keep the machine with Machine API")
 			case !same || value != d.Labels[k]:
 				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same in labels")
 			}

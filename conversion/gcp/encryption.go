@@ -41,7 +41,7 @@ func sameKey(a, b *gcpv1.CustomerEncryptionKey) bool {
 		a.ManagedKey != nil && b.ManagedKey != nil && *a.ManagedKey == *b.ManagedKey
 }
 
-// keysTo converts each disk's key, and then holds them to the root disk's.
+// keysTo converts each disk's key, and then refuses those that differ from the root disk's.
 func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
 		if d.EncryptionKey != nil {
@@ -81,7 +81,8 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 	checkKeyPart(p, "location", k.Location)
 	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
 	if len(name) > longestKeyName {
-		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
+		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. "+
+			"Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
 	}
 	return name
 }
@@ -89,7 +90,7 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 func checkKeyPart(p *pass, path, part string) {
 	switch {
 	case part == "":
-		p.Required(path, "a key has a name, a key ring and a location")
+		p.Required(path, "set it: a key has a name, a key ring and a location")
 	case !keyPart.MatchString(part):
 		p.Invalid(path, part, "may contain letters, digits, and -_ only")
 	}
@@ -126,11 +127,11 @@ func keyFrom(p *pass, c *gcpv1.CustomerEncryptionKey) *machinev1beta1.GCPEncrypt
 		checkAccount(p, out.KMSKeyServiceAccount)
 	}
 	if c.KeyType != gcpv1.CustomerManagedKey {
-		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: supported is Managed")
+		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: set it to Managed")
 		return out
 	}
 	if c.ManagedKey == nil {
-		p.Required("managedKey", "a key of type Managed has a name")
+		p.Required("managedKey", "a key of type Managed has a name: set it")
 		return out
 	}
 	name := keyName.FindStringSubmatch(c.ManagedKey.KMSKeyName)

@@ -31,7 +31,7 @@ func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func machineTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if m.MachineType = c.InstanceType; m.MachineType == "" {
-		p.Required("instanceType", "an instance has a type")
+		p.Required("instanceType", "set the type of the instance, such as n2-standard-4")
 	}
 }
 
@@ -40,7 +40,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
+			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: "+
+				"keep the MachineSet with Machine API")
 	}
 }
 
@@ -66,7 +67,7 @@ const oneAccount = "Cluster API gives an instance exactly one service account"
 
 func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.ServiceAccounts) == 0 {
-		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said: name one, or keep the machine with Machine API")
+		p.Required("serviceAccounts", oneAccount+", and the project's default one where none is named: name one, or keep the machine with Machine API")
 	}
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
@@ -82,7 +83,8 @@ func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ServiceAccount == nil {
 		p.Required("serviceAccounts",
-			"Machine API gives an instance no service account by itself: say it; Cluster API's own choice is email default and scope https://www.googleapis.com/auth/cloud-platform")
+			"Machine API gives an instance no service account by itself: name one. Cluster API's default is email default and scope "+
+				"https://www.googleapis.com/auth/cloud-platform")
 		return
 	}
 	checkScopes(p.At("serviceAccounts"), c.ServiceAccount.Email, c.ServiceAccount.Scopes)
@@ -91,10 +93,10 @@ func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func checkScopes(p *pass, email string, scopes []string) {
 	if email == "" {
-		p.Required("email", "a service account is known by its email")
+		p.Required("email", "set the email of the service account")
 	}
 	if len(scopes) == 0 {
-		p.Required("scopes", "an account without a scope may do nothing: say one")
+		p.Required("scopes", "an account without a scope may do nothing: add one")
 	}
 }
 
@@ -141,7 +143,7 @@ func spotTo(p *pass, m *providerSpec, c *infraSpec) {
 	checkSpot(p, schedulingOf(m))
 	model := gcpv1.ProvisioningModel(*m.ProvisioningModel)
 	if model != gcpv1.ProvisioningModelSpot {
-		p.Invalid("provisioningModel", string(model), "supported value: \"Spot\"; without a word the instance is a standard one")
+		p.Invalid("provisioningModel", string(model), "must be \"Spot\", or absent for a standard instance")
 	}
 	c.ProvisioningModel = &model
 }
@@ -163,7 +165,7 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func checkSpot(p *pass, s scheduling) {
 	if s.spot && s.preemptible {
-		p.Invalid("preemptible", true, "not with provisioningModel Spot: an instance is the one or the other")
+		p.Invalid("preemptible", true, "an instance is either preemptible or Spot: remove one of them")
 	}
 }
 
@@ -176,7 +178,7 @@ func maintenanceTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.OnHostMaintenance != nil && *c.OnHostMaintenance == "" {
-		p.Invalid("onHostMaintenance", "", "a policy is not empty: leave it out")
+		p.Invalid("onHostMaintenance", "", "must not be empty: set a policy, or remove the field")
 	}
 	checkMaintenance(p, schedulingFrom(c))
 	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
@@ -218,7 +220,7 @@ func confidentialTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func confidentialFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ConfidentialCompute != nil && *c.ConfidentialCompute == "" {
-		p.Invalid("confidentialCompute", "", "a policy is not empty: leave it out")
+		p.Invalid("confidentialCompute", "", "must not be empty: set a policy, or remove the field")
 	}
 	checkConfidential(p, schedulingFrom(c))
 	m.ConfidentialCompute = machinev1beta1.ConfidentialComputePolicy(word(c.ConfidentialCompute))
@@ -306,7 +308,7 @@ func onOff(p *pass, path, word string) {
 var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
 
 const (
-	oneGPU  = "Machine API takes GPUs of one type alone"
+	oneGPU  = "Machine API takes GPUs of one type only: remove the others"
 	someGPU = "must be at least 1"
 )
 

@@ -31,7 +31,8 @@ func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range sortedKeys(alone) {
-		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ", map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
+		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ",
+			map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
 	}
 }
 
@@ -53,7 +54,7 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 		case is && v != want.value:
 			p.Differs(at, v, "what "+want.by+" gives every instance", want.value)
 		case strings.ContainsFunc(k+v, unicode.IsUpper):
-			p.Invalid(at, v, "labels have no capital letters on Google Cloud")
+			p.Invalid(at, v, "Google Cloud takes no capital letters in a label: use small ones")
 		}
 	}
 	return instanceLabels(p, given)
@@ -87,7 +88,8 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 			continue
 		}
 		rest := slices.Delete(slices.Clone(theirs), i, i+1)
-		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ", map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ",
+			map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
 	}
 }
 
@@ -179,7 +181,7 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	seen := map[string]bool{}
 	for i, t := range tags {
 		if seen[t.Key] {
-			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is given twice: Machine API tells tags by their keys, whatever their parents")
+			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API tells tags apart by the key only: remove one")
 		}
 		seen[t.Key] = true
 	}
@@ -229,11 +231,11 @@ func metadataKeys(p *pass, list string) func(i int, key string) {
 		path := fmt.Sprintf("%s[%d].key", list, i)
 		switch {
 		case key == "":
-			p.Required(path, "metadata must have a key")
+			p.Required(path, "set the key of the metadata")
 		case key == userDataKey:
 			p.Unsupported(path, key, "the instance gets the machine's user data under this key, and Google takes it once: remove it")
 		case seen[key]:
-			p.Invalid(path, key, "the key is given twice")
+			p.Invalid(path, key, "the key is listed twice: remove one")
 		}
 		seen[key] = true
 	}

@@ -52,7 +52,7 @@ func sameNetwork(p *pass, path, have string) {
 	switch want, ok := network(p); {
 	case !ok:
 	case have == "":
-		p.Required(path, fmt.Sprintf("say it: Cluster API's is that of the GCPCluster, %q", want))
+		p.Required(path, fmt.Sprintf("name the GCPCluster's network, %q, which Cluster API uses", want))
 	case have != want:
 		p.Differs(path, have, "the GCPCluster's network", want)
 	}
@@ -66,7 +66,7 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // API takes without one.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
-		cluster(p).Required("network.name", "the cluster's network is not known: there is no GCPCluster")
+		cluster(p).Required("network.name", "the cluster's network is not known, because there is no GCPCluster: create it")
 		return "", false
 	}
 	if name, _ = p.Env.InfraClusterString("spec", "network", "name"); name == "" {
@@ -88,7 +88,8 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
-		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. Set the host project. It counts for all Machines of the cluster, so each needs projectID %[1]q",
+		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. "+
+			"Set the host project. It counts for all Machines of the cluster, so each needs projectID %[1]q",
 			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:

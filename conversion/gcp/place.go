@@ -43,7 +43,7 @@ func region(p *pass) string {
 // known reports whether the cluster has the value that both APIs need.
 func known(p *pass, field, value string) bool {
 	if value == "" {
-		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure says one")
+		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure has it: set it in the GCPCluster")
 	}
 	return value != ""
 }
@@ -85,7 +85,7 @@ func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Zone = p.Core.FailureDomain
 	if m.Zone == "" {
-		machine(p).Required("failureDomain", "Machine API needs the zone of each machine, and without a failureDomain Cluster API would choose one itself")
+		machine(p).Required("failureDomain", "Machine API needs the zone of each machine, and Cluster API would choose one itself: name the zone")
 	}
 	checkZone(p, machine(p), "failureDomain", m.Zone)
 }
@@ -122,7 +122,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:
@@ -143,10 +143,12 @@ func checkInstance(p *pass, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. Keep the machine with Machine API", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. "+
+				"Keep the machine with Machine API", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's", zone))
+			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's",
+				zone))
 	}
 }
 

@@ -29,7 +29,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 // Reasons and notes that more than one row gives.
 const (
 	noLookup = "Machine API does not look images up: set image"
-	noDetail = "a bootstrapRef names the Machine's secret, and no more"
+	noDetail = "a bootstrapRef names the Machine's Secret only: remove it"
 	byEither = "By UUID or by name; a member that the type does not name is an error."
 )
 
@@ -133,6 +133,6 @@ var Disks = conversion.Table[machinev1.NutanixVMDisk, VMDisk]{
 	disk.Iso(at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
 		at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
 		"The container by its UUID: Machine API has no other way.", storageTo, storageFrom),
-	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container by its UUID only"),
+	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container by its UUID only: set uuid instead"),
 	disk.Iso(identifier("dataSource"), identifier("dataSource"), byEither, sourceTo, sourceFrom),
 }

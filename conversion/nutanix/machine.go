@@ -62,7 +62,7 @@ func checkCategory(p *pass, key, value string, seen map[string]bool) {
 	case key == "" || len(key) > most:
 		p.Invalid("key", key, "must have 1 to 64 characters")
 	case seen[key]:
-		p.Unsupported("key", key, "Machine API takes a category once, and the key is given twice: remove one")
+		p.Unsupported("key", key, "Machine API takes each key once, and this one is listed twice: remove one")
 	case value == "" || len(value) > most:
 		p.Invalid("value", value, "must have 1 to 64 characters")
 	case key == own.Key && value != own.Value:
@@ -118,13 +118,13 @@ func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {
 	case byName && text(g.Name) == "":
-		p.Required("name", "the type says that the GPU is named")
+		p.Required("name", "the type is name: set it")
 	case byName && g.DeviceID != nil:
-		p.Invalid("deviceID", *g.DeviceID, "the type says that the GPU is named: leave the id out")
+		p.Invalid("deviceID", *g.DeviceID, "the type is name: remove the id")
 	case !byName && g.DeviceID == nil:
-		p.Required("deviceID", "the type says that the GPU is known by its id")
+		p.Required("deviceID", "the type is deviceID: set it")
 	case !byName && g.Name != nil:
-		p.Invalid("name", *g.Name, "the type says that the GPU is known by its id: leave the name out")
+		p.Invalid("name", *g.Name, "the type is deviceID: remove the name")
 	case g.DeviceID != nil && (*g.DeviceID > math.MaxInt32 || *g.DeviceID < math.MinInt32):
 		p.Unsupported("deviceID", *g.DeviceID, "the number does not fit into Machine API's field: give the GPU's name")
 	}
@@ -148,9 +148,9 @@ func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch {
 	case ref == nil:
 	case p.Core.Template:
-		p.Unsupported("bootstrapRef", ref.Name, "the machines of a template have bootstrap data of their own")
+		p.Unsupported("bootstrapRef", ref.Name, "each machine of a template has bootstrap data of its own: remove it")
 	case ref.Kind != "Secret" || ref.APIVersion != "" && ref.APIVersion != "v1":
-		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data from a Secret")
+		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data from a Secret: set it to Secret")
 	case ref.Name != secret:
 		p.Differs("bootstrapRef.name", ref.Name, "the Machine's spec.bootstrap.dataSecretName", secret)
 	case ref.Namespace != "" && ref.Namespace != p.Env.ClusterAPINamespace:

@@ -85,7 +85,7 @@ func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	speakToOne(p)
 	if here.Cluster == nil {
-		p.Required("cluster", "Machine API takes no machine without it")
+		p.Required("cluster", "Machine API takes no machine without it: name the Prism Element cluster")
 	} else {
 		m.Cluster = identifierFrom(p, "cluster", *here.Cluster)
 	}
@@ -100,13 +100,13 @@ const mostSubnets = 32
 func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	switch {
 	case n == 0:
-		p.Required(path, "a machine has at least one subnet")
+		p.Required(path, "a machine needs at least one subnet: name one")
 	case n > mostSubnets:
-		p.Invalid(path, nil, fmt.Sprintf("has %d items, and a machine at most %d subnets", n, mostSubnets))
+		p.Invalid(path, nil, fmt.Sprintf("%d subnets, and a machine takes at most %d: remove some", n, mostSubnets))
 	}
 	for i, s := range subnets[:min(len(subnets), mostSubnets)] {
 		if slices.ContainsFunc(subnets[:i], func(other ResourceIdentifier) bool { return same(s, other) }) {
-			p.Invalid(path, s.String(), "a subnet is given twice")
+			p.Invalid(path, s.String(), "the subnet is listed twice: remove one")
 		}
 	}
 }
@@ -229,7 +229,7 @@ func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) { c.ProviderID = p.Cor
 func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch id := c.ProviderID; {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -30,8 +30,8 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	noPortOpt  = "Machine API cannot set this option of a port"
-	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone"
+	noPortOpt  = "Machine API cannot set this option of a port: remove it"
+	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone: remove them"
 )
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
@@ -48,7 +48,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. "+
 			"Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
 		cloudTo, cloudFrom),
-	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: say it there, as region_name"),
+	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: set region_name there"),
 
 	// The server.
 	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
@@ -90,7 +90,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 		With(SecurityGroups.Lines(), "securityGroups[]", "securityGroups[]", "ports[].securityGroups[]"),
 	of.Same("trunk", "trunk"),
 	of.OnlyMAPI("floatingIP", "Cluster API attaches no floating IP by its address: associate it with the server's port yourself, and remove it here"),
-	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool"),
+	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool: remove it"),
 	of.OnlyCAPI("ports[].hostID", noPortOpt),
 	of.OnlyCAPI("ports[].propagateUplinkStatus", noPortOpt),
 	of.OnlyCAPI("ports[].valueSpecs.*", noPortOpt),

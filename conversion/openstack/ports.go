@@ -42,11 +42,11 @@ func profileTo(p *pass, m *nic, c *port) {
 		case key == trusted && value == "false":
 			out.TrustedVF = &off
 		case key == capabilities:
-			p.Unsupported(path, value, "Cluster API knows one capability: supported is "+offload)
+			p.Unsupported(path, value, "Cluster API takes one capability: set "+offload+" only")
 		case key == trusted:
 			p.Unsupported(path, value, `supported values: "false", "true"`)
 		default:
-			p.Unsupported(path, value, "Cluster API knows the keys capabilities and trusted only: remove it, or keep the machine with Machine API")
+			p.Unsupported(path, value, "Cluster API takes the keys capabilities and trusted only: remove it, or keep the machine with Machine API")
 		}
 	}
 	if out != (openstackv1.BindingProfile{}) {
@@ -114,7 +114,7 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	for i, g := range c.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
 		if g.ID == nil {
-			at.Unsupported("", nil, "Machine API's ports name their own security groups by id")
+			at.Unsupported("", nil, "Machine API's ports name their own security groups by id: set the id")
 			continue
 		}
 		ids = append(ids, identifyBack(at, g.ID, !g.Filter.IsZero()))

@@ -44,7 +44,7 @@ func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {
 	case text(id) == "" && !filtered:
-		p.Required("", "a reference needs an id or a filter")
+		p.Required("", "set an id or a filter")
 	case id != nil && filtered:
 		p.Invalid("filter", nil, oneOf)
 	}
@@ -134,11 +134,11 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 		switch {
 		case tag == "" && seen.Has(tag): // given once
 		case tag == "":
-			p.Invalid(path, openstackv1.JoinTags(tags), "a tag is not empty")
+			p.Invalid(path, openstackv1.JoinTags(tags), "must not be empty: remove the tag")
 		case strings.Contains(string(tag), ","):
-			p.Invalid(path, string(tag), "a tag has no comma")
+			p.Invalid(path, string(tag), "must not have a comma: make it two tags")
 		case seen.Has(tag):
-			p.Invalid(path, string(tag), "the tag is given twice: remove one")
+			p.Invalid(path, string(tag), "the tag is listed twice: remove one")
 		}
 		seen.Insert(tag)
 	}

@@ -48,7 +48,7 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 	name, cloud := clusterSecret(p), clusterCloud(p)
 	if ref := c.IdentityRef; ref != nil {
 		if ref.Type != secretKind && ref.Type != "" {
-			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials from a secret: supported is Secret")
+			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials from a Secret: set it to Secret")
 		}
 		if name, cloud = ref.Name, ref.CloudName; name == "" || cloud == "" {
 			p.Required("identityRef", "name the secret and its cloud, or leave identityRef out")
@@ -166,7 +166,7 @@ func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []stri
 	var out []string
 	for i, tag := range tags {
 		if seen.Has(tag) {
-			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is given twice: remove one")
+			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is listed twice: remove one")
 		}
 		seen.Insert(tag)
 		out = append(out, tag)
@@ -194,7 +194,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 			m.ServerMetadata = map[string]string{}
 		}
 		if _, twice := m.ServerMetadata[item.Key]; twice {
-			p.Invalid(fmt.Sprintf("serverMetadata[%d].key", i), item.Key, "the key is given twice")
+			p.Invalid(fmt.Sprintf("serverMetadata[%d].key", i), item.Key, "the key is listed twice: remove one")
 		}
 		m.ServerMetadata[item.Key] = item.Value
 	}
@@ -236,7 +236,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -76,7 +76,7 @@ func zoneNamed(p *pass, path, name string) *volumeZone {
 
 func checkZone(p *pass, path, name string) {
 	if strings.Contains(name, " ") {
-		p.Invalid(path, name, "the name of a zone has no spaces: Kubernetes cannot register volumes in one that has")
+		p.Invalid(path, name, "must not have spaces: Kubernetes cannot register volumes in such a zone")
 	}
 }
 
@@ -87,13 +87,13 @@ func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	}
 	switch {
 	case zone.From == openstackv1.VolumeAZFromMachine && name != "":
-		p.Invalid("name", name, "a zone from Machine has no name")
+		p.Invalid("name", name, "with from: Machine the zone is the server's: remove the name")
 	case zone.From == openstackv1.VolumeAZFromMachine:
 		return "", true
 	case zone.From != openstackv1.VolumeAZFromName && zone.From != "":
 		p.Invalid("from", string(zone.From), "supported values: \"Machine\", \"Name\"")
 	case name == "":
-		p.Required("name", "a zone from Name has one")
+		p.Required("name", "with from: Name the zone has a name: set it")
 	}
 	checkZone(p, "name", name)
 	return name, false
@@ -119,15 +119,15 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkDevice is what both sides want of a device as a whole.
+// checkDevice reports what is wrong with a device on either side: its name, and its kind of storage.
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":
 		p.Required("name", "name the device")
 	case name == "root":
-		p.Invalid("name", name, "root is the name of the root volume")
+		p.Invalid("name", name, "root is the name of the root volume: choose another one")
 	case seen[name]:
-		p.Invalid("name", name, "the name is given twice: give each volume its own")
+		p.Invalid("name", name, "another volume has the same name: give each its own")
 	}
 	seen[name] = true
 	switch {

@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // What the corpus has one by one comes together in a cluster: a manifest, several variants of it, the tags of the Infrastructure, what admission and
@@ -133,7 +134,7 @@ func markInterruptible(t *testing.T, env conversion.Env, o *unstructured.Unstruc
 		return
 	}
 	for _, path := range [][]string{{"metadata", "labels"}, {"spec", "metadata", "labels"}} {
-		if err := unstructured.SetNestedField(o.Object, "", append(path, core.InterruptibleLabel)...); err != nil {
+		if err := unstructured.SetNestedField(o.Object, "", append(path, machineapi.InterruptibleLabel)...); err != nil {
 			t.Fatal(err)
 		}
 	}

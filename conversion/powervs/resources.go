@@ -37,7 +37,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 		case t != m.Type && text(f.value) != "":
 			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
 		case t == m.Type && text(f.value) == "":
-			at.Required(f.path, fmt.Sprintf("the type is %s: give it", t))
+			at.Required(f.path, fmt.Sprintf("the type is %s: set it", t))
 		case t == m.Type:
 			*f.to, ok = f.value, true
 		}
@@ -61,7 +61,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	}
 	switch {
 	case m.Type == "":
-		p.Required("type", "say by what it is found: "+list(by))
+		p.Required("type", "set by what it is found: "+list(by))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
 		// the row of the regular expression refuses it
 	default:
@@ -93,7 +93,7 @@ func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.Pow
 		switch {
 		case f.value == nil:
 		case *f.value == "":
-			at.Invalid(f.path, "", "it is not empty: leave it out")
+			at.Invalid(f.path, "", "must not be empty: remove it")
 		case said > 0:
 			at.Invalid(f.path, *f.value, "only one of id, name and regex may be given")
 		default:

@@ -17,8 +17,8 @@ var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProvider
 // controllers read the other's. Only Cluster API's side reports region, zone and health, in each of its passes.
 type status struct{}
 
-// ToClusterAPI hands the instance's id over above all: Cluster API's controller deletes the instance that its status
-// names, and without one lets go of the machine and leaves the instance behind. A status that is lost, as in a restored cluster, is no reason.
+// ToClusterAPI writes the instance's ID above all. Cluster API's controller deletes the instance that its status names. Without an ID there, it removes its
+// finalizer and leaves the instance running. Where the status is lost, as in a restored cluster, the ID comes from the provider ID.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceId"`

@@ -156,7 +156,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 		return
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
@@ -197,11 +197,11 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if equal || spec != "" {
 		p.Amend("spec.loadBalancers", nil,
 			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, "+
-				"or not their ids or its VPC's region. "+
-				"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
+				"or not their ids or its VPC's region. The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
 		if describe(m.LoadBalancers) != describe(all) {
 			p.Unsupported("loadBalancers", describe(m.LoadBalancers),
-				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. Give this Machine the same as the others: "+describe(all))
+				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. "+
+					"Give this Machine the same as the others: "+describe(all))
 		}
 		return
 	}

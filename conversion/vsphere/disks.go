@@ -49,7 +49,7 @@ const (
 
 func countDisks(p *pass, n int) {
 	if n > maxDisks {
-		p.Invalid("dataDisks", n, fmt.Sprintf("a machine has at most %d data disks", maxDisks))
+		p.Invalid("dataDisks", n, fmt.Sprintf("a machine takes at most %d data disks: remove some", maxDisks))
 	}
 }
 
@@ -58,7 +58,7 @@ type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {
 	if name != "" && d[name] {
-		p.Invalid("name", name, "the name is given twice: give each disk its own")
+		p.Invalid("name", name, "another data disk has the same name: give each its own")
 	}
 	d[name] = true
 }
@@ -72,7 +72,7 @@ func diskNameFrom(p *pass, c *capiDisk, m *mapiDisk) { m.Name = checkDiskName(p,
 func checkDiskName(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("name", "a data disk must have a name")
+		p.Required("name", "name the data disk")
 	case len(name) > maxDiskName || !diskName.MatchString(name):
 		p.Invalid("name", name, "must be 1 to 80 letters, digits, hyphens and underscores, and begin and end with a letter or digit")
 	}

@@ -107,7 +107,8 @@ func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPU
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:
-		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size", defaultMemory))
+		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size",
+			defaultMemory))
 	case m.MemoryMiB < 0:
 		p.Invalid("memoryMiB", m.MemoryMiB, "must not be negative")
 	}
@@ -139,14 +140,14 @@ func keysTo(_ *pass, _ *providerSpec, c *infraSpec) {
 
 func keysFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	if _, said := c.CustomVMXKeys[stealClock]; !said {
-		p.Required(vmxKey(stealClock), "Machine API sets it to TRUE on each virtual machine: say so, or the two differ")
+		p.Required(vmxKey(stealClock), "Machine API sets it to TRUE on each virtual machine: set the same")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.CustomVMXKeys)) {
 		switch value := c.CustomVMXKeys[key]; {
 		case key != stealClock:
 			p.Unsupported(vmxKey(key), value, "Machine API cannot set VMX keys")
 		case value != enabled:
-			p.Unsupported(vmxKey(key), value, "Machine API sets it to TRUE on each virtual machine")
+			p.Unsupported(vmxKey(key), value, "Machine API sets it to TRUE on each virtual machine: set the same")
 		}
 	}
 }
@@ -183,7 +184,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -48,7 +48,7 @@ func countDevices(p *pass, n int) {
 	case n == 0:
 		p.Required("network.devices", "Machine API makes no machine without a network device: name its network")
 	case n > maxDevices:
-		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine has at most %d network devices", maxDevices))
+		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine takes at most %d network devices: remove some", maxDevices))
 	}
 }
 
@@ -88,12 +88,13 @@ func addressesFrom(p *pass, c *capiDevice, m *mapiDevice) {
 	checkAddresses(p, c.IPAddrs)
 	m.IPAddrs = c.IPAddrs
 	if len(c.IPAddrs) > 0 || len(c.AddressesFromPools) > 0 {
-		dhcpIs(p, "dhcp4", c.DHCP4, false, "Machine API uses no DHCP on a device that has addresses or pools")
-		dhcpIs(p, "dhcp6", c.DHCP6, false, "Machine API uses no DHCP on a device that has addresses or pools")
+		dhcpIs(p, "dhcp4", c.DHCP4, false, "Machine API uses no DHCP on a device that has addresses or pools: set it to false, or remove it")
+		dhcpIs(p, "dhcp6", c.DHCP6, false, "Machine API uses no DHCP on a device that has addresses or pools: set it to false, or remove it")
 		return
 	}
 	four, six := families(p)
-	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's machineNetworks: this must be %t"
+	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's " +
+		"machineNetworks: this must be %t"
 	dhcpIs(p, "dhcp4", c.DHCP4, four, fmt.Sprintf(implied, four))
 	dhcpIs(p, "dhcp6", c.DHCP6, six, fmt.Sprintf(implied, six))
 }
@@ -128,7 +129,7 @@ func machineNetworks(p *pass) []string {
 
 func checkAddresses(p *pass, addresses []string) {
 	if len(addresses) > 0 && p.Core.Template {
-		p.Unsupported("ipAddrs", nil, "Cluster API takes no addresses in a template, for all its machines would have them: use addressesFromPools")
+		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes none: use addressesFromPools")
 	}
 	for i, a := range addresses {
 		if _, err := netip.ParsePrefix(a); err != nil {
@@ -164,7 +165,7 @@ func gatewayFrom(p *pass, c *capiDevice, m *mapiDevice) {
 	case c.Gateway4 == "":
 		m.Gateway = c.Gateway6
 	case c.Gateway6 != "":
-		p.Unsupported("gateway6", c.Gateway6, "Machine API has one gateway for a device, and gateway4 is given too")
+		p.Unsupported("gateway6", c.Gateway6, "Machine API has one gateway for a device, and gateway4 is set too: remove one")
 	}
 }
 
@@ -186,7 +187,8 @@ func nameservers(p *pass, servers []string) []string {
 }
 
 // unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
-const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
+const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
+	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 

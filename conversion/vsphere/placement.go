@@ -108,7 +108,7 @@ func vcenters(p *pass) []any {
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Workspace == nil || m.Workspace.Server == "" {
-		p.Required("workspace.server", "Machine API does not know the vCenter otherwise: name it")
+		p.Required("workspace.server", "Machine API finds the vCenter by this name only: set it")
 		return
 	}
 	c.Server = m.Workspace.Server
@@ -118,7 +118,7 @@ func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	server := placementFrom(p, c).Server
 	if server == "" {
-		p.Required("server", "Machine API does not know the vCenter otherwise, and neither the VSphereCluster nor the Infrastructure says one")
+		p.Required("server", "Machine API finds the vCenter by this name only, and neither the VSphereCluster nor the Infrastructure has one: set it")
 		return
 	}
 	workspace(m).Server = server
@@ -140,7 +140,8 @@ func sameServer(p *pass, path, server string) {
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
 	case hostOf(server) != server:
-		p.Invalid(path, server, fmt.Sprintf("give the name of the host alone, which is %q: Machine API looks for a vCenter's credentials in its Secret by that name", hostOf(server)))
+		p.Invalid(path, server, fmt.Sprintf("give the name of the host alone, which is %q: Machine API looks for a vCenter's credentials in its Secret "+
+			"by that name", hostOf(server)))
 	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
 		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it",
 			`{"spec":{"server":"SERVER"}}`, "")
@@ -149,10 +150,12 @@ func sameServer(p *pass, path, server string) {
 		p.Differs(path, server, "the cluster's only vCenter", want)
 	case slices.Contains(others, server):
 		p.Unsupported(path, server,
-			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: remove that, or keep the machine with Machine API", want))
+			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: "+
+				"remove that, or keep the machine with Machine API", want))
 	default:
 		p.Command(path, server,
-			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If that identity may not log in to this vCenter, keep the machine with Machine API, and have Cluster API create machines in %[1]q only. "+
+			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. "+
+				"If that identity may not log in to this vCenter, keep the machine with Machine API, and have Cluster API create machines in %[1]q only. "+
 				"If it may log in to both, as a user of linked vCenters may, annotate the VSphereCluster", want),
 			fmt.Sprintf("kubectl annotate %s --overwrite %s", p.InfraCluster(), conversion.Argument(vcentersAnnotation+"="+strings.Join(append(others, server), ","))),
 			"Annotate the VSphereCluster with "+vcentersAnnotation)
@@ -237,7 +240,8 @@ func ungrouped(p *pass, pl placement) {
 	const why = "Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
 		p.Unsupported("workspace.vmGroup", pl.VMGroup,
-			"Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: keep the machine with Machine API")
+			"Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: "+
+				"keep the machine with Machine API")
 		return
 	}
 	name := placedIn(p, pl, func(string) bool { return true })
@@ -264,7 +268,8 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case found == name:
 	case found == "":
 		at.Unsupported("", name,
-			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and the machine must be placed as it says")
+			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and "+
+				"the machine must be placed as it says")
 	default:
 		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
 	}

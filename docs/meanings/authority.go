@@ -76,8 +76,10 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonNotPaused},
 			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names",
-			Do: "look at that object with the command in the message: its conditions and events have the controller's last error. After an error, such as a creation that the cloud refuses, " +
-				"a controller waits longer after each attempt, up to a quarter of an hour, and acknowledges the pause only at the next one. Nothing needs to be done: the move goes on then. " +
+			Do: "look at that object with the command in the message: its conditions and events have the controller's last error. " +
+				"After an error, such as a creation that the cloud refuses, " +
+				"a controller waits longer after each attempt, up to a quarter of an hour, and acknowledges the pause only at the next one. " +
+				"Nothing needs to be done: the move goes on then. " +
 				"Without an error: are the controllers running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
 		},
 		{
@@ -154,7 +156,8 @@ var outlived = Table{
 	Section: "MirroredInMachineAPI is False",
 	Rows: []Row{{
 		Names: []string{"MachineSetDeleted"},
-		Means: "the Machine API's MachineSet was deleted while Cluster API was authoritative. The MachineSet of Cluster API keeps its Machines, and their instances run.",
+		Means: "the Machine API's MachineSet was deleted while Cluster API was authoritative. The MachineSet of Cluster API keeps its Machines, and " +
+			"their instances run.",
 		Do: "To delete them: `kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`. " +
 			"To have the MachineSet in the Machine API again, recreate it there with `spec.authoritativeAPI: ClusterAPI`",
 	}},

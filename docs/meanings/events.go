@@ -34,8 +34,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"DeletionPropagated"},
-			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. Its instance is terminated",
-			Do:    "nothing. The MachineSet replaces the Machine if it wants as many",
+			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. " +
+				"Its instance is terminated",
+			Do: "nothing. The MachineSet replaces the Machine if it wants as many",
 		},
 		{
 			Names: []string{"MirrorEnded"},
@@ -90,8 +91,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"ChecksResumed"},
-			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
-			Do:    "nothing",
+			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: " +
+				"Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"InstanceHookRemoved"},

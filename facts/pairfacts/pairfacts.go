@@ -117,8 +117,9 @@ func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (er
 	return r.platform(ctx, from, s)
 }
 
-// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider has for a Machine
-// is still deleted with it: it is paused, so that its controller would never release it, and once the Machine is gone nothing leads to it.
+// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider has
+// for a Machine is still deleted with it: it is paused, so that its controller would never release it, and once the Machine is gone nothing leads to
+// it.
 func (r Reader) platformOfObjects(s *pairs.State) error {
 	p, ok := platforms.Named(s.PlatformKind())
 	if !ok {

@@ -61,7 +61,7 @@ func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile
 	})
 }
 
-// Behind are the pairs whose an infrastructure object of a platform is or was.
+// Behind returns the pairs to which an infrastructure object belongs, or belonged before it changed.
 func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		names, template := mirroring.OfInfra(w.Kind, o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind, o)

@@ -107,7 +107,7 @@ func goLicence(ctx context.Context) (File, error) {
 	return File{Module: "Go", Name: "LICENSE", Text: text}, err
 }
 
-// Text is one document of all files. Whose files are equal stand above one copy.
+// Text returns one document with all files. Modules whose files are equal share one copy, below their names.
 func Text(files []File) []byte {
 	var order []string
 	same := map[string][]File{}

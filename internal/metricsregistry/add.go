@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gauges has whatever was added: of counters, Clear makes nothing.
+// gauges holds every collector that was added. Clear leaves counters alone.
 var gauges sync.Map
 
-// Clear sets every gauge that was added to its value for when nothing runs.
+// Clear resets every gauge that was added, for a process in which nothing runs any more.
 func Clear() {
 	gauges.Range(func(g, _ any) bool {
 		switch g := g.(type) {

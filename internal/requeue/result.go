@@ -6,8 +6,9 @@ package requeue
 import (
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // AfterConflict is how soon to look again when somebody was faster: a watch has brought what they wrote by then.
@@ -17,7 +18,7 @@ const AfterConflict = 200 * time.Millisecond
 // was faster, what they wrote is news, and the object is looked at a moment later without a line in the log. More of what is none can be named
 // by passing; an object that is not found is not among them by itself, since a namespace that is missing is not found for ever.
 func Result(next time.Duration, err error, passing ...func(error) bool) (reconcile.Result, error) {
-	for _, is := range append(passing, apierrors.IsConflict, apierrors.IsAlreadyExists) {
+	for _, is := range append(passing, versioned.Overtaken) {
 		if is(err) {
 			return reconcile.Result{RequeueAfter: AfterConflict}, nil
 		}

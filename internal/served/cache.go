@@ -172,6 +172,13 @@ func (c *served) kind(ctx context.Context, gvk schema.GroupVersionKind) (*kind, 
 	return k, nil
 }
 
+// closed is the context of a kind that is not served.
+func closed() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // serves asks the API server under which name it serves a kind now, "" for not at all.
 func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) {
 	found, err := c.lister.ServerResourcesForGroupVersion(gvk.GroupVersion().String())

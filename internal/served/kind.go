@@ -35,13 +35,6 @@ type index struct {
 	of    client.IndexerFunc
 }
 
-// closed is the context of a kind that is not served.
-func closed() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
 // state is the informer of the moment, and a context that is done once the kind is not served.
 func (k *kind) state(mu *sync.Mutex) (cache.Informer, context.Context) {
 	mu.Lock()

@@ -6,6 +6,7 @@ package versioned
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,29 @@ func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, b
 		return err
 	}
 	return to.Status().Patch(ctx, o, patch, options...)
+}
+
+// PatchFrom sends a merge patch of what after has otherwise than before, in metadata and spec, and puts the answer in after's place. It sends nothing
+// where they are equal, and reports whether it wrote. A merge patch replaces lists whole: the version keeps another writer's finalizer from being
+// lost.
+func PatchFrom(ctx context.Context, to client.Writer, before, after client.Object) (bool, error) {
+	return from(before, after, func(p client.Patch) error { return to.Patch(ctx, after, p) })
+}
+
+// PatchStatusFrom is PatchFrom for the status. It sends a patch and no update: a full update by one writer erases the fields of another.
+func PatchStatusFrom(ctx context.Context, to client.StatusClient, before, after client.Object) (bool, error) {
+	return from(before, after, func(p client.Patch) error { return to.Status().Patch(ctx, after, p) })
+}
+
+func from(before, after client.Object, write func(client.Patch) error) (bool, error) {
+	difference, err := client.MergeFrom(before).Data(after)
+	if err != nil || string(difference) == "{}" {
+		return false, err
+	}
+	if err := write(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, fmt.Errorf("patching %s: %w", client.ObjectKeyFromObject(before), err)
+	}
+	return true, nil
 }
 
 // Delete deletes that very object, and no other that has taken its name. Whether it is an error that there is none is the caller's to decide.

@@ -95,7 +95,7 @@ func (c *machines) holdsNode(ctx context.Context, m *machinev1beta1.Machine) (bo
 	return node != nil && machine.ControlPlane(node), err
 }
 
-// before breaks the tie between two drains that had both begun when this process started.
+// before decides which of two Machines goes first whose drains had both begun when this process started: the one that was deleted earlier.
 func before(a, b *machinev1beta1.Machine) bool {
 	if !a.DeletionTimestamp.Equal(b.DeletionTimestamp) {
 		return a.DeletionTimestamp.Before(b.DeletionTimestamp)

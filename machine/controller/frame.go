@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -137,38 +137,9 @@ func quietly(result reconcile.Result, err error) (reconcile.Result, error) {
 	return result, err
 }
 
-// patch writes metadata and spec where after differs from before, and nothing where it does not; it reports whether it wrote.
-// A merge patch replaces lists whole, so it carries the resourceVersion: another's finalizer is never lost.
-func patch(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return send(before, after, func(p client.Patch) error { return c.Patch(ctx, after, p) })
-}
-
-// patchStatus is patch for the status. Every writer of a status patches: a full update by one erases the fields of another.
-func patchStatus(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return send(before, after, func(p client.Patch) error { return c.Status().Patch(ctx, after, p) })
-}
-
-func send(before, after client.Object, write func(client.Patch) error) (bool, error) {
-	difference, err := client.MergeFrom(before).Data(after)
-	if err != nil || string(difference) == "{}" {
-		return false, err
-	}
-	if err := write(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return false, fmt.Errorf("patching %s: %w", client.ObjectKeyFromObject(before), err)
-	}
-	return true, nil
-}
-
 // patchStatusFields writes members of the status by name, for fields that a kind's Go type does not have.
 func patchStatusFields(ctx context.Context, c client.Client, o client.Object, status map[string]any) error {
-	raw, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": status,
-	})
-	if err != nil {
-		return err
-	}
-	target := o.DeepCopyObject().(client.Object)
-	if err := c.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, raw)); err != nil {
+	if err := versioned.PatchStatus(ctx, c, o.DeepCopyObject().(client.Object), map[string]any{"status": status}); err != nil {
 		return fmt.Errorf("patching the status of %s: %w", client.ObjectKeyFromObject(o), err)
 	}
 	return nil

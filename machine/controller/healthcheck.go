@@ -59,10 +59,6 @@ func AddHealthChecks(m manager.Manager, o Options) error {
 	return r.watch(m, o)
 }
 
-func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
-	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
-}
-
 var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
 
 func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {
@@ -121,7 +117,7 @@ type check struct {
 	selector   labels.Selector
 }
 
-// work judges the Machines and remediates. The check's annotation that pauses is the one that people set before they upgrade a cluster.
+// work judges the Machines and remediates. It does neither while the check has the paused annotation, which people set before they upgrade a cluster.
 func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is being deleted")

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -20,7 +22,7 @@ import (
 // The strategy of remediation that a check can name in an annotation, and the annotation by which a bare metal host's controller is then asked to
 // restart the Machine's host: such a Machine is not deleted unless it has failed, since a deletion would wipe the host.
 const (
-	strategyAnnotation = "machine.openshift.io/remediation-strategy"
+	strategyAnnotation = machineapi.RemediationStrategyAnnotation
 	strategyBareMetal  = "external-baremetal"
 	rebootAnnotation   = "host.metal3.io/external-remediation"
 )
@@ -98,7 +100,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 	}
 	after.Annotations[rebootAnnotation] = ""
 	delete(after.Annotations, health.MarkAnnotation) // it is done: the mark would have the host restarted again after each restart
-	_, err := patch(ctx, r, v.Machine, after)
+	_, err := versioned.PatchFrom(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }
 

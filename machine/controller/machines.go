@@ -129,41 +129,6 @@ type stop struct {
 	waits machinev1beta1.Condition
 }
 
-// living is a pass over a Machine that is to be.
-func (c *machines) living() []step {
-	return []step{
-		{name: "AddFinalizer", take: c.addFinalizer},
-		{name: "TellHooks", take: c.tellHooks},
-		{name: "LeaveFailed", take: c.leaveFailed},
-		{name: "Exists", take: c.exists, alone: true},
-		{name: "Create", take: c.create},
-		{name: "Update", take: c.update, alone: true},
-		{name: "FindInstance", take: c.findInstance},
-		{name: "LinkNode", take: c.linkNode},
-		{name: "FurnishNode", take: c.furnishNode},
-		{name: "Rest", take: c.rest},
-	}
-}
-
-// leaving is a pass over a Machine that is being deleted.
-func (c *machines) leaving() []step {
-	return []step{
-		{name: "WithoutFinalizer", take: c.withoutFinalizer},
-		{name: "FindNode", take: c.findNode},
-		{name: "OwnNode", take: c.keepOwnNode},
-		{name: "SharedInstance", take: c.keepShared},
-		{name: "TellHooks", take: c.tellHooks},
-		{name: "TellDeleting", take: c.tellDeleting},
-		{name: "PreDrainHooks", take: c.preDrain},
-		{name: "TakeTurn", take: c.takeTurn},
-		{name: "Drain", take: c.drain},
-		{name: "PreTerminateHooks", take: c.preTerminate},
-		{name: "Delete", take: c.delete},
-		{name: "DeleteNode", take: c.deleteNode},
-		{name: "RemoveFinalizer", take: c.removeFinalizer},
-	}
-}
-
 // work is one pass over a Machine for which the Machine API is authoritative.
 func (c *machines) work(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	steps := c.living()

@@ -12,8 +12,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
+
+// leaving is a pass over a Machine that is being deleted.
+func (c *machines) leaving() []step {
+	return []step{
+		{name: "WithoutFinalizer", take: c.withoutFinalizer},
+		{name: "FindNode", take: c.findNode},
+		{name: "OwnNode", take: c.keepOwnNode},
+		{name: "SharedInstance", take: c.keepShared},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "TellDeleting", take: c.tellDeleting},
+		{name: "PreDrainHooks", take: c.preDrain},
+		{name: "TakeTurn", take: c.takeTurn},
+		{name: "Drain", take: c.drain},
+		{name: "PreTerminateHooks", take: c.preTerminate},
+		{name: "Delete", take: c.delete},
+		{name: "DeleteNode", take: c.deleteNode},
+		{name: "RemoveFinalizer", take: c.removeFinalizer},
+	}
+}
 
 // withoutFinalizer: "if the Machine is being deleted, and there is no finalizer, we're done" (machine-controller › Logic sequence).
 func (c *machines) withoutFinalizer(_ context.Context, p *pass) (*stop, error) {
@@ -130,7 +150,7 @@ func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
 func (c *machines) removeFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	after := p.stored.DeepCopy()
 	controllerutil.RemoveFinalizer(after, machinev1beta1.MachineFinalizer)
-	if _, err := patch(ctx, c.client, p.stored, after); err != nil {
+	if _, err := versioned.PatchFrom(ctx, c.client, p.stored, after); err != nil {
 		return nil, err
 	}
 	p.over = true

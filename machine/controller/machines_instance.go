@@ -104,6 +104,22 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	return nil
 }
 
+// living is a pass over a Machine that is to be.
+func (c *machines) living() []step {
+	return []step{
+		{name: "AddFinalizer", take: c.addFinalizer},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "LeaveFailed", take: c.leaveFailed},
+		{name: "Exists", take: c.exists, alone: true},
+		{name: "Create", take: c.create},
+		{name: "Update", take: c.update, alone: true},
+		{name: "FindInstance", take: c.findInstance},
+		{name: "LinkNode", take: c.linkNode},
+		{name: "FurnishNode", take: c.furnishNode},
+		{name: "Rest", take: c.rest},
+	}
+}
+
 // addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses
 // it where another API is authoritative (authority/finalizer-fence), which stops also a controller whose feature gate is off.
 func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
 
@@ -37,14 +38,14 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed proves nothing about what is stored
 			answered.Spec.ProviderID = id
 		}
-		if _, err := patch(ctx, c.client, now, answered); err != nil {
+		if _, err := versioned.PatchFrom(ctx, c.client, now, answered); err != nil {
 			return err
 		}
 		told := answered.DeepCopy()
 		if status := p.machine.Status.ProviderStatus; status != nil {
 			told.Status.ProviderStatus = status.DeepCopy()
 		}
-		_, err := patchStatus(ctx, c.client, answered, told)
+		_, err := versioned.PatchStatusFrom(ctx, c.client, answered, told)
 		return err
 	})
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 // hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. An instance
 // that another Machine names by now is that Machine's, and stays. cause is why nothing could be stored, and is returned, with what went wrong.
 func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
-	if !p.asked || !apierrors.IsNotFound(cause) && !apierrors.IsConflict(cause) {
+	if !p.asked || !versioned.Outdated(cause) {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.pace.call)

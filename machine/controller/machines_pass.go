@@ -13,13 +13,13 @@ import (
 	"github.com/go-logr/logr"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
 
@@ -146,7 +146,7 @@ func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 func (c *machines) tellFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
-	if !theirs && (apierrors.IsConflict(f.err) || apierrors.IsNotFound(f.err)) {
+	if !theirs && versioned.Outdated(f.err) {
 		p.lookAgain(soon) // somebody wrote first: no news
 		return nil
 	}
@@ -194,12 +194,12 @@ func (c *machines) store(ctx context.Context, p *pass) error {
 	wanted := p.machine
 	next := wanted.DeepCopy()
 	next.Status = *p.stored.Status.DeepCopy()
-	if _, err := patch(ctx, c.client, p.stored, next); err != nil {
+	if _, err := versioned.PatchFrom(ctx, c.client, p.stored, next); err != nil {
 		return err
 	}
 	p.stored, p.machine = next, next.DeepCopy()
 	p.machine.Status = wanted.Status
-	if _, err := patchStatus(ctx, c.client, p.stored, p.machine); err != nil {
+	if _, err := versioned.PatchStatusFrom(ctx, c.client, p.stored, p.machine); err != nil {
 		return err
 	}
 	p.stored = p.machine.DeepCopy()

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -217,12 +218,12 @@ func (s *scene) edit(name string, change func(*machinev1beta1.Machine)) {
 	after := before.DeepCopy()
 	change(after)
 	status := after.Status
-	if _, err := patch(s.Context(), s.Client, before, after); err != nil {
+	if _, err := versioned.PatchFrom(s.Context(), s.Client, before, after); err != nil {
 		s.Fatal(err)
 	}
 	before = after.DeepCopy()
 	after.Status = status
-	if _, err := patchStatus(s.Context(), s.Client, before, after); err != nil {
+	if _, err := versioned.PatchStatusFrom(s.Context(), s.Client, before, after); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,10 +50,6 @@ func AddMachineSets(m manager.Manager, o Options) error {
 		recorder: m.GetEventRecorder("machineset-controller"), meters: meters,
 	}
 	return r.watch(m, o)
-}
-
-func (r *machineSets) gated() *gated[*machinev1beta1.MachineSet] {
-	return &gated[*machinev1beta1.MachineSet]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
 }
 
 func (r *machineSets) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.MachineSet], error) {
@@ -150,28 +145,10 @@ func (r *machineSets) known(ctx context.Context, set *machinev1beta1.MachineSet,
 	return out, nil
 }
 
-// stored are the Machines that match, from the API server.
-func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet, selector labels.Selector) ([]*machinev1beta1.Machine, error) {
-	l := &machinev1beta1.MachineList{}
-	err := r.live.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingLabelsSelector{Selector: selector})
-	return pointers(l.Items), err
-}
-
 func pointers(machines []machinev1beta1.Machine) []*machinev1beta1.Machine {
 	out := make([]*machinev1beta1.Machine, len(machines))
 	for i := range machines {
 		out[i] = &machines[i]
 	}
 	return out
-}
-
-// node returns the Node of a name from the cache, to be read only.
-func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
-	return func(name string) *corev1.Node {
-		n := &corev1.Node{}
-		if err := r.Get(ctx, types.NamespacedName{Name: name}, n, client.UnsafeDisableDeepCopy); err != nil {
-			return nil // not there; the cache has no other failure once it runs
-		}
-		return n
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/scaling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -45,6 +46,13 @@ func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, 
 	return r.carryOut(ctx, set, plan)
 }
 
+// stored are the Machines that match, from the API server.
+func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet, selector labels.Selector) ([]*machinev1beta1.Machine, error) {
+	l := &machinev1beta1.MachineList{}
+	err := r.live.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingLabelsSelector{Selector: selector})
+	return pointers(l.Items), err
+}
+
 // sameToAct reports whether the set that is stored is the one that was seen, and still ours. A spec that has changed may name another selector.
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)
@@ -58,7 +66,7 @@ func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineS
 	var failures error
 	for _, m := range plan.Adopt {
 		if err := r.adopt(ctx, set, m); err != nil {
-			if failures = errors.Join(failures, err); apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			if failures = errors.Join(failures, err); versioned.Outdated(err) {
 				return soon, failures
 			}
 			plan.Delete = slices.DeleteFunc(plan.Delete, func(other *machinev1beta1.Machine) bool { return other == m })
@@ -86,7 +94,7 @@ var machineSetKind = machinev1beta1.GroupVersion.WithKind("MachineSet")
 func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
 	after := m.DeepCopy()
 	after.OwnerReferences = append(after.OwnerReferences, *metav1.NewControllerRef(set, machineSetKind))
-	_, err := patch(ctx, r, m, after)
+	_, err := versioned.PatchFrom(ctx, r, m, after)
 	return r.done(ctx, set, m, "adopt", err)
 }
 

@@ -10,8 +10,11 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/scaling"
 )
 
@@ -29,8 +32,19 @@ func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSe
 	if s.LabelSelector = selector.String(); len(s.LabelSelector) > longestSelector {
 		s.LabelSelector = "" // nobody can scale by it; the set works
 	}
-	_, err := patchStatus(ctx, r, seen, set)
+	_, err := versioned.PatchStatusFrom(ctx, r, seen, set)
 	return n.Next, err
+}
+
+// node returns the Node of a name from the cache, to be read only.
+func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
+	return func(name string) *corev1.Node {
+		n := &corev1.Node{}
+		if err := r.Get(ctx, types.NamespacedName{Name: name}, n, client.UnsafeDisableDeepCopy); err != nil {
+			return nil // not there; the cache has no other failure once it runs
+		}
+		return n
+	}
 }
 
 // refuse reports once what is wrong with the set. Its numbers stay what they were.
@@ -39,7 +53,7 @@ func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSe
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()
 	set.Status.ErrorReason, set.Status.ErrorMessage, set.Status.ObservedGeneration = &reason, &message, set.Generation
 	said := seen.Status.ErrorMessage != nil && *seen.Status.ErrorMessage == message
-	if _, err := patchStatus(ctx, r, seen, set); err != nil || said {
+	if _, err := versioned.PatchStatusFrom(ctx, r, seen, set); err != nil || said {
 		return err
 	}
 	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))

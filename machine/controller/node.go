@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
 
@@ -107,7 +108,7 @@ func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil
 	}
-	wrote, err := patch(ctx, c.client, p.node, machine.Furnish(p.machine, p.node))
+	wrote, err := versioned.PatchFrom(ctx, c.client, p.node, machine.Furnish(p.machine, p.node))
 	if err != nil {
 		return nil, fmt.Errorf("giving Node %s the labels, annotations and taints of its Machine: %w", p.node.Name, err)
 	}

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/machine"
 )
 
@@ -259,7 +260,7 @@ func updateReports(l *life) {
 	if l.m.Annotations["machine.openshift.io/instance-state"] == "" {
 		l.Errorf("the annotation machine.openshift.io/instance-state is missing")
 	}
-	for _, label := range []string{"machine.openshift.io/region", "machine.openshift.io/zone", "machine.openshift.io/instance-type"} {
+	for _, label := range []string{machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel} {
 		if l.m.Labels[label] == "" {
 			l.Errorf("the label %s is missing", label)
 		}

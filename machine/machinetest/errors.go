@@ -6,7 +6,6 @@ package machinetest
 import (
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // Code is what kind of error the cloud answered with, in the words of EC2 where it has one.
@@ -20,21 +19,6 @@ const (
 	Unavailable    Code = "Unavailable"
 	Malformed      Code = "MalformedRequest"
 )
-
-// status is the code in HTTP.
-func (c Code) status() int {
-	switch c {
-	case NotFound:
-		return http.StatusNotFound
-	case LimitExceeded:
-		return http.StatusTooManyRequests
-	case IncorrectState:
-		return http.StatusConflict
-	case Malformed:
-		return http.StatusBadRequest
-	}
-	return http.StatusServiceUnavailable
-}
 
 // Error is what the cloud answers when it does not do what it was asked for. All but NotFound pass, or are the caller's own mistake.
 type Error struct {

@@ -100,7 +100,7 @@ func (c *Cloud) Heal(context.Context) error {
 	return nil
 }
 
-// take uses up one time of the first fault that meets the call; one without a mishap if there is none.
+// take returns the first fault that applies to the call, and counts it as used once. Without one it returns a Fault that does nothing.
 func (c *Cloud) take(call Call) Fault {
 	n := slices.IndexFunc(c.faults, func(f Fault) bool { return f.meets(call) })
 	if n < 0 {

@@ -171,6 +171,21 @@ func shown(get func(*http.Request) (page, error)) http.Handler {
 	})
 }
 
+// status is the code in HTTP.
+func (c Code) status() int {
+	switch c {
+	case NotFound:
+		return http.StatusNotFound
+	case LimitExceeded:
+		return http.StatusTooManyRequests
+	case IncorrectState:
+		return http.StatusConflict
+	case Malformed:
+		return http.StatusBadRequest
+	}
+	return http.StatusServiceUnavailable
+}
+
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -9,13 +9,15 @@ import (
 	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
 // Annotations that mark a Machine as the first to go, whatever the value, as in Cluster API, to which they are mirrored; the
 // second is the older name.
 const (
-	DeleteAnnotation    = "machine.openshift.io/delete-machine"
-	OldDeleteAnnotation = "machine.openshift.io/cluster-api-delete-machine"
+	DeleteAnnotation    = machineapi.DeleteAnnotation
+	OldDeleteAnnotation = machineapi.OldDeleteAnnotation
 )
 
 // candidate is a Machine with its place under the policy Random.

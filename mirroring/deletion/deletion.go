@@ -53,8 +53,8 @@ func (s Deletion) held() bool {
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
 }
 
-// instanceActs reports whether what a provider keeps for the instance of a mirror is not paused, although Machine API is authoritative. The handoff pauses it,
-// for as long as the mirror leads there.
+// instanceActs reports whether the object that a provider keeps for an instance is not paused, although Machine API is authoritative. The handoff pauses it as
+// long as the mirror refers to it.
 func (s Deletion) instanceActs() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.instanceIsOurs() && s.IsMirror(s.Core)
 }
@@ -191,15 +191,15 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	return releasePaused(infra)
 }
 
-// endsInstance reports whether the end of the provider's machine would be that of an instance which Machine API runs: the collector then deletes what is kept
-// for the instance, and that one's controller is not paused. The handoff pauses it.
+// endsInstance reports whether deleting the provider's machine would terminate an instance that Machine API runs. The garbage collector would then delete the
+// object that the provider keeps for the instance, and the handoff has not paused that yet.
 func (s Deletion) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror that the API server refuses to change: providers let nobody change most of it, and Machine API's own
-// webhook may give a Machine a default that came with a later release, which nobody can take back. Nothing acts by it while it is paused, and the mirror makes
-// it again as it should be. nil while anything else is in motion.
+// Replace deletes the provider's machine of a mirror that the API server refuses to change, and the mirror then recreates it as it should be. Providers make
+// most of its fields immutable, and Machine API's own webhook may add a default of a later release to a Machine, which nobody can remove again. No controller
+// acts on the machine while it is paused. nil while anything else changes.
 func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
@@ -249,7 +249,8 @@ func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	return release(infra, authority.InfraFinalizer(infra.GroupVersionKind().Group, infra.GetKind()))
 }
 
-// ReleaseInfraInstance has what a provider keeps for an instance go with its machine, without the instance: Machine API runs that, or has terminated it.
+// ReleaseInfraInstance deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The instance itself stays:
+// Machine API runs it, or has terminated it.
 func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 	goes := pairs.PresenceOf(s.Infra) == authority.Deleting && s.idle(s.Infra) && pairs.IsPaused(s.Infra)
 	if goes || pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
@@ -258,7 +259,8 @@ func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 	return nil
 }
 
-// endInfraInstance deletes what a provider keeps for an instance, and lets it go. The instance stays: its controller is paused, and Machine API authoritative.
+// endInfraInstance deletes the object that a provider keeps for an instance, and then removes its finalizer. The instance stays: the object is paused, and
+// Machine API is authoritative.
 func (s Deletion) endInfraInstance(cause string) *pairs.Write {
 	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
 		!pairs.IsPaused(s.InfraInstance) {
@@ -347,7 +349,8 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 // ended is what becomes of an object whose twin is gone.
 func ended(o *unstructured.Unstructured) string {
 	if pairs.IsPaused(o) {
-		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove the annotation " +
+		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove " +
+			"the annotation " +
 			authority.PausedAnnotation + " to have Cluster API act on it"
 	}
 	return pairs.Describe(o) + " has no twin any more and acts on its own"
@@ -414,6 +417,7 @@ func (s Deletion) LeftBySet() *pairs.Write {
 	if _, labelled := s.Core.GetLabels()[clusterv1.MachineSetNameLabel]; !labelled {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core,
+		Patch:  pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }

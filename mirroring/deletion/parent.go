@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// OwnerWithoutTwin is what owns a mirror that is being deleted, where that is no set of a pair (a ControlPlaneMachineSet): it has to be read. nil: there is
-// none.
+// OwnerWithoutTwin returns a mirror and its owner, which the caller has to read, if the mirror is being deleted and the owner has no twin, such as a
+// ControlPlaneMachineSet. owner is nil otherwise.
 func OwnerWithoutTwin(s *pairs.State) (mirror *unstructured.Unstructured, owner *metav1.OwnerReference) {
 	mirror, _ = s.Mirror()
 	if ref := pairs.ControllerOf(mirror); pairs.PresenceOf(mirror) == authority.Deleting && ref != nil && ref.Kind != s.Kind.Parent {
@@ -22,8 +22,8 @@ func OwnerWithoutTwin(s *pairs.State) (mirror *unstructured.Unstructured, owner 
 	return mirror, nil
 }
 
-// JudgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. owner is the object of OwnerWithoutTwin, nil: it is
-// gone.
+// JudgeParent writes into s what a deletion has to know about the parent of the mirror, if the mirror is being deleted. owner is the object that
+// OwnerWithoutTwin named, nil if it is gone.
 func JudgeParent(s *pairs.State, owner *unstructured.Unstructured) {
 	mirror, side := s.Mirror()
 	ref := pairs.ControllerOf(mirror)

@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
@@ -27,9 +28,12 @@ type stream struct {
 	side policies.Side
 }
 
-// Followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
-// Machine, the marks that choose it (converting › The Cluster Autoscaler in mixed MachineSet clusters; the releases so far write to the Machine API alone); its
-// operator the limits of a set, in the Machine API. authority.Grants has them all.
+// Followed carries over to the authoritative object what a writer wrote to its mirror, which is the only one that the writer reads:
+//   - the cluster autoscaler the replicas of a set, and the marks by which it chooses a Machine (converting › The Cluster Autoscaler in mixed MachineSet
+//     clusters; the releases so far write to the Machine API alone)
+//   - the cluster-autoscaler-operator the limits of a set, in the Machine API
+//
+// authority.Grants has them all.
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and them under no other name than wrote knows
 // (authority/carried-manager). But admission may be absent: wrote decides from the managed fields.
@@ -221,13 +225,13 @@ func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
 	}
-	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+	return machineapi.AutoscalerMinSizeAnnotation
 }
 
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.
 func marks(side policies.Side) []string {
 	if side == policies.SideMachineAPI {
-		return []string{pairs.MachineAPIDelete, core.OldDeleteAnnotation}
+		return []string{machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
 	}
 	return []string{clusterv1.DeleteMachineAnnotation}
 }
@@ -246,7 +250,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 // fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
-	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Deleting {
+	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI ||
+		pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Deleting {
 		return nil
 	}
 	if key, _ := MarkOf(s.MachineAPI, f.side); key == "" {

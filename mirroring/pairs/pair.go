@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,7 +24,7 @@ import (
 )
 
 // InfrastructureKind is the kind of the object that says what platform the cluster is on.
-var InfrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+var InfrastructureKind = configv1.GroupVersion.WithKind("Infrastructure")
 
 // State is everything that one pass over a pair has read. Objects that do not exist are nil.
 type State struct {

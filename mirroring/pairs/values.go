@@ -50,6 +50,3 @@ func ValueAt(o *unstructured.Unstructured, path []string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	return value
 }
-
-// MachineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.
-const MachineAPIDelete = "machine.openshift.io/delete-machine"

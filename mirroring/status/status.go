@@ -173,7 +173,7 @@ func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
 	return Reporter{Now: now}.Fails(s, "MirrorRefused", why)
 }
 
-// Observe mirrors status alone, while the authority's controller ends the machine.
+// Observe mirrors the status only, while the authoritative API's controller deletes the machine.
 func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	if s.Source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
@@ -186,8 +186,8 @@ func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	)
 }
 
-// ToClusterAPI returns what Cluster API's objects are to report, core and infrastructure. While authority moves it lacks what ends with the move: its
-// controllers find none of that when they begin, nor does it come back to the Machine API's mirror. Where the move is cancelled, it is reported again.
+// ToClusterAPI returns the status of Cluster API's objects, core and infrastructure. While authority moves it leaves out the fields that end with the move, so
+// that Cluster API's controllers do not find them when they begin, and the Machine API's mirror does not get them back. If the move is cancelled, they return.
 func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
 	o := s.MachineAPI
 	if s.Shape().Current == authority.Migrating {

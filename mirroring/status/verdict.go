@@ -38,8 +38,8 @@ func Unjudged(s *pairs.State) *pairs.Write {
 	return statusWrite(s.Core, out)
 }
 
-// Judged reports whether Cluster API's check has marked a Machine of Cluster API's for a mirrored MachineSet that is paused there. It would delete the Machine
-// as soon as it is Cluster API's, and only a check that acts takes the mark back.
+// Judged reports whether Cluster API's check has marked a Machine for deletion whose MachineSet is a paused mirror there. That MachineSet would delete the
+// Machine as soon as Cluster API is authoritative for it, and only a check that acts removes the mark.
 func Judged(s *pairs.State) bool {
 	set := s.Parents[authority.ClusterAPI]
 	return s.Kind.Name == "Machine" && s.Source() == authority.ClusterAPI && s.IsMirror(s.Core) && s.Core.GetDeletionTimestamp() == nil &&

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -32,9 +33,9 @@ func (s Twin) show(want *unstructured.Unstructured) {
 		labels = map[string]string{}
 	}
 	for label, says := range map[string]string{
-		"machine.openshift.io/instance-type": kind,
-		"machine.openshift.io/region":        s.Env.Region,
-		"machine.openshift.io/zone":          pairs.Nested(s.Core, "spec", "failureDomain"),
+		machineapi.InstanceTypeLabel: kind,
+		machineapi.RegionLabel:       s.Env.Region,
+		machineapi.ZoneLabel:         pairs.Nested(s.Core, "spec", "failureDomain"),
 	} {
 		if _, has := labels[label]; !has && says != "" {
 			labels[label] = says

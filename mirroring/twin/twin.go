@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -139,8 +140,8 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	return want
 }
 
-// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
-// finds what it is to take along.
+// machineAPIOwner returns the owner of the mirror: the twin of the Cluster API object's owner. An owner that is being deleted stays, so that the garbage
+// collector deletes the mirror with it.
 func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
 	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {
@@ -176,11 +177,11 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 // authority loses its mark.
 func (s Twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
-	if _, marked := annotations[pairs.MachineAPIDelete]; !marked || s.MachineAPI == nil {
+	if _, marked := annotations[machineapi.DeleteAnnotation]; !marked || s.MachineAPI == nil {
 		return
 	}
-	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
-		annotations[core.OldDeleteAnnotation] = value
+	if value, has := s.MachineAPI.GetAnnotations()[machineapi.OldDeleteAnnotation]; has {
+		annotations[machineapi.OldDeleteAnnotation] = value
 		want.SetAnnotations(annotations)
 	}
 }

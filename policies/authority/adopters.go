@@ -61,7 +61,8 @@ func SetAdopts(c policies.Change) policies.Verdict {
 		if set.Deleting() || selector.Empty() || of == machine || !selector.Matches(labels.Set(c.New.Metadata.Labels)) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. It may not adopt it before the Machine moves there: "+
+		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. "+
+			"It may not adopt it before the Machine moves there: "+
 			"then it does, and deletes it with its instance if it has too many. To prevent that, use other labels", set.Metadata.Name, of.Text()))
 	}
 	slices.Sort(out)
@@ -84,7 +85,8 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels, and deletes its Machines with their instances in favour of its template. "+
+		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels, and deletes its Machines with their instances "+
+			"in favour of its template. "+
 			"To prevent that, first change the set's labels, or create the MachineDeployment anew with a narrower selector", strings.Join(names, " or "))}
 }
 
@@ -124,8 +126,9 @@ func labelledFor(c policies.Change) policies.Verdict {
 	if Authoritative(Read(c.New)) == MachineAPI && c.Side == policies.SideMachineAPI {
 		when = "after its move to Cluster API "
 	}
-	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: %sit adopts the set, and replaces its Machines and their instances by those of its own template. "+
-		"To prevent that, use other labels", nameSome(names), when))
+	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: "+
+		"%sit adopts the set, and replaces its Machines and their instances by those of its own template. To prevent that, use other labels",
+		nameSome(names), when))
 }
 
 // DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster
@@ -147,8 +150,8 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 			now = append(now, set.Metadata.Name)
 		}
 	}
-	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it, and replaces its Machines and their instances by those of its own template. " +
-		"To prevent that, narrow the selector or change the set's labels first"
+	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it, and replaces its Machines and their instances by those " +
+		"of its own template. To prevent that, narrow the selector or change the set's labels first"
 	v := policies.Verdict{}
 	if len(now) > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(now))), ""))
@@ -173,10 +176,12 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 	}
 	slices.Sort(names)
 	at := fmt.Sprintf("kubectl -n %s %%s %%s.%s %%s", c.Namespace, clusterv1.GroupVersion.Group)
-	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s with this MachineDeployment, with --cascade=orphan too, and all of its Machines with their instances. "+
+	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s with this MachineDeployment, with --cascade=orphan too, and all of "+
+		"its Machines with their instances. "+
 		"To keep them, pause the MachineDeployment instead: "+at+" %s=", nameSome(names), "annotate", "machinedeployments", c.Name, PausedAnnotation))
 	if c.Propagation == metav1.DeletePropagationOrphan {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deleted MachineSet waits for its MachineDeployment, which is gone, until its label is removed: "+at+" %s-",
+		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deleted MachineSet waits for its MachineDeployment, which is gone, until "+
+			"its label is removed: "+at+" %s-",
 			"label", "machinesets", names[0], clusterv1.MachineDeploymentNameLabel))
 	}
 	return v

@@ -16,8 +16,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// CarriedManager refuses what the locks let a writer write to a mirror, and the mirror would not carry over. Locks know a writer by its user name, the mirror by
-// its field manager, which is all that an object has of it. Where the two disagree, the write would be let through and put back, and nobody would know.
+// CarriedManager refuses what the locks let a writer write to a mirror, and the mirror would not carry over. Locks know a writer by its user name,
+// the mirror by its field manager, which is all that an object has of it. Where the two disagree, the write would be let through and put back, and
+// nobody would know.
 //
 // What is removed has no owner. And of /scale a review has the field manager only where the request names one: what comes under the name of another program is
 // let through there, and put back.
@@ -26,7 +27,8 @@ func CarriedManager(c policies.Change) policies.Verdict {
 	for _, written := range carriedWrites(c) {
 		if by := recordedAs(c, written.path); len(by) > 0 && !slices.Contains(by, written.manager) {
 			errs = append(errs, field.Forbidden(written.field, fmt.Sprintf(
-				"Poundlock carries this over to %s only from the field manager %s, and this request's is %s, so that Poundlock would put it back. Write as %s, by the name of the program or --field-manager",
+				"Poundlock carries this over to %s only from the field manager %s, and this request's is %s, so that Poundlock would put it back. "+
+					"Write as %s, by the name of the program or --field-manager",
 				there(c), written.manager, brief(by[0]), written.manager)))
 		}
 	}

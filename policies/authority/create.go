@@ -41,7 +41,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
-		"%s exists already, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
+		"%s exists already, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; "+
+			"once it is synchronized, move it: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
@@ -90,7 +91,8 @@ func otherSelector(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child("selector"), have, fmt.Sprintf(
-		"%s selects by another one, and a set's selector in Machine API never changes, so it could never be the mirror: create it with spec.selector: %s, and these labels in spec.template.metadata.labels",
+		"%s selects by another one, and a set's selector in Machine API never changes, so it could never be the mirror: create it with spec.selector: "+
+			"%s, and these labels in spec.template.metadata.labels",
 		there(c), text)))
 }
 
@@ -117,7 +119,8 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"Cluster API creates the Machines of MachineSet %s (its authoritativeAPI is %s): no Machine API controller may. Turn its feature gate MachineAPIMigration on, or migrate the set: %s",
+		"Cluster API creates the Machines of MachineSet %s (its authoritativeAPI is %s): no Machine API controller may. "+
+			"Turn its feature gate MachineAPIMigration on, or migrate the set: %s",
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 
@@ -157,7 +160,8 @@ func CreateOwned(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"%s %s with the UID %s does not exist, so the garbage collector would delete this %s, and the deletion could end what it has in common with %s: leave the owner references out. Poundlock and the API's own controllers restore them",
+		"%s %s with the UID %s does not exist, so the garbage collector would delete this %s, and the deletion could end what it has in common with %s: "+
+			"leave the owner references out. Poundlock and the API's own controllers restore them",
 		refs[0].Kind, refs[0].Name, refs[0].UID, c.Kind, there(c))))
 }
 

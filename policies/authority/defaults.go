@@ -18,10 +18,12 @@ import (
 func Defaulters() []policies.Defaulter {
 	return []policies.Defaulter{
 		{
-			ID:          "authority/default",
-			Clause:      "converting › Summary of the rules outlined above",
-			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
-			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
+			ID:     "authority/default",
+			Clause: "converting › Summary of the rules outlined above",
+			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and " +
+				"MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what " +
+				"is filled in.",
+			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
 					return 0
@@ -31,33 +33,40 @@ func Defaulters() []policies.Defaulter {
 			Default: DefaultRequest,
 		},
 		{
-			ID:          "authority/request-kept",
-			Clause:      workflow,
-			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that. It stays where a person's request leaves it out, too, if the CRD has no default, as that of MachineHealthChecks.",
-			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
-			Default:     KeepRequest,
+			ID:     "authority/request-kept",
+			Clause: workflow,
+			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it " +
+				"out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that. " +
+				"It stays where a person's request leaves it out, too, if the CRD has no default, as that of MachineHealthChecks.",
+			On:      []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Default: KeepRequest,
 		},
 		{
-			ID:          "authority/finalizers-kept",
-			Clause:      deletion,
-			Description: "Where a person or GitOps replaces an object that has a twin by a manifest, the sync finalizer stays, and the owners of a MachineSet or MachineHealthCheck if the manifest names none. A request that removes nothing else is refused (authority/finalizers-owned).",
+			ID:     "authority/finalizers-kept",
+			Clause: deletion,
+			Description: "Where a person or GitOps replaces an object that has a twin by a manifest, the sync finalizer stays, and the owners of a " +
+				"MachineSet or MachineHealthCheck if the manifest names none. A request that removes nothing else is refused (authority/finalizers-owned).",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}},
 				{Side: policies.SideClusterAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Needs:   when(replacesOwned, policies.NeedTwin),
 			Default: KeepOwned,
 		},
 		{
-			ID:          "authority/mark-kept",
-			Clause:      "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "Where somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster by a manifest, poundlock.openshift.io/holds-mirrors stays. A request that removes nothing else is refused (authority/surroundings).",
+			ID:     "authority/mark-kept",
+			Clause: "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "Where somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster by a manifest, " +
+				"poundlock.openshift.io/holds-mirrors stays. A request that removes nothing else is refused (authority/surroundings).",
 			On: []policies.Scope{{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default: KeepMark,
 		},
 		{
-			ID:          "authority/status-default",
-			Clause:      "converting › Authority of resources and controller reconciliations",
-			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
+			ID:     "authority/status-default",
+			Clause: "converting › Authority of resources and controller reconciliations",
+			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: " +
+				"an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, " +
+				"synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: " +
+				"a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds),
 				Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
 			Default: DefaultStatus,

@@ -55,7 +55,8 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 		which = fmt.Sprintf(" (%d: %s)", len(ending), nameSome(ending))
 	}
 	return policies.Warn(
-		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative%s are deleted with their instances. With --cascade=background none does",
+		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative%s are deleted with "+
+			"their instances. With --cascade=background none does",
 			api.Text(), which))
 }
 
@@ -146,7 +147,8 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Warn(
-		fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. To be sure, first cancel the move: %s",
+		fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. "+
+			"To be sure, first cancel the move: %s",
 			c.Kind, moveTo(c, MachineAPI)))
 }
 
@@ -168,7 +170,8 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(InstanceHookAnnotation), fmt.Sprintf(
-		"the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. Delete the Machine in the background: kubectl -n %s delete %s.%s %s --cascade=background",
+		"the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. "+
+			"Delete the Machine in the background: kubectl -n %s delete %s.%s %s --cascade=background",
 		c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
 }
 
@@ -197,7 +200,8 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 		more = fmt.Sprintf(" (and of %s of this set)", amount.Of(len(unknown)-1, "more Machine"))
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
+		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. "+
+			"Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
 		unknown[0], more, c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
 }
 
@@ -229,7 +233,8 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		get = "kubectl get machines.cluster.x-k8s.io -A -o yaml"
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. Try again when the Machine has lost the annotation %s: %s",
+		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. "+
+			"Try again when the Machine has lost the annotation %s: %s",
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
@@ -247,7 +252,8 @@ func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	machine := c.Facts.Twin
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance %s of Machine %s yet, which would keep running, and nobody would terminate it. Delete the Machine, which waits until the provider knows it: kubectl -n %s delete machines.cluster.x-k8s.io %s",
+		"the provider does not know the instance %s of Machine %s yet, which would keep running, and nobody would terminate it. "+
+			"Delete the Machine, which waits until the provider knows it: kubectl -n %s delete machines.cluster.x-k8s.io %s",
 		cmp.Or(providerID(c.Old), providerID(machine)), machine.Metadata.Name, c.Namespace, machine.Metadata.Name)))
 }
 
@@ -288,7 +294,8 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	}
 	if c.Kind == InfraMachineTemplate {
 		return policies.Warn(
-			fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not recreate it. To change new Machines, have the set refer to another one",
+			fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not "+
+				"recreate it. To change new Machines, have the set refer to another one",
 				machine.Metadata.Name, kindOf(c)))
 	}
 	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {

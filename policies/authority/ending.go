@@ -85,14 +85,15 @@ func endsMaster(c policies.Change) bool {
 	return (there || c.Old.Metadata.Labels[roleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
 }
 
-// ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane that it finds
-// is being deleted. Etcd's hook would hold none of them.
+// ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane
+// that it finds is being deleted. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
 	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) {
 		return policies.Verdict{}
 	}
 	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {
-		return policies.Warn(fmt.Sprintf("until Poundlock has recreated this mirror, Cluster API finds no control plane Machine in %s: of each Machine that is being deleted there it drains no Node, and waits for no preDrain hook",
+		return policies.Warn(fmt.Sprintf("until Poundlock has recreated this mirror, Cluster API finds no control plane Machine in %s: "+
+			"of each Machine that is being deleted there it drains no Node, and waits for no preDrain hook",
 			c.Namespace))
 	}
 	if c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
@@ -108,8 +109,9 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"no other control plane Machine stays: Cluster API would wait for no preDrain hook, etcd's included, and drain no Node, of those that are being deleted, too. "+
-			"Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate %s.%s %s %s=%s", namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
+		"no other control plane Machine stays: Cluster API would wait for no preDrain hook, etcd's included, and drain no Node, of those that are being "+
+			"deleted, too. Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate %s.%s %s %s=%s",
+		namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }
 

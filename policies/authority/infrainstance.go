@@ -58,7 +58,8 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 
 // InfraNotServed is why a provider's object cannot be looked at, which may exist: its definition does.
 func InfraNotServed(kind, definition string) string {
-	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.",
+	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. "+
+		"See whether a version of the definition is served.",
 		kind, definition)
 }
 
@@ -74,7 +75,8 @@ func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(field.NewPath("metadata", "annotations").Key(PausedAnnotation), fmt.Sprintf(
-		"Cluster API is not authoritative for %s, and the provider's controller would act on its instance by this %s: create it with the annotation %s, or move the Machine first, after which the provider makes it: %s",
+		"Cluster API is not authoritative for %s, and the provider's controller would act on its instance by this %s: "+
+			"create it with the annotation %s, or move the Machine first, after which the provider makes it: %s",
 		there(c), kindOf(c), PausedAnnotation, moveTo(c, ClusterAPI))))
 }
 

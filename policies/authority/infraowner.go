@@ -96,7 +96,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes what has an owner of another", ref.Name, machine.Metadata.UID)
 	}
 	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) {
-		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller obeys this object's pause alone, and would create an instance while Machine API is authoritative", ref.Name)
+		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller obeys this object's pause alone, and would create an "+
+			"instance while Machine API is authoritative", ref.Name)
 	}
 	if to := InfraReferenceOf(machine); !to.names(c) {
 		return fmt.Sprintf("Machine %s refers to %s %s, and Cluster API would create a second instance for it", ref.Name, to.Kind, to.Name)
@@ -109,7 +110,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
-			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; for another instance create another Machine",
+			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; "+
+				"for another instance create another Machine",
 			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)

@@ -137,7 +137,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return nil // the other side has not been looked at
 		}
 		return []string{fmt.Sprintf(
-			"the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): %s may have asked for an instance, and %s would create a second one",
+			"the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): "+
+				"%s may have asked for an instance, and %s would create a second one",
 			providerID(c.Old), s.Phase, from.Text(), from.Other().Text())}
 	case InstanceStarting:
 		if from == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
@@ -190,7 +191,8 @@ func decisionWarning(c policies.Change, s standing) []string {
 		return []string{at + "no move waits for this value, so it has no effect: the message of the condition AuthoritySettled has the command"}
 	case s.Current == Migrating:
 		return []string{at +
-			fmt.Sprintf("you decide that no instance exists, and %s will create one. If one exists, it keeps running and nobody will delete it. Remove the annotation if you are not sure",
+			fmt.Sprintf("you decide that no instance exists, and %s will create one. If one exists, it keeps running and nobody will delete it. "+
+				"Remove the annotation if you are not sure",
 				s.authoritative().Other().Text())}
 	}
 	return []string{at +

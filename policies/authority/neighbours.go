@@ -59,7 +59,8 @@ func gitOps(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "GitOps", Refused: true,
-		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object",
+		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a "+
+			"manifest of the Cluster API object",
 			brief(app))}}
 }
 
@@ -139,7 +140,8 @@ func BootDataWarning(c policies.Change, name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set creates one (guide: Boot data)",
+		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set creates "+
+			"one (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
@@ -164,7 +166,8 @@ func roleWarnings(c policies.Change) []string {
 		labels["machine.openshift.io/cluster-api-machine-type"]}) {
 		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
 			out = append(out, fmt.Sprintf(
-				"Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: have it in spec.metadata.labels too, or change the role",
+				"Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: "+
+					"have it in spec.metadata.labels too, or change the role",
 				brief(role)))
 		}
 	}
@@ -211,7 +214,8 @@ func guestWarnings(c policies.Change) []string {
 		what = "see that its id is among tagIDs"
 	}
 	return append(out, fmt.Sprintf(
-		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; guide: New Machines on vSphere)",
+		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; "+
+			"guide: New Machines on vSphere)",
 		what, cmp.Or(brief(c.New.Metadata.Labels["machine.openshift.io/cluster-api-cluster"]), "NAME")))
 }
 
@@ -222,7 +226,8 @@ func bootImages(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "machine-config-operator", Refused: true,
-		What: "boot images: the machine-config-operator is refused them on this set while Cluster API is authoritative, and reports Degraded: exclude the set in spec.managedBootImages of MachineConfiguration cluster"}}
+		What: "boot images: the machine-config-operator is refused them on this set while Cluster API is authoritative, and reports Degraded: " +
+			"exclude the set in spec.managedBootImages of MachineConfiguration cluster"}}
 }
 
 func hive(o *policies.Object) []Neighbour {
@@ -231,7 +236,8 @@ func hive(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "Hive", Refused: true,
-		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first",
+		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: "+
+			"take it out of the pool first",
 			brief(pool))}}
 }
 
@@ -241,7 +247,8 @@ func upgradeSet(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "managed-upgrade-operator", Refused: true,
-		What: "the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. Leave it with Machine API"}}
+		What: "the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. " +
+			"Leave it with Machine API"}}
 }
 
 // autoscaled recognizes a set by the limits that the cluster autoscaler wants of it.

@@ -248,7 +248,8 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.Detached && s.Current == ClusterAPI {
 		return s.wait(ReasonDeleting, WhoMachineAPI,
-			"The move to %s does not start while the garbage collector is about to delete this object, whose MachineSet was deleted: it would delete the instance, too.", to), true
+			"The move to %s does not start while the garbage collector is about to delete this object, whose MachineSet was deleted: "+
+				"it would delete the instance, too.", to), true
 	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
@@ -260,7 +261,8 @@ func blocked(s State) (Step, bool) {
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
 			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
+				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, "+
+				"and correct it there.", to), true
 	}
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
@@ -293,7 +295,8 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.RequestsOpen {
 		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
-			"The move to %s does not start while a MachineHealthCheck has somebody else remediate an unhealthy Machine: only this check deletes its request when the Machine is healthy again, and not after the move.", to), true
+			"The move to %s does not start while a MachineHealthCheck has somebody else remediate an unhealthy Machine: "+
+				"only this check deletes its request when the Machine is healthy again, and not after the move.", to), true
 	}
 	return Step{}, false
 }
@@ -304,7 +307,8 @@ func (s State) uncounted(format string, args ...any) Step {
 }
 
 // judgedText is what a move waits for because of Judged.
-const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the Machine any more. Poundlock removes the mark."
+const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the " +
+	"Machine any more. Poundlock removes the mark."
 
 // whoRequested is the object whose status shows an open request.
 func whoRequested(current API) Who {
@@ -330,7 +334,8 @@ func unsettled(s State) (Step, bool) {
 		return s.say(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
 	}
 	if s.withheld() {
-		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
+		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: " +
+			"it would create another in its place."), true
 	}
 	if in == ClusterAPI && s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true
@@ -383,8 +388,8 @@ func forth(s State) Step {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
 	}
 	if s.Unprepared {
-		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until the mirror has removed the Machine's failure and phase from the status of Cluster API's objects, "+
-			"whose controllers will report their own, and has set "+SparedAnnotation+" where there is no instance yet.")
+		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until the mirror has removed the Machine's failure and phase from "+
+			"the status of Cluster API's objects, whose controllers will report their own, and has set "+SparedAnnotation+" where there is no instance yet.")
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
@@ -560,9 +565,11 @@ func (s State) awaited(missing Who, byMirror string) string {
 func NoInfraRecreated(known bool) string {
 	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
 	if known {
-		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as both Machines have the spec.providerID."
+		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as " +
+			"both Machines have the spec.providerID."
 	}
-	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. If there is one, restore the object with its spec.providerID. " +
+	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. " +
+		"If there is one, restore the object with its spec.providerID. " +
 		"If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
 }
 

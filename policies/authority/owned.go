@@ -74,7 +74,8 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}
 	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is %s): leave it out, %s",
+		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine "+
+			"(authoritativeAPI is %s): leave it out, %s",
 		MachineAPIMachineFinalizer, authorityText(s), remedy)))
 }
 
@@ -140,8 +141,8 @@ func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
 
-const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until status.authoritativeAPI is MachineAPI: " +
-	"read the object again, and patch only the other parts of status"
+const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until " +
+	"status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"
 
 // reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and
 // what AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they have read
@@ -231,8 +232,8 @@ func CheckPaused(c policies.Change) policies.Verdict {
 }
 
 // CheckPausedReason is why nobody unpauses it, but for the command that follows.
-const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read authoritativeAPI, from a remediation of its own: " +
-	"to let this check act, move authority: "
+const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read " +
+	"authoritativeAPI, from a remediation of its own: to let this check act, move authority: "
 
 func pausedReason(c policies.Change) string {
 	s := stand(c)

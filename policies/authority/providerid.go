@@ -32,7 +32,8 @@ func ProviderIDKept(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, name := range changedInstance(c) {
 		errs = append(errs, field.Forbidden(specPath.Child(name), fmt.Sprintf(
-			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; for another instance create another %[1]s",
+			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; "+
+				"for another instance create another %[1]s",
 			kindOf(c))))
 	}
 	return policies.Deny(errs...)

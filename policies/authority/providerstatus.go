@@ -26,7 +26,8 @@ func ProviderStatusOwned(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(statusPath.Child("providerStatus"),
-		"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; for another instance create another Machine"))
+		"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; "+
+			"for another instance create another Machine"))
 }
 
 // ProviderStatusUnique: two Machines of one instance are two controllers that act on it, whichever field names it.

@@ -42,7 +42,8 @@ func Uninitialised(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
-		"which API is authoritative for this %s is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
+		"which API is authoritative for this %s is being stored in status.authoritativeAPI: try again in a moment; "+
+			"if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
 }
 
 // RequestBlocked refuses what can never be fulfilled; "The migration request will always be persisted" otherwise
@@ -56,11 +57,13 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
 	case ofRelease(c.Kind, c.Old) && askedFor(c.New) == ClusterAPI:
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
-			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. Leave it with Machine API, and create another %s for the Machines of Cluster API",
+			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. "+
+				"Leave it with Machine API, and create another %s for the Machines of Cluster API",
 			c.Kind, c.Kind)))
 	case scaledByHosts(c):
 		return policies.Deny(field.Forbidden(requestPath,
-			fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is authoritative: remove the annotation first",
+			fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is "+
+				"authoritative: remove the annotation first",
 				hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, twinGoing(c)))
@@ -308,7 +311,8 @@ func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
 	case "Machine":
-		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s", to.Text(), keepsRunning(c, to), to.Other(), byDefault(to))}
+		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s",
+			to.Text(), keepsRunning(c, to), to.Other(), byDefault(to))}
 	case "MachineSet":
 		stay := "stay with the authoritative API of each until you move them"
 		if s.Replicas == 1 {
@@ -318,7 +322,8 @@ func extentWarning(c policies.Change, s standing) []string {
 			to.Text(), amount.Of(s.Replicas, "Machine"), stay, byDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
-			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is authoritative for each", to.Text()))
+			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is "+
+				"authoritative for each", to.Text()))
 	}
 	return nil
 }
@@ -331,7 +336,8 @@ func failedWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"status.phase: Cluster API reports this Machine as Failed. It stays Failed after the move, and Machine API's controllers will only delete it. To replace it, delete it now: %s",
+		"status.phase: Cluster API reports this Machine as Failed. It stays Failed after the move, and Machine API's controllers will only delete it. "+
+			"To replace it, delete it now: %s",
 		deleteThere(c))}
 }
 
@@ -370,7 +376,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the move will wait while not all Machines of this check are healthy: it deletes the %s in %s of a Machine that is healthy again, and after the move nobody would",
+		"the move will wait while not all Machines of this check are healthy: it deletes the %s in %s of a Machine that is healthy again, and after the "+
+			"move nobody would",
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 

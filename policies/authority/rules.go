@@ -85,46 +85,61 @@ func Rules() policies.Set {
 	return policies.Set{
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Description: "The spec of a Machine API object may not be changed while Cluster API is authoritative for it, but for spec.authoritativeAPI. The autoscaler alone may change replicas. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
-			Remedy:      "Change the Cluster API object of the same name, or move authority to Machine API first.",
-			On:          on(mapi(kinds, onUpdate)), Check: SpecLocked,
+			Description: "The spec of a Machine API object may not be changed while Cluster API is authoritative for it, but for spec.authoritativeAPI. " +
+				"The autoscaler alone may change replicas. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and " +
+				"remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it " +
+				"equals an absent one.",
+			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
+			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
 		},
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas. A default that Cluster API's webhooks add is no change.",
-			Remedy:      "Change the Machine API object of the same name, or move authority to Cluster API first.",
-			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
+			Description: "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; " +
+				"the autoscaler alone may change replicas. A default that Cluster API's webhooks add is no change.",
+			Remedy: "Change the Machine API object of the same name, or move authority to Cluster API first.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
 		},
 		{
 			ID: "authority/in-transit", Clause: "converting › Migration of resources",
-			Description: "While authority is moving, the spec of the Machine API object may not be changed, but for spec.authoritativeAPI and the hook of the etcd operator.",
-			Remedy:      "Try again in a moment, or set spec.authoritativeAPI back to cancel the move.",
-			On:          on(mapi(kinds, onUpdate)), Check: InTransit,
+			Description: "While authority is moving, the spec of the Machine API object may not be changed, but for spec.authoritativeAPI and the hook of " +
+				"the etcd operator.",
+			Remedy: "Try again in a moment, or set spec.authoritativeAPI back to cancel the move.",
+			On:     on(mapi(kinds, onUpdate)), Check: InTransit,
 		},
 		{
 			ID: "authority/in-transit", Clause: "converting › Migration of resources",
-			Description: "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were authoritative may finish what is in flight, on either side, until they have acknowledged their pause, and a MachineSet of Cluster API's writes in place onto its Machines as ever.",
-			Remedy:      "Try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move.",
-			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: InTransit,
+			Description: "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were authoritative may " +
+				"finish what is in flight, on either side, until they have acknowledged their pause, and a MachineSet of Cluster API's writes in place onto " +
+				"its Machines as ever.",
+			Remedy: "Try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: InTransit,
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template may be neither changed nor deleted while it mirrors an object for which Machine API is authoritative, or whose authority is moving. The same holds for what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer). Cluster API's controllers may write to what Poundlock did not create and what is not paused. A paused VSphereVM that names another virtual machine than its Machine may be deleted. vSphere's controllers have no account of their own: so anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, and may write to a VSphereMachine that Poundlock did not create and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. A default that the provider's webhooks add is not.",
-			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
-			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
-			Needs:       keeperMatters, Check: InfraLocked,
+			Description: "A provider's machine or template may be neither changed nor deleted while it mirrors an object for which Machine API is " +
+				"authoritative, or whose authority is moving. The same holds for what the provider keeps for the machine's instance (a VSphereVM, an " +
+				"OpenStackServer). Cluster API's controllers may write to what Poundlock did not create and what is not paused. " +
+				"A paused VSphereVM that names another virtual machine than its Machine may be deleted. vSphere's controllers have no account of their own: " +
+				"so anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, and may write to a VSphereMachine that Poundlock did not create " +
+				"and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. " +
+				"A default that the provider's webhooks add is not.",
+			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
+			On:     on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
+			Needs:  keeperMatters, Check: InfraLocked,
 		},
 		{
 			ID: "authority/infra-locked", Clause: authOf,
-			Description: "While Cluster API is not authoritative for a Machine, only the provider may create what it keeps for the Machine's instance (a VSphereVM, an OpenStackServer). Anybody else may create it paused: the provider's controller acts on the instance because of it.",
-			Remedy:      "Create it with the annotation cluster.x-k8s.io/paused, or leave it to the provider, which makes it after the move to Cluster API.",
-			On:          on(infra([]string{InfraInstance}, onCreate)), Needs: when(unpausedByOthers, policies.NeedTwin), Check: InfraInstanceStandsStill,
+			Description: "While Cluster API is not authoritative for a Machine, only the provider may create what it keeps for the Machine's instance (a " +
+				"VSphereVM, an OpenStackServer). Anybody else may create it paused: the provider's controller acts on the instance because of it.",
+			Remedy: "Create it with the annotation cluster.x-k8s.io/paused, or leave it to the provider, which makes it after the move to Cluster API.",
+			On:     on(infra([]string{InfraInstance}, onCreate)), Needs: when(unpausedByOthers, policies.NeedTwin), Check: InfraInstanceStandsStill,
 		},
 		{
 			ID: "authority/scale-locked", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
-			Description: "The set that is not authoritative may not be scaled through its scale subresource, but by the autoscaler. While authority is moving, nobody may scale either set.",
-			Remedy:      "Scale the set of the authoritative API: the message has the command.",
-			On:          on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
+			Description: "The set that is not authoritative may not be scaled through its scale subresource, but by the autoscaler. " +
+				"While authority is moving, nobody may scale either set.",
+			Remedy: "Scale the set of the authoritative API: the message has the command.",
+			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
 			Needs: func(c policies.Change) policies.Need {
 				if c.Side == policies.SideMachineAPI {
 					return policies.NeedStored
@@ -135,23 +150,32 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/carried-manager", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
-			Description: "What the autoscaler and its operator write to a mirror is carried over from their field managers alone, cluster-autoscaler and cluster-autoscaler-operator: it is refused under another one, which Poundlock would put back. Through the scale subresource only a field manager that the request names is seen.",
-			Remedy:      "Run the autoscaler under its own program's name, or name the field manager with --field-manager.",
+			Description: "What the autoscaler and its operator write to a mirror is carried over from their field managers alone, cluster-autoscaler and " +
+				"cluster-autoscaler-operator: it is refused under another one, which Poundlock would put back. Through the scale subresource only a field " +
+				"manager that the request names is seen.",
+			Remedy: "Run the autoscaler under its own program's name, or name the field manager with --field-manager.",
 			On: on(mapi([]string{"Machine", "MachineSet"}, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate),
 				sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
 			Needs: carriedNeeds, Check: CarriedManager,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a MachineSet. The mirror copies both to the Cluster API object, and their removal. The autoscaler may remove its mark while authority is moving, too.",
-			Remedy:      "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
-			On:          on(mapi(kinds, onUpdate)), Check: MetadataReserved,
+			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or " +
+				"annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. " +
+				"Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. " +
+				"While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a " +
+				"MachineSet. The mirror copies both to the Cluster API object, and their removal. The autoscaler may remove its mark while authority is " +
+				"moving, too.",
+			Remedy: "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
+			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or remove the mark, which it may while authority is moving, too. The mirror copies both to the Machine API object.",
-			Remedy:      "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
-			On:          on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
+			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with " +
+				"cluster.x-k8s.io/delete-machine, or remove the mark, which it may while authority is moving, too. " +
+				"The mirror copies both to the Machine API object.",
+			Remedy: "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-conflict", Clause: admission,
@@ -161,15 +185,17 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-free", Clause: admission,
-			Description: "Every other label and annotation of the object that is not authoritative is the user's, and the mirror keeps it; so is kubectl.kubernetes.io/last-applied-configuration, which every apply writes.",
-			Remedy:      "None is needed.",
-			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: always(0), Check: MetadataFree,
+			Description: "Every other label and annotation of the object that is not authoritative is the user's, and the mirror keeps it; " +
+				"so is kubectl.kubernetes.io/last-applied-configuration, which every apply writes.",
+			Remedy: "None is needed.",
+			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: always(0), Check: MetadataFree,
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
-			Description: "Once spec.providerID of a mirrored Machine API Machine is stored, only its controllers may change it: it names the instance that is deleted with the Machine.",
-			Remedy:      "Leave it as it is; for another instance create another Machine.",
-			On:          on(mapi(machine, onUpdate)), Check: ProviderIDKept,
+			Description: "Once spec.providerID of a mirrored Machine API Machine is stored, only its controllers may change it: " +
+				"it names the instance that is deleted with the Machine.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(mapi(machine, onUpdate)), Check: ProviderIDKept,
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
@@ -179,117 +205,145 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the spec.instanceID of another Machine's.",
-			Remedy:      "Leave spec.providerID out, or wait until the other Machine is gone.",
-			On:          on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)),
-			Needs:       when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
+			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the " +
+				"spec.instanceID of another Machine's.",
+			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
+			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)),
+			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Description: "A provider's machine may be created for a Machine that has an instance only with its spec.providerID, or paused while Machine API is authoritative.",
-			Remedy:      "Give it the spec.providerID of the Machine.",
-			On:          on(infra([]string{InfraMachine}, onCreate)), Needs: when(makesUnnamed, policies.NeedTwin), Check: ProviderIDGiven,
+			Description: "A provider's machine may be created for a Machine that has an instance only with its spec.providerID, or paused while Machine API " +
+				"is authoritative.",
+			Remedy: "Give it the spec.providerID of the Machine.",
+			On:     on(infra([]string{InfraMachine}, onCreate)), Needs: when(makesUnnamed, policies.NeedTwin), Check: ProviderIDGiven,
 		},
 		{
 			ID: "authority/provider-status", Clause: authOf,
-			Description: "status.providerStatus of a Machine API Machine names its instance, even while spec.providerID is empty. Only Machine API's controllers and Poundlock may write it.",
-			Remedy:      "Leave it as it is; for another instance create another Machine.",
-			On:          on(sub("status", mapi(machine, onUpdate))), Check: ProviderStatusOwned,
+			Description: "status.providerStatus of a Machine API Machine names its instance, even while spec.providerID is empty. " +
+				"Only Machine API's controllers and Poundlock may write it.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(sub("status", mapi(machine, onUpdate))), Check: ProviderStatusOwned,
 		},
 		{
 			ID: "authority/provider-status", Clause: authOf,
-			Description: "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name another Machine's instance. There the provider's controllers alone name one.",
-			Remedy:      "Leave it out; for another instance create another Machine.",
-			On:          on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))),
-			Needs:       when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
+			Description: "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name " +
+				"another Machine's instance. There the provider's controllers alone name one.",
+			Remedy: "Leave it out; for another instance create another Machine.",
+			On:     on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))),
+			Needs:  when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: the provider acts on each that a Machine owns, also where the Machine itself is paused.",
-			Remedy:      "Leave the owner reference out: Cluster API adds it.",
-			On:          on(infra([]string{InfraMachine}, onWrite)), Needs: when(gainsOwner, policies.NeedOwners), Check: InfraOwner,
+			Description: "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: " +
+				"the provider acts on each that a Machine owns, also where the Machine itself is paused.",
+			Remedy: "Leave the owner reference out: Cluster API adds it.",
+			On:     on(infra([]string{InfraMachine}, onWrite)), Needs: when(gainsOwner, policies.NeedOwners), Check: InfraOwner,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: that would be a second instance.",
-			Remedy:      "Refer to a provider's machine of its own; for another instance create another Machine.",
-			On:          on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
+			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
+				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
+				"that would be a second instance.",
+			Remedy: "Refer to a provider's machine of its own; for another instance create another Machine.",
+			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
 		},
 		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
-			Description: "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, readinessGates and taints.",
-			Remedy:      "Do not put Poundlock's labels or annotations into the template of a Cluster API MachineSet.",
-			On:          on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(propagates, policies.NeedTwin), Check: Propagation,
+			Description: "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: " +
+				"labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, " +
+				"readinessGates and taints.",
+			Remedy: "Do not put Poundlock's labels or annotations into the template of a Cluster API MachineSet.",
+			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(propagates, policies.NeedTwin), Check: Propagation,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
-			Remedy:      "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
-			On:          on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
+			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; " +
+				"controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not " +
+				"make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and " +
+				"release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck " +
+				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
+			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
+			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (its MachineSet, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion would end instances.",
-			Remedy:      "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
-			On:          on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
-			Needs:       when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (its MachineSet, the Cluster) exists by its " +
+				"UID: the garbage collector would delete the object, and the deletion would end instances.",
+			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
+			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
+			Needs:  when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
 		},
 		{
 			ID: "authority/finalizer-fence", Clause: deletion,
-			Description: "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is not MachineAPI: controllers add it before they call a cloud.",
-			Remedy:      "Leave the finalizer out of the manifest, or move the Machine to Machine API first.",
-			On:          on(mapi(machine, onWrite)), Check: FinalizerFence,
+			Description: "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is " +
+				"not MachineAPI: controllers add it before they call a cloud.",
+			Remedy: "Leave the finalizer out of the manifest, or move the Machine to Machine API first.",
+			On:     on(mapi(machine, onWrite)), Check: FinalizerFence,
 		},
 		{
 			ID: "authority/created-twice", Clause: authOf,
-			Description: "While a Cluster API Machine of the same name is not paused, or may have an instance of its own, nobody may add machine.machine.openshift.io to a Machine for which Machine API is authoritative: " +
-				"of two Machines that are created in the same moment, the review of neither creation sees the other. Where the twin cannot be looked up, the controller has to try again.",
-			Remedy: "Delete one of the two Machines, or, where Cluster API has not begun, annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
-			On:     on(mapi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreatedTwice,
+			Description: "While a Cluster API Machine of the same name is not paused, or may have an instance of its own, nobody may add " +
+				"machine.machine.openshift.io to a Machine for which Machine API is authoritative: " +
+				"of two Machines that are created in the same moment, the review of neither creation sees the other. " +
+				"Where the twin cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two Machines, or, where Cluster API has not begun, annotate the Cluster API Machine and its infrastructure machine " +
+				"with cluster.x-k8s.io/paused to make them the mirror.",
+			On: on(mapi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreatedTwice,
 		},
 		{
 			ID: "authority/created-twice", Clause: authOf,
-			Description: "While a Machine API Machine of the same name is not Cluster API's, nobody may add machine.cluster.x-k8s.io to a Cluster API Machine that is not paused. Where the twin cannot be looked up, the controller has to try again.",
-			Remedy:      "Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
-			On:          on(capi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin), Check: CreatedTwice,
+			Description: "While a Machine API Machine of the same name is not Cluster API's, nobody may add machine.cluster.x-k8s.io to a Cluster API " +
+				"Machine that is not paused. Where the twin cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused " +
+				"to make them the mirror.",
+			On: on(capi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin), Check: CreatedTwice,
 		},
 		{
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
-			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's. Nobody but Poundlock and the Machine API's controllers may add or change the conditions AuthoritySettled and Paused: a move goes on once Paused is True. The Machine API's controllers leave it True until Machine API is authoritative.",
-			Remedy:      "Read the object again, and write other parts of status with a patch, not a replacement of the whole.",
-			On:          on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,
+			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's " +
+				"alone; an empty authoritativeAPI may become the stored spec's. Nobody but Poundlock and the Machine API's controllers may add or change the " +
+				"conditions AuthoritySettled and Paused: a move goes on once Paused is True. The Machine API's controllers leave it True until Machine API is " +
+				"authoritative.",
+			Remedy: "Read the object again, and write other parts of status with a patch, not a replacement of the whole.",
+			On:     on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,
 		},
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
-			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. The creator of an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
-			Remedy:      "To unpause the object, migrate it to its own API: Poundlock pauses the objects of the API that is not authoritative.",
-			On:          on(capi(kinds, onUpdate), infra(pausedInfra, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
+			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. " +
+				"The creator of an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
+			Remedy: "To unpause the object, migrate it to its own API: Poundlock pauses the objects of the API that is not authoritative.",
+			On:     on(capi(kinds, onUpdate), infra(pausedInfra, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},
 		{
 			ID: "authority/check-paused", Clause: "converting › MachineHealthCheck Synchronisation",
-			Description: "The annotation cluster.x-k8s.io/paused of a Machine API MachineHealthCheck that is not authoritative stays as Poundlock has written it: the controller that OpenShift ships does not read " +
+			Description: "The annotation cluster.x-k8s.io/paused of a Machine API MachineHealthCheck that is not authoritative stays as Poundlock has " +
+				"written it: the controller that OpenShift ships does not read " +
 				"authoritativeAPI, and obeys this annotation alone.",
 			Remedy: "Migrate the MachineHealthCheck to Machine API: its controller is unpaused then.",
 			On:     on(mapi([]string{"MachineHealthCheck"}, onUpdate)), Check: CheckPaused,
 		},
 		{
 			ID: "authority/create-machineapi", Clause: admission,
-			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, while that is not being deleted, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
+			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: " +
+				"ClusterAPI, while that is not being deleted, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
 				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
 			On:     on(mapi(kinds, onCreate)), Needs: besideTwin, Check: CreateMachineAPI,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,
-			Description: "The Machine API's controllers may not create a Machine for a MachineSet for which Cluster API is authoritative, nor while authority moves, once they have acknowledged their pause: with their feature gate off they do not look at authoritativeAPI.",
-			Remedy:      "Turn the feature gate MachineAPIMigration on for the Machine API's controllers, or migrate the MachineSet to Machine API.",
-			On:          on(mapi(machine, onCreate)), Needs: when(createsForSet, policies.NeedOwners), Check: CreateForSet,
+			Description: "The Machine API's controllers may not create a Machine for a MachineSet for which Cluster API is authoritative, nor while " +
+				"authority moves, once they have acknowledged their pause: with their feature gate off they do not look at authoritativeAPI.",
+			Remedy: "Turn the feature gate MachineAPIMigration on for the Machine API's controllers, or migrate the MachineSet to Machine API.",
+			On:     on(mapi(machine, onCreate)), Needs: when(createsForSet, policies.NeedOwners), Check: CreateForSet,
 		},
 		{
 			ID: "authority/create-clusterapi", Clause: authOf,
-			Description: "Beside its Machine API twin, a Cluster API object may be created only with the pause annotation. Where Cluster API is authoritative, it may be created only after the twin's controllers have acknowledged their pause.",
-			Remedy:      "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
-			On:          on(capi(kinds, onCreate)), Needs: always(policies.NeedLiveTwin), Check: CreateClusterAPI,
+			Description: "Beside its Machine API twin, a Cluster API object may be created only with the pause annotation. " +
+				"Where Cluster API is authoritative, it may be created only after the twin's controllers have acknowledged their pause.",
+			Remedy: "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
+			On:     on(capi(kinds, onCreate)), Needs: always(policies.NeedLiveTwin), Check: CreateClusterAPI,
 		},
 		{
 			ID: "authority/uninitialised", Clause: authOf,
@@ -299,15 +353,26 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted, the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is, or a MachineSet is annotated metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is authoritative.",
-			Remedy:      "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API; remove the annotation.",
-			On:          on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
+			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being " +
+				"deleted, the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is, " +
+				"or a MachineSet is annotated metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is " +
+				"authoritative.",
+			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API; remove the annotation.",
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
-			Remedy:      "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
-			On:          on(mapi(kinds, onUpdate)),
+			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its " +
+				"feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one " +
+				"of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it " +
+				"finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines " +
+				"that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and " +
+				"the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: " +
+				"the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose " +
+				"spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the " +
+				"decision that no instance exists of what follows from it.",
+			Remedy: "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
+			On:     on(mapi(kinds, onUpdate)),
 			Needs: func(c policies.Change) policies.Need {
 				return when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|
 					policies.NeedSets|policies.NeedSurroundings|policies.NeedRemediation)(c) | when(movesToUndrained, policies.NeedUndrained)(c)
@@ -316,53 +381,68 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, the set's new Machines get no Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
-			Remedy:      "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
-			On:          on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate), infra([]string{InfraMachineTemplate}, onCreate)),
-			Needs:       when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot " +
+				"express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, the set's new Machines get no " +
+				"Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative " +
+				"MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster " +
+				"API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate " +
+				"MachineTaintPropagation off, as it is by default.",
+			Remedy: "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
+			On:     on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate), infra([]string{InfraMachineTemplate}, onCreate)),
+			Needs:  when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{
 			ID: "authority/set-adopts", Clause: authOf,
-			Description: "The creation of a Machine API Machine without an owner warns if the selector of a MachineSet matches it for which the other API is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it.",
-			Remedy:      "Give the Machine other labels, or the authority of the MachineSet.",
-			On:          on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
+			Description: "The creation of a Machine API Machine without an owner warns if the selector of a MachineSet matches it for which the other API " +
+				"is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it.",
+			Remedy: "Give the Machine other labels, or the authority of the MachineSet.",
+			On:     on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
 		},
 		{
 			ID: "authority/deployment-adopts", Clause: authOf,
-			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those of its own template.",
-			Remedy:      "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
-			On:          on(capi([]string{MachineDeployment}, onWrite), mapi([]string{"MachineSet"}, onWrite), capi([]string{"MachineSet"}, onUpdate)),
-			Needs:       when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
+			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of " +
+				"the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those " +
+				"of its own template.",
+			Remedy: "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
+			On:     on(capi([]string{MachineDeployment}, onWrite), mapi([]string{"MachineSet"}, onWrite), capi([]string{"MachineSet"}, onUpdate)),
+			Needs:  when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
 			ID: "authority/deployment-deletes", Clause: deletion,
-			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative, end with it: Cluster API's controller deletes those that it owns, with --cascade=orphan too.",
-			Remedy:      "To keep their Machines, pause the MachineDeployment instead.",
-			On:          on(capi([]string{MachineDeployment}, onDelete)),
-			Needs:       always(policies.NeedSets), Check: DeploymentDeletes,
+			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative, end with it: " +
+				"Cluster API's controller deletes those that it owns, with --cascade=orphan too.",
+			Remedy: "To keep their Machines, pause the MachineDeployment instead.",
+			On:     on(capi([]string{MachineDeployment}, onDelete)),
+			Needs:  always(policies.NeedSets), Check: DeploymentDeletes,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
-			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
-			Remedy:      "To delete its machines too, delete the Cluster API object.",
-			On:          on(mapi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteDetached,
+			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: " +
+				"what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
+			Remedy: "To delete its machines too, delete the Cluster API object.",
+			On:     on(mapi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Description: "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: Poundlock recreates it. In the foreground the garbage collector deletes the set's Machines at once, with the instances of those that Cluster API runs. If authority is moving to Cluster API and the move ends first, the Machines are deleted with their instances. If Poundlock did not create the object and Cluster API acts on it, the warning names what is deleted with it.",
-			Remedy:      "Delete the Machine API object.",
-			On:          on(capi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteRecreated,
+			Description: "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: " +
+				"Poundlock recreates it. In the foreground the garbage collector deletes the set's Machines at once, with the instances of those that Cluster " +
+				"API runs. If authority is moving to Cluster API and the move ends first, the Machines are deleted with their instances. " +
+				"If Poundlock did not create the object and Cluster API acts on it, the warning names what is deleted with it.",
+			Remedy: "Delete the Machine API object.",
+			On:     on(capi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteRecreated,
 		},
 		{
 			ID: "authority/delete-orphans", Clause: deletion,
-			Description: "Deleting a Cluster API MachineSet for which Cluster API is authoritative with --cascade=orphan warns: its controller may delete its Machines before the garbage collector orphans them.",
-			Remedy:      "Migrate the set to Machine API first, and delete that set with --cascade=orphan.",
-			On:          on(capi(machineSet, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteOrphans,
+			Description: "Deleting a Cluster API MachineSet for which Cluster API is authoritative with --cascade=orphan warns: " +
+				"its controller may delete its Machines before the garbage collector orphans them.",
+			Remedy: "Migrate the set to Machine API first, and delete that set with --cascade=orphan.",
+			On:     on(capi(machineSet, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteOrphans,
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
 			Description: "A Cluster API Machine with Poundlock's hook " + InstanceHookAnnotation +
-				", whose provider does not know the instance yet, may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook, and leave the instance behind. What the garbage collector and the namespace controller delete is not held up.",
+				", whose provider does not know the instance yet, may not be deleted in the foreground: the garbage collector would delete the provider's " +
+				"machine past the hook, and leave the instance behind. What the garbage collector and the namespace controller delete is not held up.",
 			Remedy: "Delete it in the background, which waits for the hook, or try again when Poundlock has removed the hook.",
 			On:     on(capi(machine, onDelete)), Needs: when(unknownInForeground, policies.NeedTwin), Check: DeleteUnknownInstance,
 		},
@@ -380,10 +460,11 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
-			Remedy:      "Try again when Poundlock has removed the hook from the Machine that is named.",
-			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: []admissionv1.Operation{admissionv1.Delete}}),
-			Needs:       when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
+			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the " +
+				"foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
+			Remedy: "Try again when Poundlock has removed the hook from the Machine that is named.",
+			On:     on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: []admissionv1.Operation{admissionv1.Delete}}),
+			Needs:  when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,
@@ -393,10 +474,11 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
-			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
-			Remedy:      "Drain the Node before the Machine is deleted. Or have Poundlock mirror the Machines of the control plane, which need not migrate.",
-			On:          on(mapi(machine, onDelete), capi([]string{"Machine", "MachineSet"}, onDelete)),
-			Needs:       when(deletesUndrained, policies.NeedTwin|policies.NeedUndrained), Check: DeleteUndrained,
+			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control " +
+				"plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
+			Remedy: "Drain the Node before the Machine is deleted. Or have Poundlock mirror the Machines of the control plane, which need not migrate.",
+			On:     on(mapi(machine, onDelete), capi([]string{"Machine", "MachineSet"}, onDelete)),
+			Needs:  when(deletesUndrained, policies.NeedTwin|policies.NeedUndrained), Check: DeleteUndrained,
 		},
 		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
@@ -407,9 +489,12 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
-			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: its MachineSet creates no Machine without it.",
-			Remedy:      "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
-			On:          on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
+			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine " +
+				"warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the " +
+				"provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: " +
+				"its MachineSet creates no Machine without it.",
+			Remedy: "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
+			On:     on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
 		},
 		{
 			ID: "authority/template-authority", Clause: "converting › Creation of new Machines",
@@ -419,24 +504,32 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/surroundings", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "The namespaces, CRDs, the Cluster and the infrastructure cluster in which mirrors live may not be deleted while they carry poundlock.openshift.io/holds-mirrors, which nobody but Poundlock removes.",
-			Remedy:      "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with poundlock.openshift.io/allow-deletion=true, then delete it.",
+			Description: "The namespaces, CRDs, the Cluster and the infrastructure cluster in which mirrors live may not be deleted while they carry " +
+				"poundlock.openshift.io/holds-mirrors, which nobody but Poundlock removes.",
+			Remedy: "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with " +
+				"poundlock.openshift.io/allow-deletion=true, then delete it.",
 			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
 		},
 		{
 			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where poundlock.openshift.io/allow-deletion is true.",
-			Remedy:      "Migrate the control plane's Machines to the API that stays. Or annotate the object with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
-			On:          on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
-			Needs:       when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
+			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: " +
+				"with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where " +
+				"poundlock.openshift.io/allow-deletion is true.",
+			Remedy: "Migrate the control plane's Machines to the API that stays. Or annotate the object with " +
+				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
+			On:    on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
+			Needs: when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
 		},
 		{
 			ID: "authority/control-plane-last", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node. The deletion of the last mirror there warns: Cluster API leaves them out of each deletion until Poundlock has recreated it.",
-			Remedy:      "Wait until the others are replaced. To end the control plane, annotate the Machine with poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
-			On:          on(mapi(machine, onDelete), capi(machine, onDelete)),
-			Needs:       when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
+			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: " +
+				"Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node. " +
+				"The deletion of the last mirror there warns: Cluster API leaves them out of each deletion until Poundlock has recreated it.",
+			Remedy: "Wait until the others are replaced. To end the control plane, annotate the Machine with " +
+				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
+			On:    on(mapi(machine, onDelete), capi(machine, onDelete)),
+			Needs: when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
 		},
 	}
 }

@@ -96,7 +96,8 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(HoldsMirrorsAnnotation),
-		fmt.Sprintf("Poundlock keeps this mark while it mirrors %s, which need this %s%s. Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: %s",
+		fmt.Sprintf("Poundlock keeps this mark while it mirrors %s, which need this %s%s. Leave the mark as it is, also in a manifest that replaces the "+
+			"object. To allow its deletion: %s",
 			mark, kindOf(c), notAllowed(c.New), allow(c))))
 }
 

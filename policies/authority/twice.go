@@ -54,7 +54,8 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 }
 
 func neither(acts string) string {
-	return fmt.Sprintf("%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
+	return fmt.Sprintf("%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. "+
+		"Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
 		acts, PausedAnnotation)
 }
 
@@ -69,7 +70,9 @@ func besideClusterAPI(c policies.Change, o *policies.Object, name string) string
 	case foreign == ForeignStopping:
 		return name + " was paused, and its controllers have yet to acknowledge that (condition Paused=True): Machine API begins when they have"
 	case foreign == ForeignBegun, id != "" && providerID(c.New) == "":
-		return fmt.Sprintf("Cluster API may have created an instance for %s, so Machine API's would be a second one. Delete one of the two Machines (of Cluster API's, take %s off then, and off its infrastructure machine when that is being deleted too, so that its controllers end what it has)",
+		return fmt.Sprintf("Cluster API may have created an instance for %s, so Machine API's would be a second one. "+
+			"Delete one of the two Machines (of Cluster API's, take %s off then, and off its infrastructure machine when that is being deleted too, so that "+
+			"its controllers end what it has)",
 			name, PausedAnnotation)
 	}
 	return ""

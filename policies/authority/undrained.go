@@ -24,8 +24,10 @@ const drainFirst = "drain its Node yourself before you delete the Machine: kubec
 
 // undrained is what Cluster API leaves out in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
 func undrained(namespace string) string {
-	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits for no preDrain hook and no volume, and leaves the Node behind. "+
-		"It waits for preTerminate hooks. If the cluster has control plane Machines, have Poundlock mirror them first (kubectl poundlock check -l %s=master). Otherwise "+drainFirst,
+	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits "+
+		"for no preDrain hook and no volume, and leaves the Node behind. "+
+		"It waits for preTerminate hooks. If the cluster has control plane Machines, have Poundlock mirror them first (kubectl poundlock check -l "+
+		"%s=master). Otherwise "+drainFirst,
 		namespace, roleLabel, "NODE")
 }
 
@@ -45,8 +47,8 @@ func CountsMasters(machines []*policies.Object) bool {
 	})
 }
 
-// movesToUndrained reports whether a request may bring Machines to Cluster API that it would delete without a drain. A Machine of the control plane is itself one
-// that Cluster API finds.
+// movesToUndrained reports whether a request may bring Machines to Cluster API that it would delete without a drain. A Machine of the control plane
+// is itself one that Cluster API finds.
 func movesToUndrained(c policies.Change) bool {
 	return (c.Kind == "Machine" || c.Kind == "MachineSet") && moves(c) && askedFor(c.New) == ClusterAPI && !ofControlPlane(c)
 }
@@ -56,7 +58,8 @@ func undrainedWarning(c policies.Change) []string {
 	if !c.Facts.Undrained || !movesToUndrained(c) {
 		return nil
 	}
-	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. Have Poundlock mirror the control plane's Machines first, or "+drainFirst, c.TwinNamespace, "NODE")
+	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. "+
+		"Have Poundlock mirror the control plane's Machines first, or "+drainFirst, c.TwinNamespace, "NODE")
 	if c.Kind == "MachineSet" {
 		return []string{"spec.replicas: after the move, the Machines of a smaller set are deleted, and nobody drains their Nodes or waits for a preDrain hook" + why}
 	}
@@ -103,7 +106,8 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	case c.Kind == "MachineSet":
 		return policies.Warn("nobody drains the Nodes of this set's Machines, or waits for their preDrain hooks" + why)
 	case len(names) > 0:
-		return policies.Warn(fmt.Sprintf("%s: this deletion does not wait for the preDrain hooks of the Machine (%s), and drains no Node%s", hooks, nameSome(names), why))
+		return policies.Warn(fmt.Sprintf("%s: this deletion does not wait for the preDrain hooks of the Machine (%s), and drains no Node%s",
+			hooks, nameSome(names), why))
 	case nodeOf(core) != "":
 		return policies.Warn("this deletion drains no Node" + why)
 	}
@@ -121,7 +125,8 @@ func ShrinkUndrained(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf(
-		"spec.replicas: nobody drains the Nodes of the Machines that the set deletes (%d), or waits for their preDrain hooks: Cluster API finds no control plane Machine in %s. "+
+		"spec.replicas: nobody drains the Nodes of the Machines that the set deletes (%d), or waits for their preDrain hooks: "+
+			"Cluster API finds no control plane Machine in %s. "+
 			"To choose which Machine is deleted, drain its Node first, then annotate it before you scale the set: kubectl -n %s annotate %s.%s NAME %s=true",
 		replicas(c.Old)-replicas(c.New), c.Namespace, c.Namespace, "machines", clusterv1.GroupVersion.Group, clusterv1.DeleteMachineAnnotation))
 }

@@ -103,7 +103,8 @@ func Grants() []Grant {
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"),
 			Effects: Removes, While: Moving,
-			Why: "it takes a mark back once, where the move refuses its scaling. A mark that stays behind would choose this Machine whenever anybody scales the set down",
+			Why: "it takes a mark back once, where the move refuses its scaling. A mark that stays behind would choose this Machine whenever anybody scales " +
+				"the set down",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
@@ -201,14 +202,16 @@ func Grants() []Grant {
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{preDrainField}, Effects: Writes, While: AnyPhase, Only: changesEtcdHook,
-			Why: "it holds each Machine of the control plane until the etcd member has left, and lets go of it on the Machine API's side alone; the mirror carries both over",
+			Why: "it holds each Machine of the control plane until the etcd member has left, and lets go of it on the Machine API's side alone; " +
+				"the mirror carries both over",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
 			), Effects: Writes, While: ByClusterAPI,
-			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; a MachineAutoscaler is not deleted before they are removed",
+			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; " +
+				"a MachineAutoscaler is not deleted before they are removed",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator,

@@ -14,9 +14,9 @@
 // # What a person sees
 //
 // An API server asks its policies before its webhooks, and shows one denial of one policy. So there is one policy for
-// each door, with one validation for each rule. Every message holds what all rules of the door have to report, in the
-// words of the webhook. A rule that only warns is bound to Audit, or its warning would appear twice. While the webhook
-// is down, there is nothing that such a rule protects.
+// each group of requests (admissionPolicies), with one validation for each rule. Every message holds what all rules
+// of the policy have to report, in the words of the webhook. A rule that only warns is bound to Audit, or its warning
+// would appear twice. While the webhook is down, there is nothing that such a rule protects.
 //
 // # Where the engines may differ
 //

@@ -39,22 +39,22 @@ type Policy struct {
 	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// door is one policy: the requests of one subresource, and what becomes of a denial.
-type door struct {
+// admissionPolicy is one policy: the requests of one subresource, and what a denial leads to.
+type admissionPolicy struct {
 	name, subresource string
-	// family is the first word of the ids of the door's rules.
+	// family is the first word of the ids of the policy's rules.
 	family string
 	warns  bool
 	// side is whose objects it sees, the Machine API's if empty.
 	side policies.Side
-	// skips is when no row of the door can refuse anything, which one look shows: most writes are to objects that
+	// skips is when no row of the policy can refuse anything, which one look shows: most writes are to objects that
 	// Machine API is authoritative for, and should not pay for the rest.
 	skips  string
 	action admissionregistrationv1.ValidationAction
 }
 
-func doors() []door {
-	return []door{
+func admissionPolicies() []admissionPolicy {
+	return []admissionPolicy{
 		{
 			name: "poundlock-authority", family: "authority", action: admissionregistrationv1.Deny,
 			skips: `request.operation == "UPDATE" && ` + text(object("dyn(oldObject)", "status"), "authoritativeAPI") + ` == "MachineAPI"` +
@@ -74,7 +74,7 @@ func doors() []door {
 // row, or a row that no policy can see.
 func Policies(o Options) ([]Policy, error) {
 	var out []Policy
-	for _, d := range doors() {
+	for _, d := range admissionPolicies() {
 		rows, err := d.rows()
 		if err != nil {
 			return nil, err
@@ -93,8 +93,8 @@ type row struct {
 	rule policies.Rule
 }
 
-// rows are the twins of the door, in the order of the rules.
-func (d door) rows() ([]row, error) {
+// rows are the twins of the policy, in the order of the rules.
+func (d admissionPolicy) rows() ([]row, error) {
 	var out []row
 	all := Rules()
 	for _, t := range Twins() {
@@ -116,7 +116,7 @@ func (d door) rows() ([]row, error) {
 	return out, nil
 }
 
-func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingAdmissionPolicy {
+func (d admissionPolicy) policy(o Options, rows []row) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
 	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
@@ -163,8 +163,8 @@ func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Vari
 	return out
 }
 
-// skipped names the condition that keeps out what the door judges in no row.
-func (d door) skipped() string {
+// skipped names the condition that keeps out what the policy judges in no row.
+func (d admissionPolicy) skipped() string {
 	if d.side == policies.Surroundings {
 		return "holds-mirrors"
 	}
@@ -172,7 +172,7 @@ func (d door) skipped() string {
 }
 
 // namespaces selects the Machine API's namespaces of the pairs; for the surroundings, both.
-func (d door) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
+func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	var names []string
 	for _, p := range pairs {
 		names = append(names, p.MachineAPI)
@@ -185,8 +185,8 @@ func (d door) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	}}}
 }
 
-// resourceRules are one per kind, with every operation that a row of the door sees.
-func (d door) resourceRules(o Options, rows []row) []admissionregistrationv1.NamedRuleWithOperations {
+// resourceRules are one per kind, with every operation that a row of the policy sees.
+func (d admissionPolicy) resourceRules(o Options, rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
 	for _, k := range d.kinds(o) {
 		operations := map[admissionregistrationv1.OperationType]bool{}
@@ -206,7 +206,7 @@ func (d door) resourceRules(o Options, rows []row) []admissionregistrationv1.Nam
 	return out
 }
 
-// kind is a resource that a door sees.
+// kind is a resource that a policy sees.
 type kind struct {
 	name, resource string
 	version        schema.GroupVersion
@@ -214,7 +214,7 @@ type kind struct {
 	cluster bool
 }
 
-func (d door) kinds(o Options) []kind {
+func (d admissionPolicy) kinds(o Options) []kind {
 	if d.side == policies.Surroundings {
 		return surroundings(o)
 	}
@@ -244,7 +244,7 @@ func resourceRule(k kind, subresource string, operations []admissionregistration
 	}}
 }
 
-// sees is the row's scope: a door sees more than each of its rows.
+// sees is the row's scope: a policy sees more than each of its rows.
 func (r row) sees() string {
 	var scopes []string
 	for _, s := range r.rule.On {
@@ -264,7 +264,7 @@ func (r row) sees() string {
 // maxFields is how long a message's list of fields may be: an API server drops a message of more than 5 KiB whole.
 const maxFields = 600
 
-// messageOf is the message of all rows of a door, in the webhook's words. It has nothing else: an API server shows
+// messageOf is the message of all rows of a policy, in the webhook's words. It has nothing else: an API server shows
 // one message alone, so that every message must hold all.
 func messageOf(rows []row) string {
 	var sentences []string
@@ -348,7 +348,8 @@ func exactFields() [][]string {
 	return out
 }
 
-// granted lists the names beneath spec, metadata.labels or metadata.annotations that rows of authority.Grants let the request's user write with an effect.
+// granted returns an expression: the list of names beneath spec, metadata.labels or metadata.annotations that authority.Grants lets the request's user write
+// with this effect.
 func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
 	for _, g := range authority.Grants() {
@@ -415,7 +416,7 @@ func twins(pairs authority.Pairs) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-func (d door) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+func (d admissionPolicy) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.name, Labels: o.Labels},

@@ -50,7 +50,7 @@ func annotation(of, name string) string {
 	return fmt.Sprintf(`%s.metadata.?annotations[?%q].orValue('')`, of, name)
 }
 
-// surroundingsVariables are what the twin of authority/surroundings is made from, beside what is shared.
+// surroundingsVariables returns the variables that only the twin of authority/surroundings uses.
 func surroundingsVariables(o Options) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
 		variable("mark", annotation("variables.was", authority.HoldsMirrorsAnnotation)),

@@ -14,6 +14,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
@@ -173,8 +174,8 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 // OfMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
 func OfMachineController() []string {
 	const api = "machine.openshift.io/"
-	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId",
-		"metal3.io/BareMetalHost"}
+	return []string{machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel, api + "instance-state", api + "instance-power-state",
+		"openstack-resourceId", "metal3.io/BareMetalHost"}
 }
 
 // ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be

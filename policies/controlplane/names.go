@@ -7,6 +7,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -34,7 +35,7 @@ func OtherOperatorRuns(deployment string) string {
 
 // Roles are the labels of a control plane's Nodes. Either of them identifies one.
 func Roles() []string {
-	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+	return []string{machineapi.ControlPlaneRole, machineapi.MasterRole}
 }
 
 // Finalizer keeps a set until its Machines no longer refer to it as their owner.
@@ -52,6 +53,6 @@ const (
 // Labels of the Machine API that a control plane's Machines have.
 const (
 	ClusterLabel = machinev1beta1.MachineClusterIDLabel
-	RoleLabel    = "machine.openshift.io/cluster-api-machine-role"
-	TypeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	RoleLabel    = machineapi.RoleLabel
+	TypeLabel    = machineapi.TypeLabel
 )

@@ -143,7 +143,7 @@ func (p *Plan) short(s PlannedStep) string {
 // room reports whether one Machine more may exist. It counts those that are being deleted.
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
-// surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
+// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one each, or somebody else did.
 func surplus(i Index) (PlannedStep, bool) {
 	var good []MachineState
 	for _, m := range i.Machines {

@@ -159,7 +159,8 @@ func (p *pair) lastError(step authority.Step) string {
 		if missing == "" || o.live.GetDeletionTimestamp() != nil || p.paused(o.live).Status == missing || !p.acknowledges(o.live) {
 			continue
 		}
-		return fmt.Sprintf(" After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. To see its last error: kubectl -n %s describe %s.%s %s",
+		return fmt.Sprintf(" After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. "+
+			"To see its last error: kubectl -n %s describe %s.%s %s",
 			o.live.GetNamespace(), strings.ToLower(o.live.GetKind()), o.live.GroupVersionKind().Group, o.live.GetName())
 	}
 	return ""

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
-	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // bridging is how a definition is applied while servers of two contents may convert. Nobody can convert to a version before its server
@@ -132,7 +130,7 @@ func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 	return waits, nil
 }
 
-// shape makes of content what fits to what is live.
+// shape returns what is applied of an object, given the live one: its definition bridged, and its replicas left to an autoscaler.
 func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (*unstructured.Unstructured, error) {
 	want := installation.Held(o.Unstructured, live)
 	if installation.IsDefinition(want) && live != nil {
@@ -232,89 +230,9 @@ func immutable(err error) bool {
 	}, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// event reports to a person, on the inventory of the provider.
-func (r *reconciler) event(rec *record, kind, reason, action, text string) {
-	if rec.stored != nil {
-		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", eventnote.Cut(text, eventnote.Longest))
-	}
-}
-
 // noted is what a pass did to an object, and why.
 type noted struct {
 	reason string
 	object *unstructured.Unstructured
 	text   string
-}
-
-// note keeps what was done to an object until the end of the pass. The recorder counts events with one reason on one inventory as one event and shows
-// one text alone, so that one event has to name all objects.
-func (k *walk) note(reason string, object *unstructured.Unstructured, text string) {
-	k.notes = append(k.notes, noted{reason, object, text})
-}
-
-// tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
-func (k *walk) tellNotes() {
-	for _, e := range []struct{ kind, reason, action, words, separator string }{
-		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
-		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
-		{corev1.EventTypeNormal, "Released", "Release",
-			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
-	} {
-		var texts []string
-		var first *unstructured.Unstructured
-		for _, n := range k.notes {
-			if n.reason == e.reason {
-				if first == nil {
-					first = n.object
-				}
-				texts = append(texts, n.text)
-			}
-		}
-		if len(texts) > 0 && k.record.stored != nil {
-			k.r.recorder.Eventf(k.record.stored, first, e.kind, e.reason, e.action, "%s", eventnote.Join(e.words, texts, e.separator, eventnote.Longest))
-		}
-	}
-	k.notes = nil
-}
-
-// tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
-func (r *reconciler) tell(k *walk, before installation.Progress) {
-	rec, now := k.record, k.record.progress
-	if now.Ready != before.Ready && len(k.Dropped) > 0 {
-		var texts []string
-		for _, entry := range k.Dropped {
-			texts = append(texts, entry.Object+": "+entry.What)
-		}
-		r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", eventnote.Join(rec.label+" has these, and they are not applied: ", texts, "; ", eventnote.Longest))
-	}
-	switch {
-	case now.Problem != "" && now.Problem != before.Problem:
-		r.event(rec, corev1.EventTypeWarning, "InstallFailed", "Apply", now.Problem)
-	case now.Ready != before.Ready:
-		r.event(rec, corev1.EventTypeNormal, "Installed", "Apply", fmt.Sprintf("%s %s is installed", rec.label, now.ReadyVersion))
-	case now.Waits != "" && now.Stage != before.Stage:
-		r.event(rec, corev1.EventTypeNormal, "Waiting", "Wait", fmt.Sprintf("%s waits in stage %d (%s): %s", rec.label, now.Stage,
-			installation.NameOf(now.Stage), now.Waits))
-	}
-}
-
-// announce has an event for each reason why nothing of the set is applied, on one of its ConfigMaps, and shows nothing more of providers that
-// are not in the set.
-func (r *reconciler) announce(p *done) {
-	if p.Unread {
-		return
-	}
-	for label := range p.records {
-		if !slices.ContainsFunc(p.Outcomes, func(o installation.Outcome) bool { return o.Provider == label }) {
-			r.meters.drop(label)
-		}
-	}
-	why, kind, reason, action := p.Waits, corev1.EventTypeNormal, "Waiting", "Wait"
-	if p.Err != nil {
-		why, kind, reason, action = p.Err.Error(), corev1.EventTypeWarning, "InstallFailed", "Apply"
-	}
-	if why != "" && why != r.announced && len(p.transports) > 0 {
-		r.recorder.Eventf(&p.transports[0], nil, kind, reason, action, "%s", eventnote.Cut(why, eventnote.Longest))
-	}
-	r.announced = why
 }

@@ -191,12 +191,6 @@ type done struct {
 	records    map[string]*record
 }
 
-// unread notes an error of reading what everything depends on.
-func (d *done) unread(err error) *done {
-	d.Err, d.Unread = err, true
-	return d
-}
-
 func (d *done) failure() error {
 	all := []error{d.Err}
 	for _, o := range d.Outcomes {

@@ -15,6 +15,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -51,6 +52,12 @@ func (r *reconciler) pass(ctx context.Context) *done {
 		return out.unread(err)
 	}
 	return out
+}
+
+// unread notes an error of reading what everything depends on.
+func (d *done) unread(err error) *done {
+	d.Err, d.Unread = err, true
+	return d
 }
 
 // served reports whether a whole set was installed before, as versions in the ClusterOperator show, and whether what is installed can create machines.
@@ -461,6 +468,11 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 	o.Released = k.record.inventory.Released()
 	o.Down, o.Unseen = k.down(ctx)
 	return o
+}
+
+// seen returns an object of the inventory as it was read, and whether it was read at all.
+func (k *walk) seen(key installation.Key) (live *unstructured.Unstructured, known bool) {
+	return k.live[key], k.knows(key)
 }
 
 // stages writes the inventory before the first object, and passes one stage after the other.

@@ -27,11 +27,6 @@ var definitions = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version
 // liveOf is what this pass has read of an object.
 func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
 
-// seen is that, and whether it was read at all.
-func (k *walk) seen(key installation.Key) (live *unstructured.Unstructured, known bool) {
-	return k.live[key], k.knows(key)
-}
-
 // shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not serve their paths, and a
 // webhook that fails closed would refuse requests. One whose place changes goes on being asked, and fails open until its stage comes.
 func (k *walk) shrink(ctx context.Context) error {

@@ -129,7 +129,7 @@ func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.Par
 		return err
 	}
 	err = k.r.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if versioned.Outdated(err) {
 		return nil
 	}
 	return err

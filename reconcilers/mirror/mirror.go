@@ -71,7 +71,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			now: o.Now, compared: o.Compared, kept: answers.NewKept(),
 		}
 		r.facts = pairfacts.Reader{
-			Kind: kind, Pairs: o.Pairs, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Environment: environment, Platform: r.watchPlatform, Gate: o.Gate, Kept: r.kept.Has,
+			Kind: kind, Pairs: o.Pairs, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(),
+			Environment: environment, Platform: r.watchPlatform, Gate: o.Gate, Kept: r.kept.Has,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -191,7 +192,7 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 			return nil
 		}
 		if last != nil && w.Repeats(last) {
-			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))})
+			return r.refused(ctx, p, w, answers.NotKept(w))
 		}
 		if err := r.perform(ctx, p, w); err != nil {
 			return r.refused(ctx, p, w, err)
@@ -204,8 +205,8 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 // pass is one over a pair, and what it has to report.
 type pass struct {
 	*pairs.State
-	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing where a namespace or a
-	// definition is being deleted.
+	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing
+	// where a namespace or a definition is being deleted.
 	first bool
 	// news are the events of what the pass has done so far.
 	news []mirroring.News

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring/answers"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
@@ -28,12 +28,10 @@ type refused struct {
 
 func (r refused) Unwrap() error { return r.error }
 
-// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
-// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
+// refused reports on the Machine API object that the API server refuses the mirror (answers.IsRefusal). The error is returned either way; after a
+// reported one the pair rests.
 func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err error) error {
-	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
-		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
-	if passing || w.Failure || isNetwork(err) {
+	if w.Failure || !answers.IsRefusal(err) {
 		return err
 	}
 	if p.first {
@@ -81,13 +79,3 @@ func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (boo
 	r.refusals.Forget(k)
 	return false, err
 }
-
-// isNetwork reports whether no API server answered.
-func isNetwork(err error) bool {
-	var status apierrors.APIStatus
-	var kept *notKept
-	return !errors.As(err, &status) && !errors.As(err, &kept)
-}
-
-// notKept is what an API server does that takes a write and stores something else.
-type notKept struct{ error }

@@ -6,14 +6,10 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
@@ -71,9 +67,9 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 	case pairs.PatchStatus:
 		return versioned.PatchStatus(ctx, r.writer, o, w.Patch, client.FieldOwner(ownership.Manager))
 	}
-	as := client.Preconditions{UID: uid(o)}
-	if version := o.GetResourceVersion(); w.Provided.Unchanged {
-		as.ResourceVersion = &version
+	as := client.Preconditions{UID: new(o.GetUID())}
+	if w.Provided.Unchanged {
+		as.ResourceVersion = new(o.GetResourceVersion())
 	}
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, as, client.PropagationPolicy(w.Propagation())))
 }
@@ -83,7 +79,7 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 	if set := w.Provided.Stays; set != nil {
 		now, err := served.Read(ctx, r.facts.Live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
 		if err == nil && (pairs.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
-			err = changed(set)
+			err = versioned.Changed(set)
 		}
 		return err
 	}
@@ -92,20 +88,10 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 	}
 	owned, err := r.facts.Owned(ctx, s)
 	if err == nil && len(owned) > 0 {
-		err = changed(w.Object)
+		err = versioned.Changed(w.Object)
 	}
 	return err
 }
 
-func changed(o *unstructured.Unstructured) error {
-	what := schema.GroupResource{Group: o.GroupVersionKind().Group, Resource: o.GetKind()}
-	return apierrors.NewConflict(what, o.GetName(), errors.New("it changed since it was read"))
-}
-
 // ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.
 const ofNothing = "1"
-
-func uid(o *unstructured.Unstructured) *types.UID {
-	u := o.GetUID()
-	return &u
-}

@@ -38,7 +38,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	woken := r.woken()
 	all := []watched{
 		{r.kind.MachineAPIGVK(), woken.Same, nil}, {r.kind.ClusterAPIGVK(), woken.Same, nil},
-		{pairs.InfrastructureKind, woken.Everything, nil}, {facts.ClusterKind, woken.Everything, specChanged()},
+		{pairs.InfrastructureKind, woken.Everything, nil}, {facts.ClusterKind, woken.Everything, predicate.GenerationChangedPredicate{}},
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
 		all = append(all, watched{parent.MachineAPIGVK(), woken.ChildrenOf, nil}, watched{parent.ClusterAPIGVK(), woken.ChildrenOf, nil})
@@ -88,9 +88,6 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 		return r.watch(all...)
 	})
 }
-
-// specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.
-func specChanged() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
 
 // infraClusterChanged lets through what conversions read of an infrastructure cluster object: beside the spec its annotations, and what in its status does
 // not move all day. A person writes these too, as messages ask, and waits for the answer.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/health"
@@ -75,7 +76,7 @@ func (s *state) ours(m *machinev1beta1.Machine) bool {
 	}
 	switch m.Status.AuthoritativeAPI {
 	case machinev1beta1.MachineAuthorityMachineAPI:
-		return core.GetAnnotations()[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[strategyAnnotation] == ""
+		return core.GetAnnotations()[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[machineapi.RemediationStrategyAnnotation] == ""
 	case machinev1beta1.MachineAuthorityClusterAPI:
 		return s.spec.RemediationTemplate == nil && s.ownerPaused(m)
 	}
@@ -113,9 +114,6 @@ func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructu
 	}
 	return s.machineAPI[m.Name]
 }
-
-// strategyAnnotation on a Machine selects a remediation other than its deletion.
-const strategyAnnotation = "machine.openshift.io/remediation-strategy"
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.ObjectKey) (*state, error) {
 	s := &state{}

@@ -74,7 +74,7 @@ func (r *reconciler) steps(s *state) []write {
 		written[step.Machine.Name] = true
 		out = append(out, func(ctx context.Context) error {
 			err := r.take(ctx, s, step)
-			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			if err != nil && !versioned.Overtaken(err) {
 				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", eventnote.Cut(err.Error(), eventnote.Longest))
 			}
 			return err

@@ -117,8 +117,7 @@ func (r *reconciler) standBack(ctx context.Context, s *state, other string, err 
 	return requeue.Result(afterOther, nil)
 }
 
-// next is how soon to look again though nothing changes; 0: not before something does. Each pass sets it anew: one that an event has brought about takes the
-// place of the one that was asked for.
+// next returns how soon to requeue even if nothing changes; 0: only when something changes. Each pass sets it anew, also a pass that an event caused.
 func (r *reconciler) next(s *state) time.Duration {
 	switch {
 	case s.plan == nil:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +56,7 @@ const (
 )
 
 var (
-	infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+	infrastructureKind = configv1.GroupVersion.WithKind("Infrastructure")
 )
 
 // all is the one request that there is: CRDs belong to all pairs.
@@ -123,7 +124,7 @@ type target struct {
 	mark string
 }
 
-// Reconcile gives each object a mark, or takes it, at once. What is marked already, and with which number, it compares once a minute.
+// Reconcile adds or removes the mark of an object as soon as it has to. Once a minute it also compares the marks that are there, and the numbers in them.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	targets, err := r.targets(ctx)
 	began := r.now()

@@ -98,8 +98,8 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 	return nil
 }
 
-// auditPolicy has the API server write down what Poundlock asks for, with bodies; its lists and watches are few, and its Lease is nobody's Machine. What is sent again,
-// bare, is written down as well, since that costs.
+// auditPolicy has the API server write down what Poundlock asks for, with bodies; its lists and watches are few, and its Lease is nobody's Machine.
+// What is sent again, bare, is written down as well, since that costs.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -136,8 +136,8 @@ const running = `{"status":{"phase":"Running","lastUpdated":"2026-01-01T00:00:00
 "addresses":[{"type":"InternalIP","address":"10.0.1.1"},{"type":"Hostname","address":"ip-10-0-1-1"}],
 "conditions":[{"type":"InstanceExists","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"Drainable","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 
-// mirrored waits until every Machine is. It asks no more often than patience says: a client that lists a large fleet each second takes as much of the processor as
-// Poundlock.
+// mirrored waits until every Machine is. It asks no more often than patience says: a client that lists a large fleet each second takes as much of the
+// processor as Poundlock.
 func (t *track) mirrored(ctx context.Context, machines int, patience func(context.Context) error) error {
 	for {
 		if err := patience(ctx); err != nil {

@@ -5,7 +5,6 @@ package capimanager
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -147,8 +146,6 @@ func (m *Manager) url(path *string) string {
 }
 
 func (m *Manager) ca() []byte { return m.plane.Admin().CAData }
-
-func (m *Manager) encodedCA() string { return base64.StdEncoding.EncodeToString(m.ca()) }
 
 func (m *Manager) quietAdmin() *rest.Config {
 	config := m.plane.Admin()

@@ -5,6 +5,7 @@ package capimanager
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"path/filepath"
 
@@ -105,6 +106,8 @@ func (m *Manager) redirect(o *unstructured.Unstructured) error {
 		return nil
 	})
 }
+
+func (m *Manager) encodedCA() string { return base64.StdEncoding.EncodeToString(m.ca()) }
 
 // each changes the items of a list of objects.
 func each(o *unstructured.Unstructured, list string, change func(map[string]any) error) error {

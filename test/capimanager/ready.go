@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -70,7 +71,7 @@ func (m *Manager) called(ctx context.Context) error {
 	if err := m.admin.Create(ctx, good, client.DryRunAll); err != nil {
 		return err
 	}
-	if good.GetLabels()["cluster.x-k8s.io/cluster-name"] != "probe" {
+	if good.GetLabels()[clusterv1.ClusterNameLabel] != "probe" {
 		return errors.New("the API server does not call the mutating webhooks yet")
 	}
 	err := m.admin.Create(ctx, deployment("another"), client.DryRunAll)

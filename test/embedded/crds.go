@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/test/build"
@@ -53,7 +54,7 @@ func sources() []source {
 		{module: "sigs.k8s.io/cluster-api", files: []string{
 			"config/crd/bases/*.yaml",
 		}, labels: map[string]string{
-			"cluster.x-k8s.io/provider": "cluster-api",
+			clusterv1.ProviderNameLabel: "cluster-api",
 		}},
 	}
 }

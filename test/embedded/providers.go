@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // provider is Cluster API's provider for a platform.
@@ -49,7 +51,7 @@ func (p provider) source() source {
 	}
 	return source{
 		module: p.module, files: files,
-		labels: map[string]string{"cluster.x-k8s.io/provider": "infrastructure-" + p.name, "cluster.x-k8s.io/v1beta1": p.versions},
+		labels: map[string]string{clusterv1.ProviderNameLabel: "infrastructure-" + p.name, "cluster.x-k8s.io/v1beta1": p.versions},
 	}
 }
 

@@ -70,7 +70,7 @@ func (p *Plane) lost(part string) error {
 	return nil
 }
 
-// poll asks until done, an error, or the end of ctx, whose error late makes.
+// poll calls ask until it is done or fails. When ctx ends first, poll returns the error of late.
 func poll(ctx context.Context, every time.Duration, ask func() (bool, error), late func() error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

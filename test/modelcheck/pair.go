@@ -374,9 +374,12 @@ var pairInvariants = []invariant[*pairs, *pair]{
 	{"there are two instances", func(_ *pairs, w *pair) bool { return w.cloud&(byM|byC) == byM|byC }},
 	{"an instance was ended that nobody asked to end", func(_ *pairs, w *pair) bool { return w.cloud&endedUnasked != 0 }},
 	{"an instance has nobody who holds a finalizer to delete it under", func(p *pairs, w *pair) bool {
-		return w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(*w) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)) // it gets its finalizer back
+		return w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(*w) && !p.can(leaders) &&
+			(!w.m.has(there|emptied) || w.m.has(leaving)) // it gets its finalizer back
 	}},
-	{"an instance was left behind: neither object is there any more", func(_ *pairs, w *pair) bool { return w.cloud.runs() && !w.m.has(there) && !w.c.has(there) }},
+	{"an instance was left behind: neither object is there any more", func(_ *pairs, w *pair) bool {
+		return w.cloud.runs() && !w.m.has(there) && !w.c.has(there)
+	}},
 	{"the mirror overwrote the authoritative Machine API object", func(_ *pairs, w *pair) bool {
 		return w.waits() && w.source() == authority.MachineAPI && w.m.has(there) && !w.m.has(fresh)
 	}},
@@ -391,7 +394,8 @@ func (w *pair) waits() bool { return w.will&maybe == 0 }
 func (p *pairs) bothMayAct(w *pair) bool {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
 	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.instance.seen.has(leftover)
-	if p.can(twice) { // until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either
+	// Until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either.
+	if p.can(twice) {
 		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
 		machineMayAct = machineMayAct && w.m.has(ctlFin)
 		clusterMayAct = creates(w.infra.seen) || creates(w.core.seen) && w.i&(there|told) == there
@@ -527,6 +531,7 @@ func (p *pairs) describe(w pair) string {
 	if (w.m | w.c).has(lacking) {
 		more += "; what a neighbour wrote is not on both"
 	}
-	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v)%s; %s",
+	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); "+
+		"provider's object: %v (its controller sees: %v)%s; %s",
 		status, w.m.requested(), w.m.origin(), w.m&^lacking, w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
 }

@@ -25,6 +25,20 @@ func (c clusterAPI) Moves(t *turn) {
 	}
 }
 
+// remembers is the provider's controller between its call and what it stores of it: it does nothing else before.
+func (t *turn) remembers(on which, by mover) {
+	t.may(by, "the provider's controller stores the instance's ID", func(n *pair) {
+		n.cloud &^= answer
+		if n.at(on).has(there) {
+			n.at(on).set(pid)
+			n.wrote(on, by, true)
+		}
+	})
+	if t.can(crashes) {
+		t.might("the provider's controller dies before it stores the instance's ID", func(n *pair) { n.cloud &^= answer })
+	}
+}
+
 func (t *turn) reconciles(c clusterAPI) {
 	w := &t.was
 	v, now := *c.seen(w), c.show(w)

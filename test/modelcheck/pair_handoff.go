@@ -34,7 +34,8 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 		s.CaughtUp = s.CaughtUp && provider.caughtUp
 	}
 	s.Detached, s.Ended, s.Loose = m.has(detached), !p.set && m.has(phaseDeleting), !m.has(syncFin)
-	s.RequestsOpen = p.check && !p.forgetsRequests && (m.source() == authority.MachineAPI && m.has(requesting) || m.source() == authority.ClusterAPI && c.has(requesting))
+	s.RequestsOpen = p.check && !p.forgetsRequests &&
+		(m.source() == authority.MachineAPI && m.has(requesting) || m.source() == authority.ClusterAPI && c.has(requesting))
 	if p.check {
 		s.ClusterAPI.Finalizer = authority.NoFinalizer
 	}

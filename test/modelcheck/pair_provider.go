@@ -11,20 +11,6 @@ var (
 		func(w *pair) *view { return &w.instance }, (*pair).showK}
 )
 
-// remembers is the provider's controller between its call and what it stores of it: it does nothing else before.
-func (t *turn) remembers(on which, by mover) {
-	t.may(by, "the provider's controller stores the instance's ID", func(n *pair) {
-		n.cloud &^= answer
-		if n.at(on).has(there) {
-			n.at(on).set(pid)
-			n.wrote(on, by, true)
-		}
-	})
-	if t.can(crashes) {
-		t.might("the provider's controller dies before it stores the instance's ID", func(n *pair) { n.cloud &^= answer })
-	}
-}
-
 // providerActs: it does nothing without the Machine that owns its object.
 func (t *turn) providerActs(seen object) {
 	switch w := &t.was; {

@@ -281,7 +281,8 @@ var setInvariants = []invariant[*setPairs, *setPair]{
 	{"a set deleted a Machine by the mark of a check of long ago", func(_ *setPairs, w *setPair) bool { return w.excess == deletedByMark }},
 	{"a set deleted a Machine that nobody asked to end", func(_ *setPairs, w *setPair) bool { return w.excess == deletedForNothing }},
 	{"both sets act", func(_ *setPairs, w *setPair) bool {
-		return w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating
+		return w.current == authority.MachineAPI && w.c.here && !w.told &&
+			w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating
 	}},
 }
 

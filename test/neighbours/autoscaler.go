@@ -43,7 +43,7 @@ func NewClusterAPIAutoscaler(config *rest.Config, namespace string) (Autoscaler,
 	return Autoscaler{c, schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta2"}, namespace, []string{"cluster.x-k8s.io/delete-machine"}}, err
 }
 
-// as is a client of an identity. The name of the program becomes the field manager, by the user agent, as no writer here names one.
+// as returns a client that acts as an identity. The API server makes the program's name in the user agent the field manager, because no writer here names one.
 func as(config *rest.Config, identity, program string) (client.Client, error) {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: identity}

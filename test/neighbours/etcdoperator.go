@@ -56,7 +56,7 @@ func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
 	return errors.Join(failed...)
 }
 
-// change makes a Machine what it should be, and reports whether it was not.
+// change adds the hook to a Machine, or removes it from one that is being deleted and has no etcd member any more. It reports whether it did.
 func (e EtcdOperator) change(m *machinev1beta1.Machine) bool {
 	hooks := &m.Spec.LifecycleHooks.PreDrain
 	switch held := slices.Contains(*hooks, etcdHook()); {

@@ -15,10 +15,11 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // Writer is one component.
@@ -105,7 +106,7 @@ func (l *Log) Refused() []string {
 
 // quiet leaves out what a controller does not take for an error.
 func quiet(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, context.Canceled) {
+	if versioned.Outdated(err) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

@@ -10,13 +10,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // blockMove is the annotation of conversiontest.ByBlockMove.
-const blockMove = "clusterctl.cluster.x-k8s.io/block-move"
+const blockMove = clusterctlv1.BlockMoveAnnotation
 
 // acknowledge reports, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
 // whether it wrote, which ends the pass.
@@ -25,13 +27,13 @@ func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstruct
 	switch r.platform.Answers {
 	case conversiontest.ByCondition:
 		paused(cause).put(a, "status.conditions")
-		return patchStatus(ctx, r, before, a)
+		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByNewCondition:
 		paused(cause).put(a, "status.v1beta2.conditions")
-		return patchStatus(ctx, r, before, a)
+		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByBlockMove:
 		mark(a, cause == "")
-		return patch(ctx, r, before, a)
+		return versioned.PatchFrom(ctx, r, before, a)
 	case conversiontest.InSilence:
 	}
 	return false, nil

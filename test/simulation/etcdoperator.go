@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
@@ -38,7 +39,7 @@ func addEtcd(m manager.Manager, o Options) error {
 	e := &etcd{Client: m.GetClient(), live: m.GetAPIReader()}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
-			if err := e.beat(ctx); err != nil && ctx.Err() == nil && !passes(err) {
+			if err := e.beat(ctx); err != nil && ctx.Err() == nil && !versioned.Outdated(err) {
 				o.Log.Error(err, "the simulated etcd operator")
 			}
 		}, poll)
@@ -113,7 +114,7 @@ func (e *etcd) keep(ctx context.Context, kept *corev1.ConfigMap, now Membership)
 	if kept.ResourceVersion == "" {
 		return e.Create(ctx, kept)
 	}
-	_, err := patch(ctx, e, before, kept)
+	_, err := versioned.PatchFrom(ctx, e, before, kept)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
@@ -130,7 +131,7 @@ func (r *infraInstance) report(ctx context.Context, o *unstructured.Unstructured
 	at, before := r.machines.platform.KeptID, o.DeepCopy()
 	if strings.HasPrefix(at, "spec.") {
 		set(o, i.ID, at)
-		if _, err := patch(ctx, r, before, o); err != nil {
+		if _, err := versioned.PatchFrom(ctx, r, before, o); err != nil {
 			return err
 		}
 		before = o.DeepCopy()
@@ -139,7 +140,7 @@ func (r *infraInstance) report(ctx context.Context, o *unstructured.Unstructured
 		set(o, r.machines.platform.actuator.Word(i.State), r.machines.platform.State)
 	}
 	set(o, i.State == machinetest.Running, "status.ready")
-	_, err := patchStatus(ctx, r, before, o)
+	_, err := versioned.PatchStatusFrom(ctx, r, before, o)
 	return err
 }
 
@@ -171,7 +172,7 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	}
 	before := o.DeepCopy()
 	controllerutil.RemoveFinalizer(o, finalizer)
-	_, err = patch(ctx, r, before, o)
+	_, err = versioned.PatchFrom(ctx, r, before, o)
 	return reconcile.Result{}, err
 }
 

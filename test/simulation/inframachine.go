@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -81,7 +82,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 	if err == nil && owner == nil && r.platform.HoldsFirst && a.GetDeletionTimestamp() != nil {
 		before := a.DeepCopy()
 		controllerutil.RemoveFinalizer(a, r.platform.Finalizer)
-		_, err = patch(ctx, r, before, a)
+		_, err = versioned.PatchFrom(ctx, r, before, a)
 	}
 	if err != nil || owner == nil {
 		return reconcile.Result{}, err // the Machine's controller has not claimed it yet: its event comes
@@ -109,7 +110,7 @@ func ensureFinalizer(ctx context.Context, c client.Client, o client.Object, name
 	if o.GetDeletionTimestamp() != nil || !controllerutil.AddFinalizer(o, name) {
 		return false, nil
 	}
-	return patch(ctx, c, before, o)
+	return versioned.PatchFrom(ctx, c, before, o)
 }
 
 func (r *infraMachine) owner(ctx context.Context, a *unstructured.Unstructured) (*clusterv1.Machine, error) {
@@ -139,12 +140,12 @@ func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, 
 	if strings.HasPrefix(r.platform.ID, "spec.") {
 		set(a, i.ID, r.platform.ID)
 	}
-	if _, err := patch(ctx, r, before, a); err != nil {
+	if _, err := versioned.PatchFrom(ctx, r, before, a); err != nil {
 		return reconcile.Result{}, err
 	}
 	before = a.DeepCopy()
 	r.report(a, i)
-	if _, err := patchStatus(ctx, r, before, a); err != nil || i.State != machinetest.Pending {
+	if _, err := versioned.PatchStatusFrom(ctx, r, before, a); err != nil || i.State != machinetest.Pending {
 		return reconcile.Result{}, err
 	}
 	return again, nil
@@ -255,7 +256,7 @@ func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *
 	}
 	before := a.DeepCopy()
 	controllerutil.RemoveFinalizer(a, r.platform.Finalizer)
-	_, err := patch(ctx, r, before, a)
+	_, err := versioned.PatchFrom(ctx, r, before, a)
 	return reconcile.Result{}, err
 }
 

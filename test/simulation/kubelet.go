@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -76,15 +77,12 @@ func (k *kubelets) beat(ctx context.Context) error {
 	}
 	var failures []error
 	for _, i := range all {
-		if err := k.attend(ctx, i, known[i.ProviderID()], on[i.DNS()]); err != nil && !passes(err) {
+		if err := k.attend(ctx, i, known[i.ProviderID()], on[i.DNS()]); err != nil && !versioned.Outdated(err) {
 			failures = append(failures, fmt.Errorf("instance %s: %w", i.ID, err))
 		}
 	}
 	return errors.Join(failures...)
 }
-
-// passes knows what the next beat puts right: the cache was old.
-func passes(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // attend looks after one instance. node is nil while there is none.
 func (k *kubelets) attend(ctx context.Context, i machinetest.Instance, node *corev1.Node, pods []*corev1.Pod) error {
@@ -166,7 +164,7 @@ func (k *kubelets) report(ctx context.Context, node *corev1.Node, silence string
 	for _, c := range conditions(silence, silent) {
 		k.set(node, c)
 	}
-	_, err := patchStatus(ctx, k, before, node)
+	_, err := versioned.PatchStatusFrom(ctx, k, before, node)
 	return err
 }
 
@@ -223,7 +221,7 @@ func (k *kubelets) start(ctx context.Context, pod *corev1.Pod) error {
 	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	}
-	_, err := patchStatus(ctx, k, before, pod)
+	_, err := versioned.PatchStatusFrom(ctx, k, before, pod)
 	return err
 }
 

@@ -19,7 +19,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
@@ -89,7 +89,7 @@ func (k *Kubelet) Beat(ctx context.Context) error {
 	for i := range list.Items {
 		p := &list.Items[i]
 		there[p.UID] = true
-		if err := k.see(ctx, p); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		if err := k.see(ctx, p); err != nil && !versioned.Outdated(err) {
 			errs = append(errs, fmt.Errorf("pod %s: %w", p.Name, err))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -53,7 +54,7 @@ func (s *Stage) giveKubeconfig(ctx context.Context) error {
 		"apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
 		"metadata": map[string]any{
 			"name": cluster + "-kubeconfig", "namespace": s.Pairs[0].ClusterAPI,
-			"labels": map[string]any{"cluster.x-k8s.io/cluster-name": cluster},
+			"labels": map[string]any{clusterv1.ClusterNameLabel: cluster},
 		},
 		"stringData": map[string]any{"value": string(text)},
 	}})
@@ -94,8 +95,8 @@ func clusterAPIObjects(kit conversiontest.Kit) ([]*unstructured.Unstructured, er
 	infra := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
 			"name": cluster, "namespace": clusterAPI,
-			"labels":      map[string]any{"cluster.x-k8s.io/cluster-name": cluster},
-			"annotations": map[string]any{"cluster.x-k8s.io/managed-by": "cluster-infrastructure-operator"},
+			"labels":      map[string]any{clusterv1.ClusterNameLabel: cluster},
+			"annotations": map[string]any{clusterv1.ManagedByAnnotation: "cluster-infrastructure-operator"},
 		},
 		"spec": kit.InfraCluster, "status": map[string]any{"ready": true},
 	}}

@@ -60,21 +60,21 @@ func (c *Cloud) Audit() error {
 	return errors.Join(append(c.unread, err)...)
 }
 
-// Inject has calls go wrong.
+// Inject makes calls of the cloud fail.
 func (c *Cloud) Inject(faults ...machinetest.Fault) error {
 	ctx, cancel := soon()
 	defer cancel()
 	return c.Panel.Inject(ctx, faults...)
 }
 
-// Heal has nothing go wrong any more.
+// Heal removes all faults.
 func (c *Cloud) Heal() error {
 	ctx, cancel := soon()
 	defer cancel()
 	return c.Panel.Heal(ctx)
 }
 
-// Act does to an instance what no controller asked for.
+// Act changes an instance without a controller, as a person at the cloud's console would.
 func (c *Cloud) Act(id string, act machinetest.Act) error {
 	ctx, cancel := soon()
 	defer cancel()

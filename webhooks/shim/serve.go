@@ -27,7 +27,8 @@ type Certificates interface {
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
-	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, TLSConfig: &tls.Config{GetCertificate: certificates.GetCertificate}} //nolint:gosec // the next line
+	config := &tls.Config{GetCertificate: certificates.GetCertificate} //nolint:gosec // the next line
+	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, TLSConfig: config}
 	connections.TLS{}.Apply(main.TLSConfig)
 	probes := http.NewServeMux()
 	probes.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

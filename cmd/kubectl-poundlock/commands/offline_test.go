@@ -69,6 +69,7 @@ func TestExitCodes(t *testing.T) {
 		"an unknown command":                {args: []string{"chek"}, want: 2, says: "check"},
 		"and a flag of its own":             {args: []string{"chek", "--to", "x"}, want: 2, says: `unknown command "chek"`},
 		"an unknown command of the set's":   {args: []string{"controlplane", "plna"}, want: 2, says: "Did you mean this?\n\tplan"},
+		"an unknown one of private types":   {args: []string{"private-types", "instal"}, want: 2, says: "Did you mean this?\n\tinstall"},
 		"two views of providers":            {args: []string{"providers", "--render", "--diff"}, want: 2, says: "use one of them"},
 		"a platform that needs no flag":     {args: []string{"providers", "--enable-platform", "AWS"}, want: 2, says: "Nutanix"},
 		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, says: "--bogus"},

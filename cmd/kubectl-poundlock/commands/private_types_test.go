@@ -191,7 +191,7 @@ func TestPrivateTypesOffline(t *testing.T) {
 		"no upstream's form":     {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=nonsense"}, want: 2, says: "give SUFFIX=URL"},
 		"a shim in HTTP":         {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=http://h"}, want: 2, says: "--shim-url http://h: give a URL of https"},
 		"two places of the shim": {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=https://h", "--upstream=cluster.x-k8s.io=https://h/convert"}, want: 2, says: "leave out --upstream, or --shim-url"},
-		"a command misspelt":     {args: []string{"instal"}, want: 2, says: "did you mean install?"},
+		"a command misspelt":     {args: []string{"instal"}, want: 2, says: "Did you mean this?\n\tinstall"},
 		"a folder":               {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "name: foomachines.infrastructure.cluster.hypershift.openshift.io"},
 		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "Warning: no label names a contract of Cluster API on foomachines.infrastructure."},
 		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, says: "namespace: elsewhere"},

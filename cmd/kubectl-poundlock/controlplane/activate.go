@@ -10,12 +10,12 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -158,7 +158,7 @@ func (a *activation) patch(ctx context.Context) error {
 		}
 	}
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case versioned.Outdated(err):
 		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
 	case err != nil:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))

@@ -4,9 +4,6 @@
 package controlplane
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
@@ -32,22 +29,10 @@ What is said of a set is the plan that Poundlock's operator acts by, and that it
 
   # Begin
   kubectl poundlock controlplane activate`,
-		Args:                       oneOfItsCommands,
+		Args:                       cli.OneOfItsCommands,
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPlan(p), newStatus(p), newActivate(p))
 	return cmd
-}
-
-// oneOfItsCommands refuses what is none, and says which one may be meant, as cobra does at the root alone.
-func oneOfItsCommands(cmd *cobra.Command, args []string) error {
-	err := cobra.NoArgs(cmd, args)
-	if err == nil {
-		return nil
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("%w\n\nDid you mean this?\n\t%s", err, strings.Join(near, "\n\t"))
-	}
-	return err
 }

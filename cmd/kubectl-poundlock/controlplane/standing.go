@@ -128,7 +128,7 @@ func (m Machine) doing() string {
 // Unobserved reports whether no operator has looked at the set as it is: it was changed since, or nobody ever did.
 func (s Standing) Unobserved() bool { return s.ObservedGeneration < s.Generation }
 
-// StatusOf is a condition's status of some, "" for none.
+// StatusOf returns the status of the condition of a type, "" if there is none.
 func StatusOf(all []Condition, kind string) string {
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
 		return all[i].Status

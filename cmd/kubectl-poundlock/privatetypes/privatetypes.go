@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -29,19 +28,10 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it), so that the platform's own types and yours do not meet.
 
 Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
-		Example: `  kubectl poundlock private-types status`,
-		// cobra suggests a command at the root alone.
+		Example:                    `  kubectl poundlock private-types status`,
+		Args:                       cli.OneOfItsCommands,
 		SuggestionsMinimumDistance: 2,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return cli.Usagef("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
-			}
-			return cobra.NoArgs(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newInstall(p), newStatus(p), newUninstall(p), newSidecar(p))
 	return cmd

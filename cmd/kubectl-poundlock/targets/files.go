@@ -38,7 +38,8 @@ func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
 	cmd.Flags().Var((*gates)(&f.Said.Gates), "feature-gates",
-		"the feature gates that Cluster API's manager is started with, such as MachineTaintPropagation=true; of a cluster they are read from the manager's Deployment")
+		"the feature gates that Cluster API's manager is started with, such as MachineTaintPropagation=true; "+
+			"of a cluster they are read from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 

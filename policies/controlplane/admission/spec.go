@@ -46,7 +46,7 @@ func readable(p *proposal) policies.Verdict {
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 
-// unknown are the fields of a value that a type has not, each in a sentence with the name that may be meant, in the order of their paths.
+// unknown returns a sentence for each field of a value that its type does not have, with the name that may be meant. They are in the order of their paths.
 func unknown(path *field.Path, value any, t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

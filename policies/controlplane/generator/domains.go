@@ -10,6 +10,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
@@ -43,9 +44,6 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	return own, more
 }
 
-// edge is the role of Nodes in places that are made for them alone (AWS Local and Wavelength Zones).
-const edge = "node-role.kubernetes.io/edge"
-
 // workers are the providerSpecs of the MachineSets that are in the control plane's region, in the order of the sets' names.
 func (g *generator) workers() []map[string]any {
 	sets := slices.Clone(g.MachineSets)
@@ -53,7 +51,7 @@ func (g *generator) workers() []map[string]any {
 	var out []map[string]any
 	for _, s := range sets {
 		spec := platform.ProviderSpec(s.Spec.Template.Spec)
-		_, atEdge := s.Spec.Template.Spec.Labels[edge]
+		_, atEdge := s.Spec.Template.Spec.Labels[machineapi.EdgeRole]
 		if spec == nil || atEdge || s.DeletionTimestamp != nil || spec["kind"] != g.row.Kind {
 			continue
 		}

@@ -233,8 +233,8 @@ type draft struct {
 	replaced int
 }
 
-// make takes, of the sets that can be made, that by which the fewest Machines are replaced; of several, the one with the most fields. The rules of admission
-// have the last word: Poundlock's own writes need not come by the webhook.
+// make chooses the draft that replaces the fewest Machines, and among equals the one with the most fields. It skips drafts that the rules of admission would
+// refuse, because Poundlock's own writes may not pass the webhook.
 func (g *generator) make() *Refusal {
 	var best *draft
 	says := ""

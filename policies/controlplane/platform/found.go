@@ -112,7 +112,7 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	})
 }
 
-// described finds among failure domains that the Infrastructure describes.
+// described makes a finder for a platform whose failure domains the Infrastructure describes: it finds the one that a providerSpec is in.
 func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string,
 	union func(string) machinev1.FailureDomains) finder {
 	row := Named(platform)

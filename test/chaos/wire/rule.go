@@ -44,14 +44,14 @@ func Nth(n int, m Match) Match {
 	return func(r Request) bool { return m(r) && seen.Add(1) == int64(n) }
 }
 
-// Every matches each n-th request that m matches, so that one that is tried again gets through.
+// Every matches each n-th request that m matches. A request that is sent again passes.
 func Every(n int, m Match) Match {
 	var seen atomic.Int64
 	return func(r Request) bool { return m(r) && seen.Add(1)%int64(n) == 0 }
 }
 
-// OneOf matches one of each n requests that m matches, at another place each time. A pass that makes n requests, and is the only one at work, would fail for
-// ever with each n-th: at the same request each time.
+// OneOf matches one of each n requests that m matches, at another place each time. With Every, a controller whose pass sends n requests would fail at the same
+// request each time.
 func OneOf(n int, m Match) Match {
 	var seen atomic.Uint64
 	return func(r Request) bool {

@@ -1,0 +1,24 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses a name that none of them has, and suggests
+// the similar ones. cobra itself suggests only at the root.
+func OneOfItsCommands(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%w\n\nDid you mean this?\n\t%s", err, strings.Join(near, "\n\t"))
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineapi
+
+import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+// Labels of a Machine, or of a set's template.
+const (
+	// MachineSetLabel names the MachineSet that a Machine belongs to.
+	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
+	// RoleLabel and TypeLabel are what a Machine's Node is for, such as worker.
+	RoleLabel = "machine.openshift.io/cluster-api-machine-role"
+	TypeLabel = "machine.openshift.io/cluster-api-machine-type"
+	// SystemLabel marks Machines that do not run Red Hat's CoreOS, with the system that they run.
+	SystemLabel = "machine.openshift.io/os-id"
+)
+
+// Labels that the Machine API's controllers write to a Machine, from what the cloud answers.
+const (
+	InstanceTypeLabel = "machine.openshift.io/instance-type"
+	RegionLabel       = "machine.openshift.io/region"
+	ZoneLabel         = "machine.openshift.io/zone"
+	// InterruptibleLabel marks a Machine whose instance the cloud may take back. They write it to the Machine's spec.metadata too, for its Node.
+	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
+)
+
+// Annotations of a Machine.
+const (
+	// DeleteAnnotation, with any value, has a Machine deleted before others when its set is scaled down. OldDeleteAnnotation is its older name.
+	DeleteAnnotation    = "machine.openshift.io/delete-machine"
+	OldDeleteAnnotation = "machine.openshift.io/cluster-api-delete-machine"
+	// ExcludeDrainAnnotation, with any value, has a Machine deleted without that its Node is drained.
+	ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
+)
+
+// Annotations of a MachineSet: the fewest and the most replicas that the autoscaler may ask for.
+const (
+	AutoscalerMinSizeAnnotation = "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+	AutoscalerMaxSizeAnnotation = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
+)
+
+// RemediationStrategyAnnotation of a MachineHealthCheck, or of a Machine, selects a remediation other than the Machine's deletion.
+const RemediationStrategyAnnotation = "machine.openshift.io/remediation-strategy"
+
+// NodeAnnotation of a Node names its Machine: namespace/name.
+const NodeAnnotation = "machine.openshift.io/machine"
+
+// Labels of Nodes by their role.
+const (
+	ControlPlaneRole = clusterv1.NodeRoleLabelPrefix + "/control-plane"
+	// MasterRole is the older name of ControlPlaneRole. Nodes of OpenShift have both.
+	MasterRole = clusterv1.NodeRoleLabelPrefix + "/master"
+	// EdgeRole is that of Nodes in places that are made for them alone (AWS Local and Wavelength Zones).
+	EdgeRole = clusterv1.NodeRoleLabelPrefix + "/edge"
+)

@@ -1,0 +1,24 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package versioned
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Changed is the conflict that a reader finds before the API server can: the object is no longer what a decision was made from.
+func Changed(o client.Object) error {
+	kind := o.GetObjectKind().GroupVersionKind()
+	return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, o.GetName(), errors.New("it changed since it was read"))
+}
+
+// Outdated reports whether an object is no longer what was read: somebody has written to it since, or it is gone.
+func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// Overtaken reports whether somebody else was faster: has written to the object, or has created it.
+func Overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

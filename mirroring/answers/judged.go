@@ -1,0 +1,34 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package answers
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/mirroring/pairs"
+)
+
+// IsRefusal reports whether the API server has judged a write, and refuses its content: the same write would be refused again. Conflicts, timeouts
+// and whatever else passes are no refusals, nor is an error of the network, where no API server answered.
+func IsRefusal(err error) bool {
+	if errors.As(err, new(*notKept)) {
+		return true
+	}
+	if !errors.As(err, new(apierrors.APIStatus)) {
+		return false
+	}
+	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown ||
+		apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+}
+
+// NotKept is the error of a write that the API server takes without storing all of it: the same write would come next.
+func NotKept(w *pairs.Write) error {
+	return &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))}
+}
+
+type notKept struct{ error }
