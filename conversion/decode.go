@@ -332,7 +332,7 @@ func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
 	if kind == t.providerSpec.Kind || !slices.Contains(providerKinds, kind) {
 		return true
 	}
-	p.Invalid("kind", kind, "must be "+t.providerSpec.Kind)
+	p.Invalid("kind", kind, fmt.Sprintf("must be %s, because the cluster's platform is %s", t.providerSpec.Kind, p.Env.Platform.Name))
 	return false
 }
 

@@ -56,6 +56,11 @@ func Verdicts() []Reason {
 	}
 }
 
+// Answers are the words of check's table for the verdicts that have another one there.
+func Answers() map[Readiness]string {
+	return map[Readiness]string{Blocked: "no", Waiting: "not yet", Ready: "yes", There: "is there"}
+}
+
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
 	ReasonFields   = "FieldsNotConvertible"

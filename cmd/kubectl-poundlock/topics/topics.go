@@ -63,6 +63,9 @@ func verdicts() []Topic {
 		"if it stays, look whether Poundlock runs: the first line of status reports it")}
 	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
+		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
+			out = append(out, reasonTopic(answer, "answer of kubectl poundlock check", v.Means, v.Do))
+		}
 	}
 	return out
 }

@@ -113,6 +113,9 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 	for _, v := range readiness.Readinesses() {
 		asked[string(v)] = "a verdict"
 	}
+	for _, answer := range readiness.Answers() {
+		asked[answer] = "an answer"
+	}
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI, authority.Migrating} {
 		asked[string(api)] = "a value of authoritativeAPI"
 	}
