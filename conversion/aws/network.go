@@ -276,9 +276,9 @@ func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference)
 	}
 	places := map[string]place{}
 	if len(theirs) == 0 {
-		a, b := place{all[0], ofScheme(all[0])}, place{}
+		a := place{all[0], ofScheme(all[0])}
 		if len(all) == 2 {
-			b = place{all[1], ofScheme(all[1])}
+			b := place{all[1], ofScheme(all[1])}
 			a.scheme, b.scheme = cmp.Or(a.scheme, otherScheme(b.scheme)), cmp.Or(b.scheme, otherScheme(a.scheme))
 			if b.lb.Type != a.lb.Type && b.lb.Type == machinev1beta1.ClassicLoadBalancerType ||
 				b.lb.Type == a.lb.Type && b.scheme == string(awsv1.ELBSchemeInternal) {
