@@ -148,9 +148,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	if !judged(p) {
-		needs = needs.and(Doubts(p, env, lacks))
-	}
+	needs = needs.and(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
@@ -427,8 +425,11 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 		Plural: strings.ToLower(kind) + "s"}
 }
 
-// Doubts are what of the lacks might keep a pair from moving that converts with what was shown.
+// Doubts are what of the lacks might keep a pair from moving that converts with what was shown. Where Poundlock has converted it there are none.
 func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs {
+	if judged(p) {
+		return Needs{}
+	}
 	return Needs{lacks: inventory.Doubts(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) }), converts: true}
 }
 
