@@ -7,7 +7,6 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -76,16 +75,17 @@ func (p *Pass) unknown(all any, err error) {
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
 }
 
-// respelt is another name in the same object that differs from the last one of a path in case alone; "" for none.
+// respelt is another name in the same object, the first one, that differs from the last one of a path in case alone; "" for none.
 func respelt(all any, path string) string {
 	i := strings.LastIndexByte(path, '.')
 	siblings, _ := valueAt(all, path[:max(i, 0)]).(map[string]any)
-	for _, other := range slices.Sorted(maps.Keys(siblings)) {
-		if name := path[i+1:]; other != name && strings.EqualFold(other, name) {
-			return other
+	name, first := path[i+1:], ""
+	for other := range siblings { // it may be a long one, and is not sorted
+		if other != name && strings.EqualFold(other, name) && (first == "" || other < first) {
+			first = other
 		}
 	}
-	return ""
+	return first
 }
 
 // isEmpty reports whether a value is null, or empty.
@@ -332,7 +332,7 @@ func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
 	if kind == t.providerSpec.Kind || !slices.Contains(providerKinds, kind) {
 		return true
 	}
-	p.Invalid("kind", kind, "must be "+t.providerSpec.Kind)
+	p.Invalid("kind", kind, fmt.Sprintf("must be %s, because the cluster's platform is %s", t.providerSpec.Kind, p.Env.Platform.Name))
 	return false
 }
 

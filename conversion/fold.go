@@ -6,8 +6,11 @@ package conversion
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // fold spells the members of a JSON text as a typed value does, where they differ in case alone. All readers of the Machine API take any case, and
@@ -56,13 +59,21 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	names := map[string]reflect.Value{}
 	collect(into, names)
+	known, given := map[string][]string{}, map[string]int{} // by what they are in any case
+	for name := range names {
+		known[anyCase(name)] = append(known[anyCase(name)], name)
+	}
 	for name := range value {
-		field, known := names[name]
-		if !known {
-			spelt, found := onlyMatch(name, names, value)
-			if !found {
-				continue
+		given[anyCase(name)]++
+	}
+	for _, name := range slices.Collect(maps.Keys(value)) {
+		field, is := names[name]
+		if !is {
+			meant := known[anyCase(name)]
+			if len(meant) != 1 || given[anyCase(name)] != 1 {
+				continue // nothing, or either of two
 			}
+			spelt := meant[0]
 			value[spelt], field, changed = value[name], names[spelt], true
 			delete(value, name)
 			name = spelt
@@ -72,23 +83,15 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	return changed
 }
 
-// onlyMatch is the one member that a name can mean.
-func onlyMatch(name string, names map[string]reflect.Value, value map[string]any) (spelt string, found bool) {
-	for known := range names {
-		if !strings.EqualFold(known, name) {
-			continue
+// anyCase is the same text for all that strings.EqualFold takes for equal.
+func anyCase(text string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
 		}
-		if _, there := value[known]; there || found {
-			return "", false
-		}
-		spelt, found = known, true
-	}
-	for other := range value {
-		if found && other != name && strings.EqualFold(other, name) {
-			return "", false
-		}
-	}
-	return spelt, found
+		return least
+	}, text)
 }
 
 // collect lists a struct's members by their names in JSON, those of embedded structs among them.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
 )
@@ -39,7 +40,7 @@ func nothing(*pass) string { return "" }
 func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool {
 	trial := conversion.NewPass(p.Env, p.Core, "")
 	if !trial.Decode(raw, into) {
-		p.Add(trial.Errors()...)
+		p.Add(undecoded(p, trial, judge)...)
 		return false
 	}
 	void := judge(p)
@@ -49,6 +50,19 @@ func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool
 		}
 	}
 	return true
+}
+
+// undecoded is why an object does not fit its type: where its providerSpec is another platform's, that alone.
+func undecoded(p, trial *pass, judge func(*pass) (void string)) field.ErrorList {
+	other := conversion.NewPass(p.Env, p.Core, "")
+	if void := judge(other); void != "" {
+		for _, e := range other.Errors() {
+			if e.Field == void+"kind" {
+				return field.ErrorList{e}
+			}
+		}
+	}
+	return trial.Errors()
 }
 
 func readInfra(p *pass, kind conversion.Resource, raw []byte, into any) bool {

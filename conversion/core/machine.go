@@ -80,7 +80,7 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners: remove them"),
 	machine.Iso(at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect"),
 		at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect", "spec.taints[].propagation"),
-		"Always propagated: Machine API keeps its taints on the Node.", taintsTo, taintsFrom),
+		"Always propagated: Machine API keeps its taints on the Node. Cluster API takes them with its feature gate MachineTaintPropagation only.", taintsTo, taintsFrom),
 	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint: remove it"),
 	machine.Iso(at("spec.providerSpec.value", "spec.providerID"),
 		at("spec.infrastructureRef.apiGroup", "spec.infrastructureRef.kind", "spec.infrastructureRef.name",

@@ -188,6 +188,15 @@ func listed(t reflect.Type, path string, use func(path string, patch func(n int)
 	case t.Kind() == reflect.Slice:
 		listed(t.Elem(), path+"[]", within(func(v any) any { return []any{v} }))
 	case t.Kind() == reflect.Struct:
+		if path == "" {
+			use("members that it does not have", func(n int) any {
+				many := map[string]any{}
+				for i := range n {
+					many["unknown"+strconv.Itoa(i)] = "v"
+				}
+				return many
+			})
+		}
 		for i := range t.NumField() {
 			f := t.Field(i)
 			switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {

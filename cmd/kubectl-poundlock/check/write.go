@@ -102,19 +102,16 @@ func (w reader) table() {
 }
 
 func (w reader) answer(v readiness.Readiness) string {
+	text := cmp.Or(readiness.Answers()[v], string(v))
 	switch v {
 	case readiness.Ready:
-		return w.Green("yes")
+		return w.Green(text)
 	case readiness.Blocked:
-		return w.Red("no")
-	case readiness.Unknown:
-		return w.Yellow("unknown")
-	case readiness.Waiting:
-		return w.Yellow("not yet")
-	case readiness.Moving:
-		return w.Yellow("moving")
+		return w.Red(text)
+	case readiness.Unknown, readiness.Waiting, readiness.Moving:
+		return w.Yellow(text)
 	}
-	return w.Dim("is there")
+	return w.Dim(text)
 }
 
 func (w reader) why(f readiness.Finding) string {

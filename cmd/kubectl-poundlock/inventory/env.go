@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -39,6 +40,13 @@ type Cluster struct {
 func (f *Fleet) Describe(said Cluster) Cluster {
 	if f.infrastructure != nil {
 		c := describe(f.infrastructure)
+		for _, flag := range []struct{ name, said, is string }{
+			{"platform", said.Platform, c.Platform}, {"cluster-name", said.Name, c.Name}, {"region", said.Region, c.region()},
+		} {
+			if flag.said != "" && flag.said != flag.is {
+				c.Assumed = append(c.Assumed, fmt.Sprintf("--%s %s was ignored: the Infrastructure object has %q.", flag.name, flag.said, flag.is))
+			}
+		}
 		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
 			c.NodeSync = said.NodeSync
 		}
@@ -69,6 +77,12 @@ func describe(infrastructure *policies.Object) Cluster {
 	}
 	c.Name, c.Platform = status.InfrastructureName, status.PlatformStatus.Type
 	return c
+}
+
+// region is what the Infrastructure says.
+func (c Cluster) region() string {
+	region, _, _ := unstructured.NestedString(c.about, "status", "platformStatus", strings.ToLower(c.Platform), "region")
+	return region
 }
 
 // Why a cluster is described by its objects.

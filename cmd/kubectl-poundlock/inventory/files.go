@@ -34,6 +34,11 @@ func FromFiles(paths []string, stdin io.Reader, pairs authority.Pairs) (*Fleet, 
 			return nil, err
 		}
 	}
+	if c.other != nil {
+		one := describe(c.fleet.infrastructure)
+		return nil, fmt.Errorf("the files have the Infrastructure objects of several clusters (%s on %s, %s on %s): give the files of one cluster at a time",
+			one.Name, one.Platform, c.other.Name, c.other.Platform)
+	}
 	return c.done(), nil
 }
 

@@ -177,6 +177,8 @@ type collection struct {
 	sides    map[sideKey]*Pair
 	fleet    *Fleet
 	nextFile string
+	// other is a second cluster that was shown.
+	other *Cluster
 }
 
 func newCollection(pairs authority.Pairs) *collection {
@@ -215,6 +217,8 @@ func (c *collection) add(o *policies.Object) {
 	case g == configGroup && o.Kind == "Infrastructure":
 		if c.fleet.infrastructure == nil {
 			c.fleet.infrastructure = o
+		} else if one, other := describe(c.fleet.infrastructure), describe(o); one.Name != other.Name || one.Platform != other.Platform {
+			c.other = &other
 		}
 	default:
 		c.fleet.Others++

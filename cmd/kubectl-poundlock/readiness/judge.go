@@ -56,6 +56,11 @@ func Verdicts() []Reason {
 	}
 }
 
+// Answers are the words of check's table for the verdicts that have another one there.
+func Answers() map[Readiness]string {
+	return map[Readiness]string{Blocked: "no", Waiting: "not yet", Ready: "yes", There: "is there"}
+}
+
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
 	ReasonFields   = "FieldsNotConvertible"
@@ -148,9 +153,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	if !judged(p) {
-		needs = needs.and(Doubts(p, env, lacks).lacks)
-	}
+	needs = needs.and(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
@@ -265,6 +268,8 @@ func unborn(p inventory.Pair) string {
 type Needs struct {
 	lacks  []inventory.Lack
 	fields []string
+	// converts: what was shown converts.
+	converts bool
 }
 
 func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
@@ -278,8 +283,9 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 }
 
 // and adds what has to be shown, too, in the order of the lacks; each once.
-func (n Needs) and(more []inventory.Lack) Needs {
-	for _, l := range more {
+func (n Needs) and(more Needs) Needs {
+	n.converts = more.converts && len(n.lacks) == 0
+	for _, l := range more.lacks {
 		if !slices.Contains(n.Names(), l.Name) {
 			n.lacks = append(slices.Clone(n.lacks), l)
 		}
@@ -315,7 +321,7 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	what := "needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
 		what += ", on which it depends whether this converts: " + strings.Join(n.fields, ", ")
-	} else {
+	} else if n.converts {
 		what += ". What was given converts, and what is missing may keep the object from moving"
 	}
 	if p.Source == "" {
@@ -428,9 +434,12 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 		Plural: strings.ToLower(kind) + "s"}
 }
 
-// Doubts are what of the lacks might keep a pair from moving that converts with what was shown.
+// Doubts are what of the lacks might keep a pair from moving that converts with what was shown. Where Poundlock has converted it there are none.
 func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs {
-	return Needs{lacks: inventory.Doubts(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })}
+	if judged(p) {
+		return Needs{}
+	}
+	return Needs{lacks: inventory.Doubts(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) }), converts: true}
 }
 
 // unconvertible converts as the webhook does.

@@ -87,10 +87,11 @@ func TestJudge(t *testing.T) {
 			if to == "" {
 				to = authority.ClusterAPI
 			}
-			got := judgeFrom(t, c.live, to, append([]string{cluster}, c.documents...)...)
-			if strings.Contains(c.documents[0], "BareMetal") {
-				got = judge(t, to, c.documents...)
+			documents := c.documents
+			if !strings.Contains(documents[0], "BareMetal") {
+				documents = append([]string{cluster}, documents...)
 			}
+			got := judgeFrom(t, c.live, to, documents...)
 			if got.Readiness != c.verdict || got.Reason != c.reason {
 				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
 			}

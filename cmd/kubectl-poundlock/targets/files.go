@@ -24,11 +24,14 @@ import (
 type Files struct {
 	Paths []string
 	Said  inventory.Cluster
+
+	given func() bool
 }
 
 // AddFlags adds -f with its help, and what the files may lack.
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+	f.given = func() bool { return cmd.Flags().Changed("filename") }
 	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cli.CompleteFlag(cmd, "platform", platformNames()...)
 	cmd.Flags().StringVar(&f.Said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
@@ -122,6 +125,9 @@ func (g *gates) Set(text string) error {
 
 // Gather reads files, or the cluster.
 func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []string) (*inventory.Fleet, error) {
+	if len(f.Paths) == 0 && f.given != nil && f.given() { // an empty variable of a script
+		return nil, cli.Usagef("-f is empty: give a file, a folder, or - for standard input")
+	}
 	t, err := Parse(args)
 	if err != nil {
 		return nil, err

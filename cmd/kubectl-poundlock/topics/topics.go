@@ -63,6 +63,10 @@ func verdicts() []Topic {
 		"if it stays, look whether Poundlock runs: the first line of status reports it")}
 	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
+		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
+			means, _, _ := strings.Cut(v.Means, ". The table has")
+			out = append(out, reasonTopic(answer, "answer of kubectl poundlock check", means+". For programs the verdict is `"+v.Name+"`", v.Do))
+		}
 	}
 	return out
 }
@@ -256,7 +260,7 @@ func pathMatches(path, asked string) match {
 		return exactly
 	case whole && (asked == below || strings.HasPrefix(asked, below+".")):
 		return exactly
-	case strings.HasSuffix(path, "."+asked), strings.HasPrefix(path, asked+"."):
+	case strings.HasSuffix(path, "."+asked), strings.HasPrefix(path, asked+"."), strings.Contains(path, "."+asked+"."):
 		return nearly
 	}
 	return not

@@ -43,6 +43,10 @@ func TestFind(t *testing.T) {
 		"awsmachine.spec.rootvolume.size":                                "blockDevices[].ebs.volumeSize",
 		"AWSMachine.spec.rootVolume.size":                                "blockDevices[].ebs.volumeSize",
 		"GCPCluster.spec.network.hostProject":                            "networkInterfaces[].projectID",
+		"spec.template.spec.taints":                                      "spec.template.spec.taints[].key",
+		"spec.taints":                                                    "spec.template.spec.taints[].key",
+		"taints":                                                         "spec.template.spec.taints[].key",
+		"is there":                                                       "is there",
 		"spec.deletePolicy":                                              "spec.deletePolicy",
 		"spec.remediation.templateRef.name":                              "spec.remediationTemplate.apiVersion",
 		"spec.machineNaming.template":                                    "spec.machineNaming.*",
@@ -112,6 +116,9 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 	asked := map[string]string{standing.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
 	for _, v := range readiness.Readinesses() {
 		asked[string(v)] = "a verdict"
+	}
+	for _, answer := range readiness.Answers() {
+		asked[answer] = "an answer"
 	}
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI, authority.Migrating} {
 		asked[string(api)] = "a value of authoritativeAPI"
