@@ -27,7 +27,7 @@ const (
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
 	noLookup  = "Machine API does not look images up: set ami.id"
 	noMetaOpt = "Machine API cannot set this instance metadata option."
-	noCloud   = "Machine API does not support cloud-init: user data is Ignition"
+	noCloud   = "Machine API does not support cloud-init: user data is Ignition: remove it"
 )
 
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
@@ -53,7 +53,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Words("cpuOptions.confidentialCompute", "cpuOptions.confidentialCompute", "",
 		conversion.Word{MachineAPI: "Disabled", ClusterAPI: "Disabled"},
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
-	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization"),
+	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization: remove it"),
 	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
 		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine "+
 			"API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. "+
@@ -82,8 +82,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything "+
 			"else. Another version comes back as "+ignitionVersion+": with this storageType the provider reads none.",
 		ignitionTo, ignitionFrom),
-	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
-	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),
+	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy: remove it"),
+	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition: remove it"),
 	of.Iso(nil, at("uncompressedUserData"),
 		"Left out: with Ignition, without which nothing goes back, Cluster API never compresses user data, and neither does Machine API.", nothing, nothingBack),
 	of.OnlyCAPI("cloudInit.insecureSkipSecretsManager", noCloud),
@@ -94,11 +94,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// The network.
 	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0: set it to 0"),
 	of.Same("publicIp", "publicIP"), // subnetTo looks whether the AWSCluster lists a public subnet
-	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool"),
+	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool: remove it"),
 	of.Words("networkInterfaceType", "networkInterfaceType", "",
 		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},
 		conversion.Word{MachineAPI: "EFA", ClusterAPI: "efa"}),
-	of.OnlyCAPI("networkInterfaces", "Machine API attaches no interfaces that exist already"),
+	of.OnlyCAPI("networkInterfaces", "Machine API attaches no interfaces that exist already: remove it"),
 	of.Iso(at("securityGroups[].id", "securityGroups[].filters[].name", "securityGroups[].filters[].values"),
 		at("additionalSecurityGroups[].id", "additionalSecurityGroups[].filters[].name", "additionalSecurityGroups[].filters[].values"),
 		"Each by id or by filters.", groupsTo, groupsFrom),
@@ -140,7 +140,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "CapacityBlock", ClusterAPI: "CapacityBlock"}),
 	of.Iso(at("capacityReservationId"), at("capacityReservationId"), "Not for a spot instance: Cluster API refuses the two together.",
 		reservationTo, reservationFrom),
-	of.OnlyCAPI("capacityReservationPreference", "Machine API has no preference among capacity reservations"),
+	of.OnlyCAPI("capacityReservationPreference", "Machine API has no preference among capacity reservations: remove it"),
 
 	// The metadata service.
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
