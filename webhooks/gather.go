@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -398,7 +399,7 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	if err != nil {
 		return nil, fmt.Errorf("listing the Cluster API MachineSets that refer to template %s/%s: %w", c.Namespace, c.Name, err)
 	}
-	marks := []string{template.Metadata.Labels[authority.MachineSetLabel]}
+	marks := []string{template.Metadata.Labels[machineapi.MachineSetLabel]}
 	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
 		marks = append(marks, set)
 	}

@@ -52,7 +52,7 @@ func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[authority.MachineSetLabel] = core.SetLabel(s.Name)
+		labels[machineapi.MachineSetLabel] = core.SetLabel(s.Name)
 		want.SetLabels(labels)
 		want.SetOwnerReferences([]metav1.OwnerReference{s.ClusterOwns()})
 		return want

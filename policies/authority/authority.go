@@ -33,8 +33,6 @@ const (
 	MirrorAnnotation = Domain + "/mirror-of"
 	// ReplacedAnnotation is on a provider's machine that the mirror deletes to create it again, because it may not be changed.
 	ReplacedAnnotation = Domain + "/replaced"
-	// MachineSetLabel names the Machine API MachineSet of a Machine, and of a mirrored template.
-	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// LastAppliedAnnotation is written by every `kubectl apply`.
 	LastAppliedAnnotation = corev1.LastAppliedConfigAnnotation
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.

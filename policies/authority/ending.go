@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -82,7 +83,7 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 // from another deletion.
 func endsMaster(c policies.Change) bool {
 	_, there := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	return (there || c.Old.Metadata.Labels[roleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
+	return (there || c.Old.Metadata.Labels[machineapi.RoleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
 }
 
 // ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane

@@ -11,6 +11,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -31,12 +32,12 @@ const preDrainField = "spec.lifecycleHooks.preDrain"
 
 // ControlPlaneRole is the label, with its values, that identifies a Machine of the control plane.
 func ControlPlaneRole() (label string, values []string) {
-	return roleLabel, slices.Clone(controlPlaneRoles)
+	return machineapi.RoleLabel, slices.Clone(controlPlaneRoles)
 }
 
 // changesEtcdHook reports whether a request adds or removes no item of the list but the hook, on a Machine of the control plane.
 func changesEtcdHook(c policies.Change) bool {
-	if c.Old == nil || c.New == nil || !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) {
+	if c.Old == nil || c.New == nil || !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) {
 		return false
 	}
 	before, after := otherHooks(c.Old), otherHooks(c.New)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -160,17 +161,17 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 // Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
 func Renamed() map[string]string {
 	return map[string]string{
-		machinev1beta1.MachineClusterIDLabel:                              clusterv1.ClusterNameLabel,
-		"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": clusterv1.AutoscalerMaxSizeAnnotation,
-		"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": clusterv1.AutoscalerMinSizeAnnotation,
-		"machine.openshift.io/delete-machine":                             clusterv1.DeleteMachineAnnotation,
-		"machine.openshift.io/exclude-node-draining":                      clusterv1.ExcludeNodeDrainingAnnotation,
+		machinev1beta1.MachineClusterIDLabel:   clusterv1.ClusterNameLabel,
+		machineapi.AutoscalerMaxSizeAnnotation: clusterv1.AutoscalerMaxSizeAnnotation,
+		machineapi.AutoscalerMinSizeAnnotation: clusterv1.AutoscalerMinSizeAnnotation,
+		machineapi.DeleteAnnotation:            clusterv1.DeleteMachineAnnotation,
+		machineapi.ExcludeDrainAnnotation:      clusterv1.ExcludeNodeDrainingAnnotation,
 	}
 }
 
 // Older lists the names that the Machine API still reads as another one, by what Cluster API calls that.
 func Older() map[string]string {
-	return map[string]string{"machine.openshift.io/cluster-api-delete-machine": clusterv1.DeleteMachineAnnotation}
+	return map[string]string{machineapi.OldDeleteAnnotation: clusterv1.DeleteMachineAnnotation}
 }
 
 // nameThere is what the other API calls a label or annotation.

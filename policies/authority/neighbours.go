@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -162,7 +163,7 @@ func roleWarnings(c policies.Change) []string {
 		return nil
 	}
 	var out []string
-	for _, role := range slices.Compact([]string{labels["machine.openshift.io/cluster-api-machine-role"],
+	for _, role := range slices.Compact([]string{labels[machineapi.RoleLabel],
 		labels["machine.openshift.io/cluster-api-machine-type"]}) {
 		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
 			out = append(out, fmt.Sprintf(
@@ -222,7 +223,7 @@ func guestWarnings(c policies.Change) []string {
 func bootImages(o *policies.Object) []Neighbour {
 	spec := specOfSet(o)
 	if !slices.Contains(bootImaged, spec.Template.Spec.ProviderSpec.Value.Kind) ||
-		spec.Template.Metadata.Labels["machine.openshift.io/os-id"] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
+		spec.Template.Metadata.Labels[machineapi.SystemLabel] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil
 	}
 	return []Neighbour{{Who: "machine-config-operator", Refused: true,
@@ -253,7 +254,7 @@ func upgradeSet(o *policies.Object) []Neighbour {
 
 // autoscaled recognizes a set by the limits that the cluster autoscaler wants of it.
 func autoscaled(o *policies.Object) []Neighbour {
-	if !o.HasAnnotation("machine.openshift.io/cluster-api-autoscaler-node-group-max-size") {
+	if !o.HasAnnotation(machineapi.AutoscalerMaxSizeAnnotation) {
 		return nil
 	}
 	return []Neighbour{{Who: "cluster-autoscaler",

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -206,7 +207,7 @@ func ofControlPlane(c policies.Change) bool {
 	default:
 		labels = c.New.Metadata.Labels
 	}
-	role := labels["machine.openshift.io/cluster-api-machine-role"]
+	role := labels[machineapi.RoleLabel]
 	return role == "master" || role == "control-plane"
 }
 

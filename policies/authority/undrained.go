@@ -12,6 +12,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -28,7 +29,7 @@ func undrained(namespace string) string {
 		"for no preDrain hook and no volume, and leaves the Node behind. "+
 		"It waits for preTerminate hooks. If the cluster has control plane Machines, have Poundlock mirror them first (kubectl poundlock check -l "+
 		"%s=master). Otherwise "+drainFirst,
-		namespace, roleLabel, "NODE")
+		namespace, machineapi.RoleLabel, "NODE")
 }
 
 // UndrainedBy is what Cluster API leaves out, and the remedy, where a request for a move would bring Machines there; "" where it would not.
@@ -85,7 +86,7 @@ func preDrain(annotations map[string]string) []string {
 // deletesUndrained reports whether a person's deletion ends Machines that Cluster API runs, but for those of the control plane (ControlPlaneLast).
 func deletesUndrained(c policies.Change) bool {
 	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) &&
+	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) &&
 		(c.Side == policies.SideClusterAPI || owned(c.Old))
 }
 

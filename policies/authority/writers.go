@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -95,13 +96,13 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"),
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated(machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation),
 			Effects: Writes, While: ByClusterAPI,
 			Why: "the same: it marks the Machine under both names, and takes both back",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"),
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated(machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation),
 			Effects: Removes, While: Moving,
 			Why: "it takes a mark back once, where the move refuses its scaling. A mark that stays behind would choose this Machine whenever anybody scales " +
 				"the set down",
@@ -120,7 +121,7 @@ func Grants() []Grant {
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: append(
-				labelled("machine.openshift.io/region", "machine.openshift.io/zone", "machine.openshift.io/instance-type", "machine.openshift.io/interruptible-instance"),
+				labelled(machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel, machineapi.InterruptibleLabel),
 				annotated("machine.openshift.io/instance-state", "machine.openshift.io/instance-power-state")...), Effects: Writes, While: ByClusterAPI | Moving,
 			Why: "with the feature gate off they do not look at authoritativeAPI; they write what the instance is, and in which state",
 		},
@@ -208,7 +209,7 @@ func Grants() []Grant {
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
-				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
+				machineapi.AutoscalerMinSizeAnnotation, machineapi.AutoscalerMaxSizeAnnotation,
 			), Effects: Writes, While: ByClusterAPI,
 			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; " +
 				"a MachineAutoscaler is not deleted before they are removed",
@@ -338,14 +339,12 @@ func moving(c policies.Change, s standing) Phase {
 	return LeavingUnknown
 }
 
-// roleLabel and its values tell a Machine of the control plane.
-const roleLabel = "machine.openshift.io/cluster-api-machine-role"
-
+// controlPlaneRoles are the values of machineapi.RoleLabel that tell a Machine of the control plane.
 var controlPlaneRoles = []string{"master", "control-plane"}
 
 // ownedByControlPlane reports whether a request changes no owner of a control plane Machine but a ControlPlaneMachineSet.
 func ownedByControlPlane(c policies.Change) bool {
-	return c.Old != nil && c.New != nil && slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) &&
+	return c.Old != nil && c.New != nil && slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) &&
 		changesOwners(c, "machine.openshift.io", ControlPlane)
 }
 

@@ -70,7 +70,7 @@ func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 		return nil
 	}
 	err := r.mark(ctx, p, uid)
-	if err != nil && !passing(err) {
+	if err != nil && !versioned.Outdated(err) {
 		log.FromContext(ctx).Error(err, "Recording that no instance was requested", "object", pairs.Describe(p.machineAPI))
 		return nil
 	}

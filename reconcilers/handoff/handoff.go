@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -194,7 +194,7 @@ func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step
 // fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Else the move would hang without a report. A
 // conflict is not reported: another writer was faster.
 func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
-	if passing(err) || !step.Action.Acts() {
+	if versioned.Outdated(err) || !step.Action.Acts() {
 		return err
 	}
 	step.Action, step.Reason, step.On = authority.Wait, reasonStepFailed, 0
@@ -206,10 +206,7 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 const reasonStepFailed = "StepFailed"
 
 // result is that of a pass that ended so.
-func result(err error) (reconcile.Result, error) { return requeue.Result(0, err, passing) }
-
-// passing is what is no failure: somebody wrote between a read and a write, or the object went.
-func passing(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+func result(err error) (reconcile.Result, error) { return requeue.Result(0, err, versioned.Outdated) }
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
 

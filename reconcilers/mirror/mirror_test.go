@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/test/simulation"
@@ -251,7 +252,7 @@ func (w *world) mirrors(t *testing.T) {
 		w.eventually(t, "MachineSet "+s.GetName()+" in sync", func() string { return w.unsynced(t, machineAPISet, s.GetName()) })
 		core := w.get(t, clusterAPISet, capi, s.GetName())
 		template := w.get(t, awsTemplate, capi, text(core, "spec", "template", "spec", "infrastructureRef", "name"))
-		if template == nil || template.GetLabels()[authority.MachineSetLabel] != s.GetName() || !strings.HasPrefix(template.GetName(), s.GetName()+"-") {
+		if template == nil || template.GetLabels()[machineapi.MachineSetLabel] != s.GetName() || !strings.HasPrefix(template.GetName(), s.GetName()+"-") {
 			t.Errorf("template %v", template)
 		}
 	}

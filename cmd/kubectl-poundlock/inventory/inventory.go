@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -114,7 +115,7 @@ func (p Pair) Set() string {
 			return ref.Name
 		}
 	}
-	return o.Metadata.Labels[authority.MachineSetLabel]
+	return o.Metadata.Labels[machineapi.MachineSetLabel]
 }
 
 // Fleet is all that was shown.
