@@ -106,6 +106,7 @@ func (s *State) Store(was, now *unstructured.Unstructured) {
 		s.MachineAPI = now
 	case at == s.Kind.ClusterAPIGVK() && was.GetName() == s.Name:
 		s.Core = now
+		s.findInfra()
 	case at == s.InfraKind():
 		s.storeInfra(was, now)
 	case at == s.Env.Platform.InfraInstance.GroupVersionKind:
@@ -122,6 +123,13 @@ func (s *State) storeInfra(was, now *unstructured.Unstructured) {
 	}
 	if was.GetName() == s.InfraName() {
 		s.Infra = now
+	}
+}
+
+// findInfra takes the template that a new Cluster API object refers to from those that were made before it.
+func (s *State) findInfra() {
+	if i := slices.IndexFunc(s.Templates, func(o *unstructured.Unstructured) bool { return o.GetName() == s.InfraName() }); s.Infra == nil && i >= 0 {
+		s.Infra = s.Templates[i]
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // TestAnInfrastructureClusterThatNobodyMakes has a reason of its own: to wait for it is no use.
@@ -35,5 +37,26 @@ func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
 		if reason != c.reason || !strings.Contains(missing, c.says) || strings.Contains(missing, c.not) {
 			t.Errorf("%s: %s: %s", c.platform, reason, missing)
 		}
+	}
+}
+
+// A set that is created for Cluster API gets its template first. The pass goes on with both: it does not report a template that it has just made as gone.
+func TestATemplateIsKnownOnceTheSetRefersToIt(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	s := &State{Kind: kind, Name: "a"}
+	s.Env.Platform, _ = platforms.For("Azure")
+	made := func(kind schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+		o.SetGroupVersionKind(kind)
+		o.SetName(name)
+		return o
+	}
+	template := made(s.InfraKind(), "a-1", nil)
+	set := made(kind.ClusterAPIGVK(), "a", map[string]any{"template": map[string]any{"spec": map[string]any{"infrastructureRef": map[string]any{"name": "a-1"}}}})
+	set.SetAnnotations(map[string]string{authority.MirrorAnnotation: s.Mark()})
+	s.Store(template, template)
+	s.Store(set, set)
+	if s.Infra != template {
+		t.Errorf("the infrastructure object is %v", s.Infra)
 	}
 }

@@ -102,6 +102,29 @@ func TestReservedRemedy(t *testing.T) {
 	}
 }
 
+// A command that removes on the authoritative object what a replacement leaves out would take the limits of autoscaling from both; and one that sets there what the mirror
+// leaves to a controller of the Machine API would change nothing.
+func TestTheRemedyForWhatOthersWrite(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		for sentence, want := range map[string]string{"replacement leaves them out": "keep them, as a manifest that replaces the whole object has to", "left to a controller": "leave it as it is"} {
+			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
+				continue
+			}
+			for _, d := range verdict(authority.Rules(), c).Denials {
+				seen++
+				if left := strings.Contains(d.Field, "vCPU"); !left && !strings.Contains(d.Detail, want) || left && !strings.Contains(d.Detail, "leave it as it is") ||
+					strings.Contains(d.Detail, "kubectl -n") {
+					t.Errorf("%s: %s: %s", c.Name, d.Field, d.Detail)
+				}
+			}
+		}
+	}
+	if seen != 4 {
+		t.Errorf("%d denials, want 4", seen)
+	}
+}
+
 // TestMarkRemedy: a user who removes Poundlock's mark from a mirror is not sent to remove it from the other object.
 func TestMarkRemedy(t *testing.T) {
 	seen := 0

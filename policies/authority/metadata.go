@@ -126,13 +126,27 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	reason := reservedReason(c, s, refused)
 	for _, m := range refused {
-		if m.marks(s) {
+		switch {
+		case m.marks(s):
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
-			continue
+		case m.leftAlone(c) && !s.moving() && s.Current != Unset:
+			errs = append(errs, field.Forbidden(m.path(), leftAloneReason))
+		default:
+			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
-		errs = append(errs, field.Forbidden(m.path(), reason))
 	}
 	return policies.Deny(errs...)
+}
+
+const leftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, and Poundlock mirrors it nowhere: leave it as it is"
+
+// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API: the authoritative object's value does not count for it.
+func (m metadataChange) leftAlone(c policies.Change) bool {
+	of := "metadata.labels"
+	if m.annotation {
+		of = "metadata.annotations"
+	}
+	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
 // marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
@@ -147,12 +161,17 @@ func markReason(c policies.Change) string {
 }
 
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
-	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) })
+	left := len(refused) > 1 && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed })
+	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) || m.leftAlone(c) })
 	if s.moving() {
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}
 	if s.Current == Unset {
 		return lockedReason(c, s)
+	}
+	if left {
+		return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative, and this request leaves some out: keep them, "+
+			"as a manifest that replaces the whole object has to, or use kubectl apply --server-side. To remove one, remove it on %s, which is authoritative", there(c))
 	}
 	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on %s, which is: %s",
 		there(c), setThere(c, refused))

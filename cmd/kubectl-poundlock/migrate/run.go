@@ -4,7 +4,6 @@
 package migrate
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -192,7 +191,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
 	case r.timeout > 0 && after > r.timeout:
-		out.tell(o, after, Line{What: fmt.Sprintf("is not there after %s", r.timeout), Detail: s.Message, Bad: true})
+		out.tell(o, after, Line{What: "is not there in time", Detail: s.Message, Bad: true})
 		out.TimedOut = true
 	default:
 		out.tell(o, after, Line{What: phase(s, r.to)})

@@ -202,10 +202,12 @@ func (w glance) bar(p Progress) string {
 // messages says in whole sentences what is waited for, each once.
 func (w glance) messages(all []standing.Standing) {
 	const most = 10
-	shown, fields := 0, false
+	shown, fields := 0, map[authority.API]bool{}
 	for _, s := range all {
 		if s.Message == "" || s.Reason == readiness.ReasonFields {
-			fields = fields || s.Reason == readiness.ReasonFields
+			if s.Reason == readiness.ReasonFields {
+				fields[s.Current] = true
+			}
 			continue
 		}
 		if shown++; shown > most {
@@ -217,7 +219,11 @@ func (w glance) messages(all []standing.Standing) {
 	if shown > most {
 		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
 	}
-	if fields {
+	back := fields[authority.ClusterAPI]
+	if delete(fields, authority.ClusterAPI); len(fields) > 0 {
 		w.Linef("\n%s: kubectl poundlock check tells each field and why.", readiness.ReasonFields)
+	}
+	if back {
+		w.Linef("\n%s, with Cluster API authoritative: kubectl poundlock check --to machineapi tells each field and why.", readiness.ReasonFields)
 	}
 }
