@@ -120,7 +120,11 @@ func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, er
 	}
 	switch c.Kind {
 	case authority.Namespace:
-		return l.unknownOf(ctx, authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Name})
+		i := slices.IndexFunc(l.Pairs, func(p authority.Pair) bool { return p.ClusterAPI == c.Name })
+		if i < 0 {
+			return nil, nil // the Machine API's, which has no hook
+		}
+		return l.unknownOf(ctx, l.Pairs[i])
 	case authority.Definition:
 		var out []string
 		for _, pair := range l.Pairs {

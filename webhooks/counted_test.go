@@ -144,4 +144,11 @@ func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 			t.Errorf("%s: %s", in.Kind, diff)
 		}
 	}
+	c := policies.Change{
+		Subject:   policies.Subject{Side: policies.Surroundings, Kind: authority.Namespace, Namespace: "there", TwinNamespace: "here", Name: "there"},
+		Operation: admissionv1.Delete, Old: object("", ""),
+	}
+	if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 || len(c.Facts.UnknownInstances) > 0 {
+		t.Errorf("the Machine API's namespace: %v, %v", c.Facts.UnknownInstances, doubts)
+	}
 }
