@@ -187,20 +187,20 @@ func Deletion(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if state(c.Old) != string(machinev1.ControlPlaneMachineSetStateActive) {
-		return detaches(c, policies.Warn("no Machine is deleted. The set will be generated again from the Machines, Inactive"))
+		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; "+
-			"once Active, it manages them again",
-			machinesOf(c.Old))))
+		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. %s; once Active, it manages them again", machinesOf(c.Old), generatedAgain)))
 }
+
+const generatedAgain = "The set will be generated again from the Machines, Inactive (kubectl replace --force finds that one in its way: leave --force out)"
 
 // detaches adds to the warning of a deletion what becomes of Cluster API's side.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
 			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing "+
-				"refers to it, and so do the failure domains in the infrastructure cluster")
+				"refers to it, and so do the failure domains in the infrastructure cluster. For the set that is generated Machine API is authoritative")
 	}
 	return v
 }
