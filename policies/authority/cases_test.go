@@ -113,8 +113,7 @@ func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 			}
 			for _, d := range verdict(authority.Rules(), c).Denials {
 				seen++
-				if left := strings.Contains(d.Field, "vCPU"); !left && !strings.Contains(d.Detail, want) || left && !strings.Contains(d.Detail, "leave it as it is") ||
-					strings.Contains(d.Detail, "kubectl -n") {
+				if !strings.Contains(d.Detail, want) || strings.Contains(d.Detail, "kubectl -n") {
 					t.Errorf("%s: %s: %s", c.Name, d.Field, d.Detail)
 				}
 			}

@@ -126,19 +126,22 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	reason := reservedReason(c, s, refused)
 	for _, m := range refused {
-		switch {
-		case m.marks(s):
+		if m.marks(s) {
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
-		case m.leftAlone(c) && !s.moving() && s.Current != Unset:
-			errs = append(errs, field.Forbidden(m.path(), leftAloneReason))
-		default:
-			errs = append(errs, field.Forbidden(m.path(), reason))
+			continue
 		}
+		errs = append(errs, field.Forbidden(m.path(), reason))
 	}
 	return policies.Deny(errs...)
 }
 
-const leftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, and Poundlock mirrors it nowhere: leave it as it is"
+// Reasons of MetadataReserved for names that somebody else writes, and for a request that leaves names out.
+const (
+	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, and Poundlock mirrors it nowhere: leave it as it is"
+	reservedWhere   = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
+	LeftOutReason   = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
+		"or use kubectl apply --server-side. To remove one, remove it on the authoritative object: "
+)
 
 // leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API: the authoritative object's value does not count for it.
 func (m metadataChange) leftAlone(c policies.Change) bool {
@@ -161,20 +164,20 @@ func markReason(c policies.Change) string {
 }
 
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
-	left := len(refused) > 1 && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed })
-	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) || m.leftAlone(c) })
+	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) })
 	if s.moving() {
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	if left {
-		return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative, and this request leaves some out: keep them, "+
-			"as a manifest that replaces the whole object has to, or use kubectl apply --server-side. To remove one, remove it on %s, which is authoritative", there(c))
+	if len(refused) > 1 && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
+		return LeftOutReason + there(c)
 	}
-	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on %s, which is: %s",
-		there(c), setThere(c, refused))
+	if refused = slices.DeleteFunc(refused, func(m metadataChange) bool { return m.leftAlone(c) }); len(refused) == 0 {
+		return LeftAloneReason
+	}
+	return fmt.Sprintf("%s: set it on %s, which is: %s", reservedWhere, there(c), setThere(c, refused))
 }
 
 // Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.

@@ -331,6 +331,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
 		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(),
 			"(variables.annotates + (variables.pausesCheck ? "+pause+" : []))", "(variables.unannotates + "+pause+")")),
+		variable("toldLabels", told("reservedLabels", "labels")),
+		variable("toldAnnotations", told("reservedAnnotations", "annotations")),
 		variable("setThere", setThere(twins(o.Pairs))),
 		variable("holdsForEtcd", holdsForEtcd(o)),
 		variable("judgedOld", judgedSpec("variables.oldSpec")),

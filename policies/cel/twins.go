@@ -49,7 +49,10 @@ func authorityTwins() []Twin {
 				`variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
+				`: size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 && ` +
+				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
+				`: size(variables.toldLabels) + size(variables.toldAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
+				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
 				`set it on " + variables.there + ", which is: " + variables.setThere`,
 		},
 		{
@@ -139,10 +142,29 @@ func reservedNames(of string, free []string, set, removed string) string {
 		before, after, quoteAll(free), reserved("k"), set, removed)
 }
 
+// none is that the new object has none of the names.
+func none(names, of string) string {
+	return fmt.Sprintf(`variables.%s.all(k, !(k in %s))`, names, object("variables.is.metadata", of))
+}
+
+// told leaves out of reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+func told(names, of string) string {
+	var kinds []string
+	for _, kind := range authority.Kinds() {
+		if left := authority.LeftAlone(kind.Name, "metadata."+of); len(left) > 0 {
+			kinds = append(kinds, quote(kind.Name)+": "+quoteAll(left))
+		}
+	}
+	if len(kinds) == 0 {
+		return "variables." + names
+	}
+	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
+}
+
 // setThere is the commands that make the changes of reserved names on the twin.
 func setThere(namespaces string) string {
 	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
-		setNames(namespaces, "label", "variables.reservedLabels", "labels"), setNames(namespaces, "annotate", "variables.reservedAnnotations", "annotations"))
+		setNames(namespaces, "label", "variables.toldLabels", "labels"), setNames(namespaces, "annotate", "variables.toldAnnotations", "annotations"))
 }
 
 func setNames(namespaces, verb, names, of string) string {
