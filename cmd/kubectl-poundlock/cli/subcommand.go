@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/internal/amount"
 )
 
 // OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses a name that none of them has, and suggests
@@ -21,4 +23,15 @@ func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%w\n\nDid you mean this?\n\t%s", err, strings.Join(near, "\n\t"))
 	}
 	return err
+}
+
+// Between is the cobra.PositionalArgs of a command that takes from least to most arguments. Its error names what is wanted, with the command's first example.
+func Between(least, most int, wanted string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		example, _, _ := strings.Cut(cmd.Example, "\n")
+		return Usagef("%s: %s, such as:%s", amount.Of(len(args), "argument"), wanted, example[1:])
+	}
 }

@@ -74,7 +74,7 @@ func TestExitCodes(t *testing.T) {
 		"a platform that needs no flag":     {args: []string{"providers", "--enable-platform", "AWS"}, want: 2, says: "Nutanix"},
 		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, says: "--bogus"},
 		"a flag without its value":          {args: []string{"check", "--to"}, want: 2, says: "--to"},
-		"an argument too few":               {args: []string{"explain"}, want: 2, says: "accepts 1 arg(s), received 0"},
+		"an argument too few":               {args: []string{"explain"}, want: 2, says: "0 arguments: give one thing to explain, in quotes if it has spaces, such as: kubectl poundlock explain authority/spec-locked"},
 		"an argument too many":              {args: []string{"version", "now"}, want: 2, says: "now"},
 		"an unknown direction":              {args: []string{"check", "-f", "-", "--to", "moon"}, want: 2, says: "clusterapi or machineapi"},
 		"an unknown output":                 {args: []string{"check", "-f", "-", "-o", "xml"}, want: 2, says: "table, wide, json, yaml, name"},

@@ -36,7 +36,7 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
 		Example: `  kubectl poundlock diff machineset/worker-a
   kubectl poundlock diff machine/master-0 --in clusterapi --all
   kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cli.Between(1, 2, "give the kind and name of one object"),
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}

@@ -33,7 +33,7 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
   kubectl poundlock explain PoundlockHandoffWaits
   kubectl poundlock explain deviceIndex
   kubectl poundlock explain 'spec.template.spec.providerSpec.value.blockDevices[0].ebs.kmsKey.filters'`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Between(1, 1, "give one thing to explain, in quotes if it has spaces"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
