@@ -74,6 +74,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a Machine is created beside one that a person paused, which has an instance", "poundlock-create-machines", p.creates(machineManifest("halted", ""))},
 		{"a Machine of another instance is created beside it", "poundlock-create-machines", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-2"))},
 		{"a MachineSet is created beside one that acts", "poundlock-create-machinesets", p.creates(actsSet)},
+		{"Machine API's controller makes a Machine for a set that moved", "poundlock-create-for-set", p.makes("moved")},
+		{"and for one that moves, whose pause it has acknowledged", "poundlock-create-for-set", p.makes("left")},
 
 		{"the same Machine is restored beside it, with its instance's ID", "", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-1"))},
 		{"a Machine is restored beside its paused mirror", "", p.creates(machineManifest("mirror", ""))},
@@ -93,6 +95,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"Cluster API's set makes a Machine", "", func() error {
 			return p.capi.Create(t.Context(), p.object(t, madeForASet()), client.DryRunAll)
 		}},
+		{"Machine API's set makes a Machine", "", p.makes("set")},
+		{"so does one that is yet to pause", "", p.makes("leaving")},
 		{"a provider's own Machine is edited", "", p.patch(mirroredMachine, "own", `{"metadata":{"labels":{"a":"b"}}}`)},
 		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
 		{"a mirror is deleted", "", p.deletes(capiMachine, "mirror")},
@@ -128,8 +132,8 @@ var mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
 type outage struct {
 	*place
 	t *testing.T
-	// capi is Cluster API's core controllers.
-	capi client.Client
+	// capi is Cluster API's core controllers, mapi those of the Machine API.
+	capi, mapi client.Client
 }
 
 func newOutage(t *testing.T) outage {
@@ -147,12 +151,12 @@ func newOutage(t *testing.T) outage {
 		}
 		return quiet(t, cfg)
 	}
-	p := outage{&place{plane: plane, admin: quiet(t, plane.Admin()), poundlock: as(poundlockUser), warned: &warnedOf{}}, t, as(capiManager)}
+	p := outage{&place{plane: plane, admin: quiet(t, plane.Admin()), poundlock: as(poundlockUser), warned: &warnedOf{}}, t, as(capiManager), as(controllerUser)}
 	p.furnish(t)
 	options := ConfigOptions{
 		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser},
 		URL:        fmt.Sprintf("https://127.0.0.1:%d", freePort(t)),
-		Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.ClusterAPIController: {capiManager}},
+		Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.ClusterAPIController: {capiManager}, policies.MachineAPIController: {controllerUser}},
 	}
 	validating, mutating := Configurations(options)
 	p.must(t, p.admin.Create(t.Context(), validating))
@@ -160,7 +164,7 @@ func newOutage(t *testing.T) outage {
 	policyOptions := cel.Options{Identities: options.Identities, Pairs: options.Pairs}
 	twins, err := cel.Policies(policyOptions)
 	p.must(t, err)
-	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions)) {
+	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions), cel.ForSetPolicies(policyOptions)) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
@@ -170,6 +174,7 @@ func newOutage(t *testing.T) outage {
 		"poundlock-scale-cluster-api":  p.scales("machinesets.cluster.x-k8s.io", "c", "mirror"),
 		"poundlock-create-machines":    p.creates(machineManifest("acts", "")),
 		"poundlock-create-machinesets": p.creates(actsSet),
+		"poundlock-create-for-set":     p.makes("moved"),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
@@ -224,10 +229,12 @@ func (p outage) furnish(t *testing.T) {
 	here, there := setManifests("set")
 	_, acts := setManifests("acts")
 	movedSet, _ := setManifests("moved")
+	leavingSet, _ := setManifests("leaving")
+	leftSet, _ := setManifests("left")
 	_, mirrorSet := setManifests("mirror")
 	_, copied := setManifests("copied")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, leavingSet, leftSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied),
 		strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"),
 		strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
@@ -240,6 +247,9 @@ func (p outage) furnish(t *testing.T) {
 		`{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
 	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	const leaving = `{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI","conditions":[{"type":"Paused","status":"%s","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+	p.patchStatus(t, mapiSet, "m", "leaving", fmt.Sprintf(leaving, "False"))
+	p.patchStatus(t, mapiSet, "m", "left", fmt.Sprintf(leaving, "True"))
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 }
 
@@ -249,6 +259,14 @@ func withInstance(manifest, id string) string {
 
 func (p outage) creates(text string) func() error {
 	return func() error { return p.admin.Create(p.t.Context(), p.object(p.t, text), client.DryRunAll) }
+}
+
+// makes has Machine API's MachineSet controller create a Machine for a set.
+func (p outage) makes(set string) func() error {
+	return func() error {
+		return p.mapi.Create(p.t.Context(), p.object(p.t, strings.Replace(machineManifest("new", ""), "name: new",
+			"name: new, ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: "+set+", uid: u, controller: true}]", 1)), client.DryRunAll)
+	}
 }
 
 func (p outage) patch(gvk schema.GroupVersionKind, name, patch string) func() error {

@@ -51,7 +51,7 @@ func Others() []Other {
 		{"Machine API's controllers", machineAPI, "whole objects, in types that lack spec.authoritativeAPI", PutBack, "authority/request-kept",
 			"the CRD's default would make a request to move of it. Of a person's request nobody can tell that, but of a MachineHealthCheck, whose CRD has no default: of a Machine or MachineSet it is a request", false},
 		{"Machine API's MachineSet controller", machineAPI, "a Machine for a set that Cluster API is authoritative for", Refused, "authority/create-for-set",
-			"with the feature gate off both sets would scale. While Poundlock is away nobody asks: with the gate off, too, that controller then makes one, which Cluster API's set counts and scales down", false},
+			"with the feature gate off both sets would scale. While Poundlock is away a policy refuses it by what the API server's cache has of the sets", false},
 		{"Machine API's health checks", machineAPI, "the deletion of a Machine", Followed, "authority/delete-propagates",
 			"it reaches the API that runs the Machine, if a MachineSet owns it; else nothing would heal", false},
 		{"Machine API's health checks", machineAPI, "the annotation host.metal3.io/external-remediation", LetThrough, "authority/metadata-free", "its domain is nobody's here", false},
