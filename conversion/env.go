@@ -4,6 +4,7 @@
 package conversion
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -195,4 +196,24 @@ type InfraObservation struct {
 	ProviderID string
 	// FailureReason and FailureMessage are empty where nothing has failed for good.
 	FailureReason, FailureMessage string
+}
+
+// OfControlPlane are the entries of a list in the providerSpecs of all control plane Machines that are known, and those of the Machine itself; each once.
+func OfControlPlane[T comparable](env *Env, list string, own []T) []T {
+	var out []T
+	add := func(entries []T) {
+		for _, e := range entries {
+			if !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+	}
+	for _, providerSpec := range env.ControlPlane {
+		var entries []T
+		if raw, err := json.Marshal(providerSpec[list]); err == nil && json.Unmarshal(raw, &entries) == nil {
+			add(entries)
+		}
+	}
+	add(own)
+	return out
 }

@@ -47,7 +47,7 @@ func TestBalancersPatch(t *testing.T) {
 		"two classic ones, of which it takes one": {`{}`, [][]string{{"x-int classic", "x-ext classic"}}, "", false},
 		"three":                      {`{}`, [][]string{{"x-int", "x-ext"}, {"c"}}, "", false},
 		"it names one, and keeps it": {`{"controlPlaneLoadBalancer":{"name":"x-int","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"x-int", "x-ext"}}, `{"spec":{"secondaryControlPlaneLoadBalancer":{` + external + `}}}`, false},
-		"it names one, of which others say nothing":  {`{"controlPlaneLoadBalancer":{"name":"x-int","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"x-ext"}, {"x-int"}}, `{"spec":{"secondaryControlPlaneLoadBalancer":{` + external + `}}}`, false},
+		"it names one that the others do not name":   {`{"controlPlaneLoadBalancer":{"name":"x-int","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"x-ext"}, {"x-int"}}, `{"spec":{"secondaryControlPlaneLoadBalancer":{` + external + `}}}`, false},
 		"it names one that no Machine has":           {`{"controlPlaneLoadBalancer":{"name":"mine","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"x-ext"}}, "", false},
 		"the other has the scheme of that one":       {`{"controlPlaneLoadBalancer":{"name":"a","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"a", "x-int"}}, "", false},
 		"the other's scheme is the one that is left": {`{"controlPlaneLoadBalancer":{"name":"a","loadBalancerType":"nlb","scheme":"internal"}}`, [][]string{{"a", "b"}}, `{"spec":{"secondaryControlPlaneLoadBalancer":{"loadBalancerType":"nlb","name":"b","scheme":"internet-facing"}}}`, false},
@@ -67,7 +67,7 @@ func TestBalancersPatch(t *testing.T) {
 			}
 			p := conversion.NewPass(&env, &conversion.Core{ControlPlane: true}, "")
 			for _, names := range c.masters {
-				patch, asks := balancersPatch(p, clusterBalancers(p), balancersOfAll(p, balancers(names...)))
+				patch, asks := balancersPatch(p, clusterBalancers(p), conversion.OfControlPlane(p.Env, "loadBalancers", balancers(names...)))
 				if patch != c.patch || asks != c.asks {
 					t.Errorf("for %q: %s %t\nwant %s %t", names, patch, asks, c.patch, c.asks)
 				}

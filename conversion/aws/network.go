@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -203,7 +205,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if describe(m.LoadBalancers) == describe(theirs) {
 		return
 	}
-	all := balancersOfAll(p, m.LoadBalancers)
+	all := conversion.OfControlPlane(p.Env, "loadBalancers", m.LoadBalancers)
 	patch, asks := balancersPatch(p, theirs, all)
 	if patch == "" || p.Env.InfraCluster == nil {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
@@ -220,26 +222,6 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Unsupported("loadBalancers", describe(m.LoadBalancers),
 			"Cluster API registers each control plane Machine with all load balancers of the AWSCluster. Give this Machine the same as the others: "+describe(all))
 	}
-}
-
-// balancersOfAll are those of each control plane Machine that is known, each once.
-func balancersOfAll(p *pass, own []machinev1beta1.LoadBalancerReference) []machinev1beta1.LoadBalancerReference {
-	var out []machinev1beta1.LoadBalancerReference
-	add := func(lbs []machinev1beta1.LoadBalancerReference) {
-		for _, lb := range lbs {
-			if !slices.Contains(out, lb) {
-				out = append(out, lb)
-			}
-		}
-	}
-	for _, content := range p.Env.ControlPlane {
-		var other providerSpec
-		if raw, err := json.Marshal(content["loadBalancers"]); err == nil && json.Unmarshal(raw, &other.LoadBalancers) == nil {
-			add(other.LoadBalancers)
-		}
-	}
-	add(own)
-	return out
 }
 
 // place is a load balancer as an AWSCluster names it.

@@ -12,6 +12,8 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 // workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never
@@ -188,7 +190,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	all := balancersOfAll(p, m.LoadBalancers)
+	all := conversion.OfControlPlane(p.Env, "loadBalancers", m.LoadBalancers)
 	spec, status := balancerPatches(p, all)
 	equal := describe(m.LoadBalancers) == describe(theirs)
 	if equal && (status == "" || !managedElsewhere(p)) {
@@ -206,26 +208,6 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
-}
-
-// balancersOfAll are those of each control plane Machine that is known, each once.
-func balancersOfAll(p *pass, own []machinev1.LoadBalancerReference) []machinev1.LoadBalancerReference {
-	var out []machinev1.LoadBalancerReference
-	add := func(lbs ...machinev1.LoadBalancerReference) {
-		for _, lb := range lbs {
-			if !slices.Contains(out, lb) {
-				out = append(out, lb)
-			}
-		}
-	}
-	for _, content := range p.Env.ControlPlane {
-		var other providerSpec
-		if raw, err := json.Marshal(content["loadBalancers"]); err == nil && json.Unmarshal(raw, &other.LoadBalancers) == nil {
-			add(other.LoadBalancers...)
-		}
-	}
-	add(own...)
-	return out
 }
 
 // managedElsewhere reports whether the provider's own controller leaves the IBMPowerVSCluster alone, and its status with it.

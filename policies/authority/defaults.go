@@ -63,7 +63,7 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/status-default",
 			Clause: "converting › Authority of resources and controller reconciliations",
-			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: " +
+			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, by whichever client the status is written first: " +
 				"an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, " +
 				"synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: " +
 				"a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
