@@ -52,8 +52,15 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if c.Side == policies.SideClusterAPI {
 		mapi, capi = capi, mapi
 	}
+	switch {
+	case c.Subresource == "": // the review has the object itself
+	case c.Side == policies.SideMachineAPI:
+		mapi = c.Facts.Stored
+	default:
+		capi = c.Facts.Stored
+	}
 	stored := mapi // which API is authoritative is what is stored, not what is asked for
-	if c.Side == policies.SideMachineAPI && c.Old != nil {
+	if c.Side == policies.SideMachineAPI && c.Old != nil && c.Subresource == "" {
 		stored = c.Old
 	}
 	env, err := v.envs.of(ctx, pairOf(c), c.Kind)

@@ -84,6 +84,7 @@ func TestConversions(t *testing.T) {
 		side           policies.Side
 		old, new, twin string
 		infra          string
+		scale          string // the stored object, where its /scale is reviewed
 		shelf          shelf
 		want           []string // fields
 		wantErr        string
@@ -100,6 +101,16 @@ func TestConversions(t *testing.T) {
 		},
 		"an edit on the Cluster API side is converted": {
 			side: policies.SideClusterAPI, old: capi, new: capi, twin: settledOn("ClusterAPI"),
+			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"imageLookupOrg":"1"}}`,
+			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.imageLookupOrg"},
+		},
+		"a scale of the mirror": {
+			side: policies.SideMachineAPI, old: `{"spec":{"replicas":1}}`, new: `{"spec":{"replicas":2}}`, scale: settledOn("ClusterAPI"), twin: capi,
+			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"imageLookupOrg":"1"}}`,
+			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.imageLookupOrg"},
+		},
+		"a scale of Cluster API's": {
+			side: policies.SideClusterAPI, old: `{"spec":{"replicas":1}}`, new: `{"spec":{"replicas":2}}`, scale: capi, twin: settledOn("ClusterAPI"),
 			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"imageLookupOrg":"1"}}`,
 			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.imageLookupOrg"},
 		},
@@ -134,6 +145,9 @@ func TestConversions(t *testing.T) {
 				c.Operation = create
 			}
 			c.Old, c.New, c.Facts.Twin = parsed(t, tt.old), parsed(t, tt.new), parsed(t, tt.twin)
+			if tt.scale != "" {
+				c.Subresource, c.Facts.Stored = "scale", parsed(t, tt.scale)
+			}
 			errs, err := converting(tt.shelf, w).Unconvertible(t.Context(), c)
 			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
 				t.Fatalf("error %v, want %q", err, tt.wantErr)

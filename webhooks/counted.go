@@ -54,8 +54,12 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	if !ok || l.Owned == nil || c.Side != policies.SideMachineAPI || c.Facts.Twin == nil {
 		return nil, nil
 	}
+	set := c.Old
+	if c.Subresource != "" {
+		set = c.Facts.Stored
+	}
 	roster := authority.Roster{
-		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: c.Old, authority.ClusterAPI: c.Facts.Twin},
+		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: set, authority.ClusterAPI: c.Facts.Twin},
 		Machines: map[authority.API][]*policies.Object{},
 	}
 	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}

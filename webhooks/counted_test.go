@@ -62,6 +62,11 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	if tried.Kind != "Machine" || tried.Facts.Twin != born || tried.TwinNamespace != "there" {
 		t.Errorf("the conversion of %s in %q was tried, with the twin %v", tried.Kind, tried.TwinNamespace, tried.Facts.Twin)
 	}
+	scaled := c
+	scaled.Subresource, scaled.Old, scaled.New, scaled.Facts.Stored = "scale", object(`{"spec":{"replicas":1}}`), object(`{"spec":{"replicas":0}}`), set("m")
+	if got, err := l.uncounted(t.Context(), scaled); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("of a scale: %v, %v", got, err)
+	}
 	c.Kind = "Machine"
 	if got, err := l.uncounted(t.Context(), c); got != nil || err != nil {
 		t.Errorf("a Machine owns none: %v, %v", got, err)

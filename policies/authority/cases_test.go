@@ -284,7 +284,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 // TestRulesStand compares the rows with the table of the design for the kinds that exist.
 func TestRulesStand(t *testing.T) {
 	want := []string{
-		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked", "authority/carried-manager",
+		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked", "authority/carried-manager", "authority/scale-unseen",
 		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status",
 		"authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",

@@ -159,6 +159,15 @@ func Rules() policies.Set {
 			Needs: carriedNeeds, Check: CarriedManager,
 		},
 		{
+			ID: "authority/scale-unseen", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
+			Description: "While Cluster API is authoritative for a MachineSet whose new Machines Machine API cannot express, the autoscaler may not scale it " +
+				"up: it reads Machine API's Machines alone, and would not see the new ones. It may not scale such a set down either, while the set has Machines " +
+				"without a Machine API object. Anybody else who scales the set of Cluster API up is warned.",
+			Remedy: "Repair the field that is named, in Cluster API, or scale the set of Cluster API yourself.",
+			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate)), mapi(machineSet, onUpdate)),
+			Needs:  func(c policies.Change) policies.Need { return when(scalesUnseen, unseenNeeds(c))(c) }, Check: ScaleUnseen,
+		},
+		{
 			ID: "authority/metadata-reserved", Clause: admission,
 			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or " +
 				"annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. " +

@@ -172,6 +172,53 @@ func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) 
 	}
 }
 
+// The autoscaler would never see a new Machine of a set whose template does not convert: it is refused, and a person is warned. Such a Machine keeps it from scaling
+// down, too, since it would count one too few. Once both are repaired it scales again.
+func TestTheAutoscalerDoesNotScaleWhatItDoesNotSee(t *testing.T) {
+	stories.Long(t)
+	story(t)
+	apply(t, autoscalerMay)
+	a, operator := autoscalers(t)
+	set := newSet(t, "scaled-unseen", 1)
+	persists(t, func() error { return operator.Limit(t.Context(), set.name, 0, 5) })
+	limited(t, set, "0", "5")
+	seen := machinesOf(t, set.name)
+	move(t, set, "ClusterAPI")
+	move(t, mapiMachine(seen[0]), "ClusterAPI")
+
+	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"version":"v1.36.0"}}}}`)...)
+	isRefused := func(what string, replicas int) {
+		t.Helper()
+		eventually(t, what, func() string {
+			err := a.Scale(t.Context(), set.name, replicas)
+			return fmt.Sprint(err != nil && strings.Contains(err.Error(), "authority/scale-unseen") && strings.Contains(err.Error(), "spec.template.spec.version"))
+		}, "true")
+	}
+	isRefused("it does not scale up", 2)
+	warned := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=2")...)
+	if !warned.ok || !strings.Contains(warned.err, "get no Machine API object. The autoscaler does not see them") {
+		t.Errorf("a person scales: %s", warned.err)
+	}
+	eventually(t, "replicas come over", func() string { return field(t, set, ".spec.replicas") }, "2")
+	var unseen string
+	eventually(t, "Cluster API's Machine is there", func() string {
+		all := slices.DeleteFunc(strings.Fields(must(t, "-n", capi, "get", "machines.cluster.x-k8s.io", "-l", "machine.openshift.io/cluster-api-machineset="+set.name,
+			"-o", "jsonpath={.items[*].metadata.name}").out), func(name string) bool { return name == seen[0] })
+		unseen = strings.Join(all, " ")
+		return fmt.Sprint(len(all))
+	}, "1")
+	isRefused("it does not scale down", 1)
+
+	must(t, append(capiSet(set.name).args("patch"), "--type=json", "-p", `[{"op":"remove","path":"/spec/template/spec/version"}]`)...)
+	must(t, append(capiMachine(unseen).args("patch"), "--type=json", "-p", `[{"op":"remove","path":"/spec/version"}]`)...)
+	eventually(t, "its Machine API object is there", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "2")
+	persists(t, func() error { return a.Remove(t.Context(), set.name, unseen, 2) })
+	gone(t, unseen)
+	sized(t, set, 1)
+	persists(t, func() error { return operator.Release(t.Context(), set.name) })
+	still(t)
+}
+
 // The autoscaler goes on while a set moves: what is refused it tries again, and what it says in the moment after the switch counts.
 func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
 	stories.Long(t)
