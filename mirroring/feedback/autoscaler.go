@@ -172,13 +172,22 @@ func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
+// contested reports whether somebody may have written a field of the authority, too, since both sides were equal last, as happens while Poundlock is away. Which
+// write came first nobody can tell, since an entry of /scale has no time: the authority's counts, and the autoscaler scales again. Where the object does not
+// convert, no generation shows when both were equal.
+func (f stream) contested(path []string) bool {
+	equal := f.Shape().SynchronizedGeneration
+	return equal != 0 && f.source.GetGeneration() > equal && f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
+		!ownedByUs(f.source, path)
+}
+
 var replicasPath = []string{"spec", "replicas"}
 
 // scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
-	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
+	if !has || asked == now || f.contested(replicasPath) || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
 		return nil
 	}
 	if asked < now {

@@ -91,6 +91,34 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	}
 }
 
+// TestBothSidesWereScaled: while Poundlock is away, or a moment ago. A scale through /scale has no time.
+func TestBothSidesWereScaled(t *testing.T) {
+	replicas := `{"f:spec": {"f:replicas": {}}}`
+	person := wrote("kubectl", "Update", "scale", "", replicas)
+	for _, c := range []struct {
+		sentence, synchronized, by string
+		generation                 int64
+		follows                    bool
+	}{
+		{"a person has scaled the authority since both were equal", "True", person, 5, false},
+		{"a person has edited something else of it, and had scaled it before", "True", person, 5, false},
+		{"a person had scaled it before", "True", person, 4, true},
+		{"the autoscaler was followed a moment ago", "True", wrote(ownership.CarriedManager, "Update", "", "31", replicas), 5, true},
+		{"it does not convert, so that nobody knows when both were equal", "False", person, 5, true},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m}, managedFields: [%s]}, spec: {replicas: 3}}`,
+			authority.MirrorAnnotation, c.by))
+		s.Core.SetGeneration(c.generation)
+		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", managedFields: [%s, %s]}, spec: {replicas: 4},
+			status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 4, conditions: [{type: Synchronized, status: %q}]}}`,
+			wrote(ownership.Manager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), wrote("cluster-autoscaler", "Update", "scale", "", replicas), c.synchronized))
+		if got := Followed(s) != nil; got != c.follows {
+			t.Errorf("%s: followed: %t", c.sentence, got)
+		}
+	}
+}
+
 // TestWhatIsTheOperatorsWord: the limits of a set that has moved.
 func TestWhatIsTheOperatorsWord(t *testing.T) {
 	const size, there = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
