@@ -102,6 +102,32 @@ func TestReservedRemedy(t *testing.T) {
 	}
 }
 
+// A mark counts whatever its value, so the remedy for false is to remove it. What the mirror derives cannot be set on the other object by its name there.
+func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		for sentence, want := range map[string]string{
+			"is set to false":                    " cluster.x-k8s.io/delete-machine- --overwrite",
+			"derived label: the control plane's": "from the label machine.openshift.io/cluster-api-machine-role of machines.machine.openshift.io openshift-machine-api/worker-a, and would restore it: change that",
+			"derived label: its set's":           "from the owner reference to its MachineSet of",
+			"derived label: its Node's own":      "from spec.metadata.labels of",
+		} {
+			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
+				continue
+			}
+			for _, d := range verdict(authority.Rules(), c).Denials {
+				seen++
+				if !strings.Contains(d.Detail, want) {
+					t.Errorf("%s: %s: %s", c.Name, d.Field, d.Detail)
+				}
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("%d denials, want 4 or more", seen)
+	}
+}
+
 // A command that removes on the authoritative object what a replacement leaves out would take the limits of autoscaling from both; and one that sets there what the mirror
 // leaves to a controller of the Machine API would change nothing.
 func TestTheRemedyForWhatOthersWrite(t *testing.T) {

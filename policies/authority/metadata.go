@@ -126,13 +126,33 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	reason := reservedReason(c, s, refused)
 	for _, m := range refused {
-		if m.marks(s) {
+		switch {
+		case m.marks(s):
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
-			continue
+		case m.derivedFrom(c) != "" && !s.moving():
+			errs = append(errs, field.Forbidden(m.path(), fmt.Sprintf("Poundlock derives it from %s of %s, and would restore it: change that", m.derivedFrom(c), there(c))))
+		default:
+			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
-		errs = append(errs, field.Forbidden(m.path(), reason))
 	}
 	return policies.Deny(errs...)
+}
+
+// derivedFrom is what of the Machine API's Machine makes a label of its mirror, which has no such label itself; "": the label is a copy.
+func (m metadataChange) derivedFrom(c policies.Change) string {
+	if c.Side != policies.SideClusterAPI || c.Kind != "Machine" || m.annotation {
+		return ""
+	}
+	domain, _, _ := strings.Cut(m.key, "/")
+	switch {
+	case m.key == clusterv1.MachineControlPlaneLabel || domain == clusterv1.NodeRoleLabelPrefix:
+		return "the label " + machineapi.RoleLabel
+	case m.key == clusterv1.MachineSetNameLabel:
+		return "the owner reference to its MachineSet"
+	case domain == clusterv1.NodeRestrictionLabelDomain || domain == clusterv1.ManagedNodeLabelDomain:
+		return "spec.metadata.labels"
+	}
+	return ""
 }
 
 // Reasons of MetadataReserved for names that somebody else writes, and for a request that leaves names out.
@@ -164,7 +184,7 @@ func markReason(c policies.Change) string {
 }
 
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
-	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) })
+	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) || m.derivedFrom(c) != "" })
 	if s.moving() {
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}
@@ -235,10 +255,15 @@ func setThere(c policies.Change, changes []metadataChange) string {
 	return strings.Join(commands, " && ")
 }
 
+// DeletionMarks are the annotations that mark a Machine as the one to delete, whatever their value: who sets one to false wants it away.
+func DeletionMarks() []string {
+	return []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
+}
+
 // word is the change of a name as kubectl label and annotate read it.
 func (m metadataChange) word(name string) string {
 	switch {
-	case m.removed:
+	case m.removed || m.value == "false" && slices.Contains(DeletionMarks(), m.key):
 		return name + "-"
 	case plainValue.MatchString(m.value):
 		return name + "=" + m.value

@@ -233,7 +233,10 @@ func CheckPaused(c policies.Change) policies.Verdict {
 
 // CheckPausedReason is why nobody unpauses it, but for the command that follows.
 const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read " +
-	"authoritativeAPI, from a remediation of its own: to let this check act, move authority: "
+	"authoritativeAPI, from a remediation of its own. To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
+
+// checkAtRest stops a check of Cluster API as a pause does, which is Poundlock's.
+const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo of Cluster API's check to 0"
 
 func pausedReason(c policies.Change) string {
 	s := stand(c)
@@ -243,6 +246,10 @@ func pausedReason(c policies.Change) string {
 	case s.mirror():
 		return fmt.Sprintf("Machine API is authoritative, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
 	}
-	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors: to stop Cluster API from acting on it, move authority: %s",
-		there(c), moveTo(c, MachineAPI))
+	rest := ""
+	if c.Kind == "MachineHealthCheck" {
+		rest = "To stop remediations for a while, " + checkAtRest + ". "
+	}
+	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors. %sTo stop Cluster API from acting on it, move authority: %s",
+		there(c), rest, moveTo(c, MachineAPI))
 }

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -63,13 +65,13 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env) (Comparison
 		return Comparison{}, errors.New("it has no twin to compare with")
 	}
 	c := Comparison{In: in}
-	left, right, err := c.speak(p, env)
+	left, right, propagated, err := c.speak(p, env)
 	if err != nil || len(c.Unspeakable) > 0 {
 		return c, err
 	}
-	c.Rows = rows(left, right)
+	c.Rows = append(rows(left, right), propagated...)
 	for i, r := range c.Rows {
-		c.Rows[i].Own = !r.Same && own(p, r)
+		c.Rows[i].Own = r.Own || !r.Same && own(p, r)
 	}
 	return c, nil
 }
@@ -96,35 +98,60 @@ func own(p inventory.Pair, r Row) bool {
 
 // speak converts the Machine API's object there and back, and Cluster API's back (and there again, where Cluster API's words
 // are asked for): what an API server has filled in on either side then stands on both, or on none.
-func (c *Comparison) speak(p inventory.Pair, env conversion.Env) (left, right map[string]any, err error) {
+func (c *Comparison) speak(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
 	mapi, err := object(p.MachineAPI)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	twin := core.Twin{}
 	if twin.Core, err = object(p.ClusterAPI); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if p.Infra != nil {
 		if twin.Infra, err = object(p.Infra); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	made, errs := core.ToClusterAPI(p.Kind.Name, mapi, env)
 	c.cannot(authority.MachineAPI, errs)
+	if len(errs) == 0 {
+		propagated = leave(p, made.Core, twin.Core)
+	}
 	back, errs := core.ToMachineAPI(p.Kind.Name, twin, env)
 	c.cannot(authority.ClusterAPI, errs)
 	if len(c.Unspeakable) > 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	if c.In == authority.ClusterAPI {
 		again, errs := core.ToClusterAPI(p.Kind.Name, back, env)
 		c.cannot(authority.ClusterAPI, errs)
-		return both(made), both(again), nil
+		return both(made), both(again), propagated, nil
 	}
 	there, errs := core.ToMachineAPI(p.Kind.Name, made, env)
 	c.cannot(authority.MachineAPI, errs)
-	return content(there), content(back), nil
+	return content(there), content(back), propagated, nil
+}
+
+// leave makes those fields of a mirror what the mirror would make of them that a MachineSet of Cluster API has written in place, and lists them: the mirror leaves
+// them to it, and Machine API cannot express most of them.
+func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row) {
+	owner := metav1.GetControllerOf(mirror)
+	if p.Kind.Name != "Machine" || p.Authoritative() != authority.MachineAPI || owner == nil || owner.Kind != "MachineSet" {
+		return nil
+	}
+	for _, path := range authority.PropagatedFields() {
+		at := strings.Split(path, ".")
+		wanted, _, _ := unstructured.NestedFieldNoCopy(made.Object, at...)
+		live, _, _ := unstructured.NestedFieldNoCopy(mirror.Object, at...)
+		if live == nil || reflect.DeepEqual(wanted, live) {
+			continue
+		}
+		out = append(out, Row{Path: path, MachineAPI: text(wanted), ClusterAPI: text(live), Own: true})
+		if unstructured.RemoveNestedField(mirror.Object, at...); wanted != nil {
+			_ = unstructured.SetNestedField(mirror.Object, runtime.DeepCopyJSONValue(wanted), at...) // its parents were there
+		}
+	}
+	return out
 }
 
 func object(o *policies.Object) (*unstructured.Unstructured, error) {

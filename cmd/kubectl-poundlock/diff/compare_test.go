@@ -5,9 +5,11 @@ package diff_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
@@ -124,6 +126,33 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatASetWritesInPlace: the mirror leaves it to the MachineSet of Cluster API, so it is no difference, though Machine API cannot express it.
+func TestWhatASetWritesInPlace(t *testing.T) {
+	kit := platformstest.Kits()[0]
+	for owner, differs := range map[string]bool{"MachineSet": false, "Cluster": true} {
+		pair := machine(t, kit, "MachineAPI", func(_, capi *unstructured.Unstructured) {
+			controls := true
+			capi.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: owner, Name: "s", UID: "u", Controller: &controls}})
+			for _, field := range []string{"minReadySeconds", "readinessGates"} {
+				value := map[string]any{"minReadySeconds": int64(5), "readinessGates": []any{map[string]any{"conditionType": "Ready"}}}[field]
+				if err := unstructured.SetNestedField(capi.Object, value, "spec", field); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := unstructured.SetNestedField(capi.Object, "other-user-data", "spec", "bootstrap", "dataSecretName"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+			got, err := diff.Compare(pair, in, kit.Env())
+			own := slices.DeleteFunc(slices.Clone(got.Rows), func(r diff.Row) bool { return !r.Own })
+			if err != nil || got.Same() == differs || !differs && len(own) != 3 {
+				t.Errorf("owned by a %s, in the words of %s: %v %+v", owner, in, err, got)
+			}
+		}
 	}
 }
 
