@@ -131,6 +131,8 @@ type Uncounted struct {
 	By   Side   `json:"by"`
 	// Why the other does not, as a clause.
 	Why string `json:"why"`
+	// Undefined reports that the definition of its kind is missing in the other API, or is being deleted.
+	Undefined bool `json:"undefined,omitempty"`
 }
 
 // ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
@@ -196,7 +198,7 @@ const (
 	NeedConversion
 	// NeedControlPlane asks for Facts.ControlPlane, from the API server.
 	NeedControlPlane
-	// NeedUncounted asks for Facts.Uncounted, from an indexed cache.
+	// NeedUncounted asks for Facts.Uncounted, from an indexed cache, and the definition of a kind that may be missing from the API server.
 	NeedUncounted
 	// NeedOwners asks for Facts.Owners.
 	NeedOwners
