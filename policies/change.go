@@ -99,6 +99,8 @@ type Facts struct {
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
 	Ending           []string
 	ControlPlaneSize int
+	// ControlPlaneLost are the names of those of the control plane that have failed and whose instance is gone (authority.Lost).
+	ControlPlaneLost []string
 	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
 	Undrained bool
 	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
@@ -214,7 +216,7 @@ const (
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet
-	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
+	// NeedEnding asks for Facts.Ending, Facts.ControlPlaneSize and Facts.ControlPlaneLost, from an indexed cache.
 	NeedEnding
 	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
 	NeedUndrained

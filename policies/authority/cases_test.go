@@ -276,7 +276,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.Leaving = ""
 	}
 	if !n.Has(policies.NeedEnding) {
-		f.Ending, f.ControlPlaneSize = nil, 0
+		f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = nil, 0, nil
 	}
 	return f
 }

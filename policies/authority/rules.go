@@ -515,8 +515,9 @@ func Rules() policies.Set {
 			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
 			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: " +
 				"with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where " +
-				"poundlock.openshift.io/allow-deletion is true.",
-			Remedy: "Migrate the control plane's Machines to the API that stays. Or annotate the object with " +
+				"poundlock.openshift.io/allow-deletion is true. A Machine that is Failed and whose condition InstanceExists is False does not count as one that " +
+				"stays: its instance is gone, and its etcd member, which etcd still counts, has no vote.",
+			Remedy: "Migrate the control plane's Machines to the API that stays, and replace one that is Failed. Or annotate the object with " +
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
 			On:    on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
 			Needs: when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
