@@ -532,6 +532,14 @@ func Rules() policies.Set {
 			On:    on(mapi(machine, onDelete), capi(machine, onDelete)),
 			Needs: when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
 		},
+		{
+			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
+			Description: "Whoever removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
+				"authoritative: its instance is terminated, even if the etcd member on it has not left. The etcd operator is not warned.",
+			Remedy: "Leave the hook to the etcd operator, which removes it once a replacement votes. Otherwise remove the member from etcd, too.",
+			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
+			Needs:  etcdHookNeeds, Check: EtcdHookRemoved,
+		},
 	}
 }
 
