@@ -99,6 +99,8 @@ type Facts struct {
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
 	Ending           []string
 	ControlPlaneSize int
+	// ControlPlaneLost are the names of those of the control plane that have failed and whose instance is gone (authority.Lost).
+	ControlPlaneLost []string
 	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
 	Undrained bool
 	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
@@ -131,6 +133,8 @@ type Uncounted struct {
 	By   Side   `json:"by"`
 	// Why the other does not, as a clause.
 	Why string `json:"why"`
+	// Undefined reports that the definition of its kind is missing in the other API, or is being deleted.
+	Undefined bool `json:"undefined,omitempty"`
 }
 
 // ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
@@ -196,7 +200,7 @@ const (
 	NeedConversion
 	// NeedControlPlane asks for Facts.ControlPlane, from the API server.
 	NeedControlPlane
-	// NeedUncounted asks for Facts.Uncounted, from an indexed cache.
+	// NeedUncounted asks for Facts.Uncounted, from an indexed cache, and the definition of a kind that may be missing from the API server.
 	NeedUncounted
 	// NeedOwners asks for Facts.Owners.
 	NeedOwners
@@ -212,7 +216,7 @@ const (
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet
-	// NeedEnding asks for Facts.Ending and Facts.ControlPlaneSize, from an indexed cache.
+	// NeedEnding asks for Facts.Ending, Facts.ControlPlaneSize and Facts.ControlPlaneLost, from an indexed cache.
 	NeedEnding
 	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
 	NeedUndrained

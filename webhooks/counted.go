@@ -60,7 +60,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	}
 	roster := authority.Roster{
 		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: set, authority.ClusterAPI: c.Facts.Twin},
-		Machines: map[authority.API][]*policies.Object{},
+		Machines: map[authority.API][]*policies.Object{}, Definitions: map[authority.API]authority.Presence{},
 	}
 	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}
 	for api, set := range roster.Sets {
@@ -81,9 +81,29 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 				return nil, err
 			}
 		}
-		out[i].Why = roster.Why(out[i], machine) + l.whyNotMirrored(ctx, c, child, machine)
+		if err := l.definitions(ctx, child, machine, roster); err != nil {
+			return nil, err
+		}
+		if roster.Explain(&out[i], machine); !out[i].Undefined {
+			out[i].Why += l.whyNotMirrored(ctx, c, child, machine)
+		}
 	}
 	return out, nil
+}
+
+// definitions looks, once, for the definition of the Machines' kind in an API in which one has no object.
+func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
+	for api := range roster.Sets {
+		if _, read := roster.Definitions[api]; read || machine[api] != nil || l.Live == nil {
+			continue
+		}
+		o, err := l.live(ctx, Ref{GroupVersionKind: facts.DefinitionKind, Name: child.DefinitionIn(api)})
+		if err != nil {
+			return err
+		}
+		roster.Definitions[api] = authority.PresenceOf(o)
+	}
+	return nil
 }
 
 // unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not hold yet.

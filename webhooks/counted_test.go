@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,62 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	c.Kind = "Machine"
 	if got, err := l.uncounted(t.Context(), c); got != nil || err != nil {
 		t.Errorf("a Machine owns none: %v, %v", got, err)
+	}
+}
+
+// A Machine has no mirror where the definition of its kind is gone or is being deleted, and the review says which of both.
+func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
+	object := func(raw string) *policies.Object {
+		o, err := policies.ParseObject([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	set := func(uid string) *policies.Object {
+		return object(`{"metadata":{"name":"a","uid":"` + uid + `"},"spec":{"selector":{"matchLabels":{"set":"a"}}}}`)
+	}
+	machine := func(name string) *policies.Object {
+		return object(`{"metadata":{"name":"` + name + `","labels":{"set":"a"},"ownerReferences":[{"kind":"MachineSet","name":"a","uid":"m","controller":true}]}}`)
+	}
+	for words, definition := range map[string]*policies.Object{
+		"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again": nil,
+		"CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API again":            object(`{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}`),
+		"it has no Cluster API object": object(`{"metadata":{}}`),
+	} {
+		asked := 0
+		l := Lookups{
+			Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+				if asked++; ref.Kind != "CustomResourceDefinition" || ref.Name != "machines.cluster.x-k8s.io" {
+					t.Errorf("asked for %s", ref)
+				}
+				return definition, nil
+			}),
+			Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+				if ref.Group == "machine.openshift.io" {
+					return machine(ref.Name), nil
+				}
+				return nil, nil
+			}),
+			Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, _ string, owner types.UID) ([]*policies.Object, error) {
+				if gvk.Group == "machine.openshift.io" && owner == "m" {
+					return []*policies.Object{machine("x"), machine("y")}, nil
+				}
+				return nil, nil
+			}),
+		}
+		got, err := l.uncounted(t.Context(), policies.Change{
+			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
+			Operation: admissionv1.Update, Old: set("m"), New: set("m"), Facts: policies.Facts{Twin: set("c")},
+		})
+		if err != nil || len(got) != 2 || asked != 1 {
+			t.Fatalf("%v, %v, after %d live reads", got, err, asked)
+		}
+		for _, u := range got {
+			if !strings.Contains(u.Why, words) || u.Undefined != (words != "it has no Cluster API object") {
+				t.Errorf("%s, undefined: %t; want %q", u.Why, u.Undefined, words)
+			}
+		}
 	}
 }
 

@@ -18,34 +18,40 @@ import (
 )
 
 // ending names the Machines that are deleted with the object under review, and with their instances: of a set those that its API runs, of surroundings those of
-// the control plane, and how many the control plane has. What it costs grows with the set, or with the Machines that no set owns.
-func (l Lookups) ending(ctx context.Context, c policies.Change) (names []string, controlPlane int, err error) {
+// the control plane, how many the control plane has, and which of these have lost their instance. What it costs grows with the set, or with the Machines that no
+// set owns.
+func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
-		return nil, 0, nil
+		return nil
 	}
+	f := &c.Facts
 	if c.Kind == "Machine" {
-		controlPlane, err = l.staying(ctx, c)
-		return []string{c.Name}, controlPlane, err
+		f.Ending = []string{c.Name}
+		f.ControlPlaneSize, err = l.staying(ctx, *c)
+		return err
 	}
 	if c.Side != policies.Surroundings {
-		names, err = l.endingOfSet(ctx, c)
-		return names, 0, err
+		f.Ending, err = l.endingOfSet(ctx, *c)
+		return err
 	}
-	of := authority.Ends(c)
+	of := authority.Ends(*c)
 	if of == authority.Unset {
-		return nil, 0, nil
+		return nil
 	}
+	var names []string
+	var all []*policies.Object
 	for _, pair := range l.Pairs {
 		if c.Kind == authority.Namespace && c.Name != pair.MachineAPI && c.Name != pair.ClusterAPI || c.Kind == authority.Cluster && c.Namespace != pair.ClusterAPI {
 			continue
 		}
 		machines, err := l.controlPlaneMachines(ctx, pair.MachineAPI)
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
-		names, controlPlane = append(names, authority.Ending(of, machines)...), controlPlane+len(machines)
+		names, all = append(names, authority.Ending(of, machines)...), append(all, machines...)
 	}
-	return names, controlPlane, nil
+	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = names, len(all), authority.Lost(all)
+	return nil
 }
 
 // staying is how many Machines the control plane has, as Cluster API's controller counts them, that nobody deletes in either API: the one under review, and

@@ -93,6 +93,48 @@ func TestEnding(t *testing.T) {
 	}
 }
 
+// A Machine of the control plane that has failed for want of its instance is no member of etcd, and stays none.
+func TestTheControlPlaneMachinesThatLostTheirInstance(t *testing.T) {
+	machine := func(name, status string) *policies.Object {
+		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","labels":{"machine.openshift.io/cluster-api-machine-role":"master","machine.openshift.io/cluster-api-machine-type":"master"}},"status":{"authoritativeAPI":` + status + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	unanswered := false
+	l := Lookups{
+		Pairs:  authority.Pairs{{MachineAPI: "here", ClusterAPI: "there"}, {MachineAPI: "elsewhere", ClusterAPI: "yonder"}},
+		Cached: ReaderFunc(func(context.Context, Ref) (*policies.Object, error) { return nil, nil }),
+		Owned: OwnedFunc(func(_ context.Context, _ schema.GroupVersionKind, namespace string, _ types.UID) ([]*policies.Object, error) {
+			switch {
+			case namespace == "here":
+				return []*policies.Object{
+					machine("master-2", `"MachineAPI","phase":"Failed","conditions":[{"type":"InstanceExists","status":"False"}]`),
+					machine("master-0", `"ClusterAPI"`), machine("master-1", `"MachineAPI","phase":"Running"`),
+				}, nil
+			case unanswered:
+				return nil, errors.New("no answer")
+			}
+			return nil, nil
+		}),
+	}
+	review := func() ([]string, policies.Facts) {
+		c := policies.Change{Subject: policies.Subject{Side: policies.Surroundings, Kind: authority.Definition, Name: "machines.cluster.x-k8s.io"},
+			Operation: admissionv1.Delete, Old: machine("machines.cluster.x-k8s.io", `""`)}
+		return l.advisory(t.Context(), &c, policies.NeedEnding), c.Facts
+	}
+	doubts, got := review()
+	want := policies.Facts{Ending: []string{"master-0"}, ControlPlaneSize: 3, ControlPlaneLost: []string{"master-2"}}
+	if diff := cmp.Diff(want, got); diff != "" || len(doubts) > 0 {
+		t.Error(doubts, diff)
+	}
+	unanswered = true
+	if doubts, got = review(); len(doubts) != 1 || got.Ending != nil || got.ControlPlaneSize != 0 || got.ControlPlaneLost != nil {
+		t.Errorf("half of an answer counts: %v, %v", doubts, got)
+	}
+}
+
 // TestMastersThatStay counts as Cluster API's controller does, and a deletion on either side is one: those that are asked for one right after the other count at once.
 func TestMastersThatStay(t *testing.T) {
 	const (

@@ -197,11 +197,9 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		c.Facts.UnknownInstances = unknown
 	}
 	if needs.Has(policies.NeedEnding) {
-		ending, all, err := l.ending(ctx, *c)
-		if err != nil {
+		if err := l.ending(ctx, c); err != nil {
 			doubts = append(doubts, fmt.Sprintf("which Machines are deleted too could not be looked at: %v", err))
 		}
-		c.Facts.Ending, c.Facts.ControlPlaneSize = ending, all
 	}
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)

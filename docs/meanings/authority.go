@@ -40,7 +40,9 @@ var authoritySettled = Table{
 			Means: "only one of the two MachineSets counts the Machines that the message names. The other would create a Machine in the place of each, or delete one",
 			Do: "most waits end in seconds, when the mirror has made the Machine or its owner reference. `FieldsNotConvertible`: " +
 				"edit the Machine, or delete it and its set replaces it. No reason behind a Machine of Cluster API: `kubectl poundlock convert` names the fields. " +
-				"A Machine that no set owns, and that the other set would adopt: change its labels, or migrate it first. Or set `spec.authoritativeAPI` back",
+				"A Machine that no set owns, and that the other set would adopt: change its labels, or migrate it first. " +
+				"A CustomResourceDefinition that is missing or is being deleted: the message names it, and whose installation creates it again. " +
+				"Neither edit nor delete a Machine for that. Or set `spec.authoritativeAPI` back",
 		},
 		{
 			Names: []string{authority.ReasonJudged},

@@ -21,10 +21,12 @@ import (
 type Roster struct {
 	Sets     map[API]*policies.Object
 	Machines map[API][]*policies.Object
+	// Definitions are those of the Machines' kind, as far as they were looked for: where a Machine has no object in an API.
+	Definitions map[API]Presence
 }
 
 // Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
-// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why has the reason.
+// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Explain has the reason.
 //
 // A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too. One that a set
 // would adopt, since no controller owns it and its API is authoritative for it, is listed as well, unless the other set counts its twin.
@@ -82,8 +84,35 @@ func SelectorOf(set *policies.Object) labels.Selector {
 	return selector
 }
 
-// Why is the reason for which only one set counts a Machine, by its two objects; nil is absent.
-func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) string {
+// Explain fills in the reason for which only one set counts a Machine, by its two objects; nil is absent.
+func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object) {
+	other := API(u.By).Other()
+	missing := r.undefined(other)
+	u.Undefined = machine[other] == nil && missing != ""
+	if u.Why = r.why(*u, machine); u.Undefined {
+		u.Why = fmt.Sprintf("it has no %s object: %s", other.Text(), missing)
+	}
+}
+
+// undefined is what happened to the definition of an API's Machines, and how to get it back; "" where it exists, or nobody has looked.
+func (r Roster) undefined(api API) string {
+	kind, _ := KindNamed("Machine")
+	definition := kind.DefinitionIn(api)
+	remedy := "install Cluster API again, which creates it. Poundlock then recreates the mirror"
+	if api == MachineAPI {
+		remedy = "OpenShift's cluster-version-operator creates it again: kubectl get clusterversion version"
+	}
+	switch r.Definitions[api] {
+	case Absent:
+		return fmt.Sprintf("%s %s does not exist. %s", Definition, definition, strings.ToUpper(remedy[:1])+remedy[1:])
+	case Deleting:
+		return fmt.Sprintf("%s %s is being deleted. When it is gone, %s", Definition, definition, remedy)
+	case Present:
+	}
+	return ""
+}
+
+func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) string {
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
@@ -104,7 +133,7 @@ func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) stri
 // notMirrored is what the Machine API object reports of its mirror.
 func notMirrored(machine *policies.Object) string {
 	c := Read(machine).Condition(ConditionSynchronized)
-	if c.Status != metav1.ConditionFalse {
+	if c.Reason == "" || c.Status == metav1.ConditionTrue {
 		return ""
 	}
 	return fmt.Sprintf(" (%s: %s)", c.Reason, eventnote.Cut(c.Message, 200))

@@ -84,10 +84,47 @@ func TestUncounted(t *testing.T) {
 				t.Fatalf("got %v, want %q", got, c.want)
 			}
 			for i, u := range got {
-				line := fmt.Sprint(u.Name, " ", u.By, " ", r.Why(u, named[u.Name]))
+				r.Explain(&u, named[u.Name])
+				line := fmt.Sprint(u.Name, " ", u.By, " ", u.Why)
 				if !strings.HasPrefix(line, c.want[i]) {
 					t.Errorf("got %q, want it to begin with %q", line, c.want[i])
 				}
+			}
+		})
+	}
+}
+
+// The kind of the Machines that a set does not count may be missing: a definition that is being deleted is not one that is gone, and a Machine that converts
+// is not to be edited or deleted.
+func TestUncountedForWantOfADefinition(t *testing.T) {
+	const condition = `},"status":{"conditions":[{"type":"Synchronized","status":"%s","reason":"%s","message":"%s"}]}`
+	stale := fmt.Sprintf(condition, "False", "SurroundingsDeleted", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted")
+	unserved := fmt.Sprintf(condition, "Unknown", "ClusterAPINotInstalled", "The API server does not serve Machine")
+	for name, c := range map[string]struct {
+		by          authority.API
+		machine     string
+		definitions map[authority.API]authority.Presence
+		want        string
+		undefined   bool
+	}{
+		"it is gone, and the Machine's condition is older": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Absent},
+			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again, which creates it. Poundlock then recreates the mirror", true},
+		"it is being deleted": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Deleting},
+			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API again, which creates it. Poundlock then recreates the mirror", true},
+		"it exists": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Present},
+			"it has no Cluster API object (SurroundingsDeleted: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted)", false},
+		"nobody has looked, and the Machine waits for the kind": {authority.MachineAPI, unserved, nil,
+			"it has no Cluster API object (ClusterAPINotInstalled: The API server does not serve Machine)", false},
+		"the one of the other API is gone": {authority.MachineAPI, "}", map[authority.API]authority.Presence{authority.MachineAPI: authority.Absent}, "it has no Cluster API object", false},
+		"the Machine API's is gone": {authority.ClusterAPI, "}", map[authority.API]authority.Presence{authority.MachineAPI: authority.Absent},
+			"it has no Machine API object: CustomResourceDefinition machines.machine.openshift.io does not exist. OpenShift's cluster-version-operator creates it again: kubectl get clusterversion version", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := authority.Roster{Definitions: c.definitions}
+			u := policies.Uncounted{Name: "x", By: policies.Side(c.by)}
+			r.Explain(&u, map[authority.API]*policies.Object{c.by: parsed(t, member("x", "m", c.machine))})
+			if u.Why != c.want || u.Undefined != c.undefined {
+				t.Errorf("%q, %t; want %q, %t", u.Why, u.Undefined, c.want, c.undefined)
 			}
 		})
 	}

@@ -3,6 +3,8 @@
 
 package authority
 
+import "github.com/poundlock/poundlock/policies"
+
 // Presence is how much there is of an object.
 type Presence string
 
@@ -14,6 +16,17 @@ const (
 	// Deleting: it waits for its finalizers to go.
 	Deleting Presence = "Deleting"
 )
+
+// PresenceOf reports whether an object exists, or is being deleted; nil: it does not exist.
+func PresenceOf(o *policies.Object) Presence {
+	switch {
+	case o == nil:
+		return Absent
+	case o.Deleting():
+		return Deleting
+	}
+	return Present
+}
 
 // DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that
 // parent: what the collector then does to the object is not done to its twin (DESIGN §3.3).

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -45,6 +46,22 @@ func Ending(of API, machines []*policies.Object) []string {
 	return out
 }
 
+// Lost lists, by name, those Machines whose instance is gone, as far as admission can know: they have failed for good, and the condition InstanceExists is False.
+// Machine API's controllers write both; of Cluster API's the mirror writes them. Only a failure that is about the instance counts: another one may serve on.
+func Lost(machines []*policies.Object) []string {
+	var out []string
+	for _, m := range machines {
+		if s := Read(m); s.Phase == "Failed" && s.Condition(conditionInstanceExists).Status == metav1.ConditionFalse {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// conditionInstanceExists is the one of a Machine API Machine.
+const conditionInstanceExists = "InstanceExists"
+
 // asksForControlPlane reports whether somebody deletes surroundings. What the cleaners delete follows from a deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
@@ -67,15 +84,23 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what, lost = " once etcd's hook no longer holds them", ", and a deletion cannot be taken back"
 	}
 	what = fmt.Sprintf("with this %s %d of %d control plane Machines (%s) are deleted with their instances%s", kindOf(c), len(ending), all, nameSome(ending), what)
-	if all-len(ending) > all/2 {
-		return policies.Warn(what)
+	without := slices.DeleteFunc(slices.Clone(c.Facts.ControlPlaneLost), func(name string) bool { return slices.Contains(ending, name) })
+	var others []string
+	if len(without) > 0 {
+		others = []string{fmt.Sprintf("of those that stay, these are Failed and their instances are gone, so that they have no vote in etcd: %s", nameSome(without))}
+	}
+	if all-len(ending)-len(without) > all/2 {
+		return policies.Warn(append([]string{what}, others...)...)
 	}
 	what += lost
 	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
-		return policies.Warn(what)
+		return policies.Warn(append([]string{what}, others...)...)
+	}
+	for _, why := range others {
+		what += "; " + why
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. First migrate them to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
+		"%s. First migrate those that would be deleted to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,4 +109,52 @@ func (o Objects) hooksCarried(source API) bool {
 func isHook(annotation string) bool {
 	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
 		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+}
+
+// losesEtcdHook reports whether a person removes etcd's hook from a Machine that is being deleted. On one that nobody deletes, the etcd operator puts it back,
+// and Poundlock carries that over: no word is needed.
+func losesEtcdHook(c policies.Change) bool {
+	return c.Actor == policies.Anyone && c.Old.Deleting() && hasEtcdHook(c.Side, c.Old) && !hasEtcdHook(c.Side, c.New)
+}
+
+func hasEtcdHook(side policies.Side, o *policies.Object) bool {
+	if side == policies.SideClusterAPI {
+		return o.HasAnnotation(EtcdHookAnnotation)
+	}
+	all, ok := hooks(o)
+	_, has := all[EtcdHookAnnotation]
+	return ok && has
+}
+
+// etcdHookNeeds: the Machine API's object has its authority itself.
+func etcdHookNeeds(c policies.Change) policies.Need {
+	if c.Side == policies.SideClusterAPI && losesEtcdHook(c) {
+		return policies.NeedTwin
+	}
+	return 0
+}
+
+// EtcdHookRemoved: "EtcdQuorumOperator" keeps a Machine of the control plane until its member has left (converting › Machine lifecycle hooks). What is removed
+// from the object that is not authoritative is refused by other rules. On Cluster API's it may be the consequence of the operator's own removal, that
+// Poundlock has not carried over.
+func EtcdHookRemoved(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if !losesEtcdHook(c) || s.mirror() || s.moving() && c.Side == policies.SideMachineAPI {
+		return policies.Verdict{}
+	}
+	at, back := preDrainField, []string(nil)
+	if c.Side == policies.SideClusterAPI {
+		mapi := c.Facts.Twin
+		if mapi != nil && mapi.Metadata.UID != "" && mapi.Metadata.Annotations[EtcdHookSeenAnnotation] == string(mapi.Metadata.UID) &&
+			!hasEtcdHook(policies.SideMachineAPI, mapi) {
+			return policies.Verdict{}
+		}
+		at, back = "metadata.annotations", []string{fmt.Sprintf("to put the hook back before the drain begins: kubectl -n %s annotate %s %s %s=%s",
+			c.Namespace, c.Resource, c.Name, EtcdHookAnnotation, EtcdHookOwner)}
+	}
+	return policies.Warn(append([]string{
+		fmt.Sprintf("%s: without the hook %s the instance is terminated, even if its etcd member has not left. Then etcd may lose its quorum. "+
+			"The etcd operator removes the hook itself when a replacement votes", at, EtcdHookName),
+		"see which members etcd has: oc -n openshift-etcd rsh POD etcdctl member list. Remove the one of this Machine if it stays: etcdctl member remove ID",
+	}, back...)...)
 }

@@ -92,6 +92,9 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	return k.MachineAPIGVK()
 }
 
+// DefinitionIn is the name of the kind's CustomResourceDefinition in an API.
+func (k Kind) DefinitionIn(api API) string { return k.Resource + "." + k.GVKOf(api).Group }
+
 // HasAuthority reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
 // Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
 // left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers

@@ -301,9 +301,13 @@ func blocked(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// uncounted waits until both sets count the same Machines, and names what a person can do where one never converts.
+// uncounted waits until both sets count the same Machines, and names what a person can do where one never converts. Where a definition is missing, the Machines
+// are all right: each is named with the way to get the definition back.
 func (s State) uncounted(format string, args ...any) Step {
-	return s.wait(ReasonUncounted, WhoMachines, format+" If a Machine does not convert, edit or delete it.", args...)
+	if !s.Undefined {
+		format += " If a Machine does not convert, edit or delete it."
+	}
+	return s.wait(ReasonUncounted, WhoMachines, format, args...)
 }
 
 // judgedText is what a move waits for because of Judged.

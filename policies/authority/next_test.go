@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/policies"
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -430,5 +431,18 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 		if creates := strings.Contains(step.Message, "mirror has made"); creates != c.creates {
 			t.Errorf("%s: %s", sentence, step.Message)
 		}
+	}
+}
+
+// Where a definition is missing, no Machine is to be edited or deleted for the wait.
+func TestAWaitForMachinesWithoutTheirDefinition(t *testing.T) {
+	for _, undefined := range []bool{false, true} {
+		step := Next(inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Uncounted, s.Undefined = WhoMachineAPI, undefined }))
+		if step.Reason != ReasonUncounted || strings.Contains(step.Message, "delete it") == undefined {
+			t.Errorf("definition missing: %t: %s: %s", undefined, step.Reason, step.Message)
+		}
+	}
+	if s := (Objects{Uncounted: []policies.Uncounted{{By: policies.SideMachineAPI, Undefined: true}}}).State(); !s.Undefined {
+		t.Error("the state does not have it")
 	}
 }

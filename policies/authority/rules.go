@@ -524,8 +524,9 @@ func Rules() policies.Set {
 			ID: "authority/control-plane-ends", Clause: "DESIGN §3.3 › Deletion of the surroundings",
 			Description: "Deleting a namespace, a CRD or the Cluster with which Machines of the control plane are deleted warns and names them: " +
 				"with the Cluster, they do not wait for etcd's hook. If a majority of them would not stay, the deletion is refused, also where " +
-				"poundlock.openshift.io/allow-deletion is true.",
-			Remedy: "Migrate the control plane's Machines to the API that stays. Or annotate the object with " +
+				"poundlock.openshift.io/allow-deletion is true. A Machine that is Failed and whose condition InstanceExists is False does not count as one that " +
+				"stays: its instance is gone, and its etcd member, which etcd still counts, has no vote.",
+			Remedy: "Migrate the control plane's Machines to the API that stays, and replace one that is Failed. Or annotate the object with " +
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ", which ends the control plane.",
 			On:    on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
 			Needs: when(asksForControlPlane, policies.NeedEnding), Check: ControlPlaneEnds,
@@ -539,6 +540,14 @@ func Rules() policies.Set {
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:    on(mapi(machine, onDelete), capi(machine, onDelete)),
 			Needs: when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
+		},
+		{
+			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
+			Description: "Whoever removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
+				"authoritative: its instance is terminated, even if the etcd member on it has not left. The etcd operator is not warned.",
+			Remedy: "Leave the hook to the etcd operator, which removes it once a replacement votes. Otherwise remove the member from etcd, too.",
+			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
+			Needs:  etcdHookNeeds, Check: EtcdHookRemoved,
 		},
 	}
 }

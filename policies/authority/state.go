@@ -5,6 +5,7 @@ package authority
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,6 +55,8 @@ type State struct {
 	TargetLeaves bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
+	// Undefined reports that a Machine is not counted because the definition of its kind is missing in the other API, or is being deleted.
+	Undefined bool
 	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
 	Judged bool
 	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector deletes it, however late.
@@ -150,6 +153,7 @@ func (o Objects) State() State {
 		InfraActs:    o.Kind.InfraActs(),
 		TargetLeaves: o.Leaving != "",
 		Judged:       len(o.Judged) > 0,
+		Undefined:    slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Undefined }),
 		Ended:        shape.Phase == "Deleting",
 		Loose:        !o.MachineAPI.HasFinalizer(SyncFinalizer),
 		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",

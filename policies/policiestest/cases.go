@@ -81,6 +81,8 @@ type setting struct {
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
+	// ControlPlaneLost are those of the control plane that have failed and whose instance is gone.
+	ControlPlaneLost []string `json:"controlPlaneLost,omitempty"`
 	// Undrained reports that Cluster API finds no Machine of the control plane.
 	Undrained *bool `json:"undrained,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
@@ -226,6 +228,9 @@ func (s setting) merge(over setting) (setting, error) {
 		s.Ending = over.Ending
 	}
 	s.ControlPlaneSize = cmp.Or(over.ControlPlaneSize, s.ControlPlaneSize)
+	if over.ControlPlaneLost != nil {
+		s.ControlPlaneLost = over.ControlPlaneLost
+	}
 	if over.Owners != nil {
 		s.Owners = over.Owners
 	}
@@ -350,7 +355,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
-	f.Ending, f.ControlPlaneSize = s.Ending, s.ControlPlaneSize
+	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost
 	f.Undrained = s.Undrained != nil && *s.Undrained
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)

@@ -86,7 +86,7 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 	}
 	roster := authority.Roster{
 		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: p.objects.MachineAPI, authority.ClusterAPI: p.objects.ClusterAPI},
-		Machines: map[authority.API][]*policies.Object{},
+		Machines: map[authority.API][]*policies.Object{}, Definitions: map[authority.API]authority.Presence{},
 	}
 	for _, api := range apis() {
 		var err error
@@ -135,7 +135,32 @@ func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind,
 				return err
 			}
 		}
-		u.Why = roster.Why(*u, machine)
+		if err := r.childDefinitions(ctx, child, machine, roster); err != nil {
+			return err
+		}
+		roster.Explain(u, machine)
+	}
+	return nil
+}
+
+// childDefinitions reads from the API server, once, the definition of the Machines' kind in an API in which one has no object: that a Machine's condition reports its
+// deletion does not say that it still exists.
+func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
+	for _, api := range apis() {
+		if _, read := roster.Definitions[api]; read || machine[api] != nil {
+			continue
+		}
+		why, gone, err := facts.Leaving(ctx, r.live, authority.Surrounding{Kind: authority.Definition, Name: child.DefinitionIn(api)})
+		switch {
+		case err != nil:
+			return err
+		case gone:
+			roster.Definitions[api] = authority.Absent
+		case why != "":
+			roster.Definitions[api] = authority.Deleting
+		default:
+			roster.Definitions[api] = authority.Present
+		}
 	}
 	return nil
 }

@@ -4,13 +4,19 @@
 package handoff
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -116,5 +122,43 @@ func TestASetThatIsAdoptedIsNotReleasedBeforeItCountsItsMachines(t *testing.T) {
 		t.Fatal("Cluster API's set is released, and would create a Machine")
 	}
 	w.machine(authority.ClusterAPI, "before", true)
+	w.waitSettled(authority.ClusterAPI)
+}
+
+// absent is an API server without a definition, or with one that is being deleted.
+type absent struct {
+	client.Reader
+	definition string
+	deleted    *metav1.Time
+}
+
+func (a absent) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if o.GetObjectKind().GroupVersionKind() != facts.DefinitionKind || key.Name != a.definition {
+		return a.Reader.Get(ctx, key, o, opts...)
+	}
+	if o.SetDeletionTimestamp(a.deleted); a.deleted == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, key.Name)
+	}
+	return nil
+}
+
+// The Machine's own condition may still report the deletion of a definition that is gone.
+func TestASetWaitsForTheDefinitionOfItsMachines(t *testing.T) {
+	w := newWorld(t, "MachineSet")
+	w.machineAPI(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
+	w.machine(authority.MachineAPI, "x", true)
+	w.request(authority.ClusterAPI)
+	live := w.r.live
+	w.r.live = absent{live, "machines.cluster.x-k8s.io", &metav1.Time{Time: time.Now()}}
+	w.waitsFor(authority.MachineAPI, "Machine x: it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API")
+	w.r.live = absent{live, "machines.cluster.x-k8s.io", nil}
+	w.waitsFor(authority.MachineAPI, "CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again")
+	if said := w.shape().Condition(authority.ConditionSettled).Message; strings.Contains(said, "delete it") {
+		t.Error(said)
+	}
+	w.r.live = live
+	w.waitsFor(authority.MachineAPI, "If a Machine does not convert, edit or delete it.")
+	w.machine(authority.ClusterAPI, "x", true)
 	w.waitSettled(authority.ClusterAPI)
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/facts/pairfacts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -37,7 +38,10 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
 	if child, ok := r.kind.Children(); ok {
-		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()))
+		// A definition that goes or comes changes what a set waits for, and no Machine of it.
+		all := pairfacts.Woken{Kind: r.kind, Pairs: r.pairs, Cache: mgr.GetCache()}
+		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()),
+			c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return all.Everything(ctx, nil) })))
 	}
 	return err
 }

@@ -104,6 +104,9 @@ func what(c Change) string {
 	if c.Back {
 		parts = append(parts, "move to Cluster API")
 	}
+	if c.Request != authority.Unset {
+		parts = append(parts, "request to move to "+c.Request.Text())
+	}
 	if c.Detached != "" {
 		parts = append(parts, "owner")
 	}

@@ -30,7 +30,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Long: `Take Poundlock's admission, finalizers and marks off a cluster from which it is removed.
 
 What is paused stays paused, and which API is authoritative stays authoritative: nothing begins to act. Nothing is done while a manager runs, which would
-put everything back, or while an object is on the move, which nobody would end. Interrupted, the same command goes on where it stopped.
+put everything back, or while an object is on the move, which nobody would end. A request to move that has not begun is taken back.
+Interrupted, the same command goes on where it stopped.
 
 While a namespace, a CRD or the Cluster is being deleted, Poundlock may be gone with it. Then the mirrors there are released, also from the finalizers of
 controllers that are paused, and a move there is taken back: no instance is terminated.

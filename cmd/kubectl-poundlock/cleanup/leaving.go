@@ -98,5 +98,5 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 }
 
 func (l Leaving) takesBack(p inventory.Pair) bool {
-	return p.MachineAPI != nil && p.Moving() && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
+	return p.Shape().Current == authority.Migrating && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
 }

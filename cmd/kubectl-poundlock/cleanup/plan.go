@@ -40,6 +40,7 @@ type Manager struct {
 }
 
 // Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and mirrors whose deletion nobody would carry out.
+// A request to move that has not begun is none: nobody has paused anything for it, and Changes takes it back.
 func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
@@ -48,12 +49,12 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 				out = append(out, *o)
 			}
 		}
-		if p.MachineAPI == nil || !p.Moving() || leaving.takesBack(p) {
+		if p.Shape().Current != authority.Migrating || leaving.takesBack(p) {
 			continue
 		}
 		out = append(out, Obstacle{
-			What:   fmt.Sprintf("%s is %s", p.Ref(), where(p)),
-			Remedy: remedy(p),
+			What:   fmt.Sprintf("%s is on the move", p.Ref()),
+			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for either)", p.Ref()),
 		})
 	}
 	return out
@@ -112,25 +113,6 @@ func controlled(o *policies.Object) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
 }
 
-// remedy ends a move. A request that has not begun can be taken back without Poundlock, which may be why it is removed.
-func remedy(p inventory.Pair) string {
-	cancel := fmt.Sprintf("kubectl poundlock migrate %s --cancel", p.Ref())
-	if p.Shape().Current == authority.Migrating {
-		return fmt.Sprintf("let the move end, or: %s (Poundlock must run for either)", cancel)
-	}
-	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: "+
-		"kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
-		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource,
-		p.Kind.MachineAPI.Group, p.Name, p.Authoritative())
-}
-
-func where(p inventory.Pair) string {
-	if p.Shape().Current == authority.Migrating {
-		return "on the move"
-	}
-	return "asked to move to " + p.Shape().Requested.Text()
-}
-
 func (m Manager) obstacles(now time.Time) []Obstacle {
 	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", m.Namespace, m.Name)
 	switch {
@@ -160,19 +142,21 @@ type Change struct {
 	// Back: the move of the object is taken back. Holds is the finalizer that Machine API's controllers have on it, "" for none.
 	Back  bool
 	Holds string
+	// Request is the API that the object is asked to move to by a move that has not begun: the request is taken back. Unset for none.
+	Request authority.API
 	// Detached is the UID of the set that owns the object and is released: the object does not belong to it any more. "" for none.
 	Detached types.UID
 }
 
-// Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain; and every finalizer of mirrors that are
-// deleted with what they live in.
+// Changes lists what has to come off which objects: the sync finalizer, annotations of Poundlock's domain, and requests to move that have not begun, which
+// what is installed later would carry out; and every finalizer of mirrors that are deleted with what they live in.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
 	released, back, detached := leaving.released(f), leaving.takenBack(f), leaving.detached(f)
 	for _, item := range f.Items() {
 		kind, moves := back[item.Object]
 		c := Change{Item: item, Released: released[item.Object], Back: moves, Holds: kind.MachineAPIFinalizer, Detached: detached[item.Object]}.of(item.Object)
-		if c.Finalizer || c.Back || c.Detached != "" || len(c.Annotations) > 0 {
+		if c.Finalizer || c.Back || c.Request != authority.Unset || c.Detached != "" || len(c.Annotations) > 0 {
 			out = append(out, c)
 		}
 	}
@@ -184,7 +168,7 @@ func (c Change) Again(o *policies.Object) Change { return c.of(o) }
 
 func (c Change) of(o *policies.Object) Change {
 	goes := func(finalizer string) bool { return c.Released || finalizer == authority.SyncFinalizer }
-	c.Object, c.Annotations = o, marks(o)
+	c.Object, c.Annotations, c.Request = o, marks(o), request(o)
 	if !ownedBy(o, c.Detached) {
 		c.Detached = ""
 	}
@@ -194,6 +178,14 @@ func (c Change) of(o *policies.Object) Change {
 		c.Finalizers = append(c.Finalizers, c.Holds)
 	}
 	return c
+}
+
+// request is the API that an object is asked to move to while the other one is authoritative for it; Unset for none.
+func request(o *policies.Object) authority.API {
+	if s := authority.Read(o); s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current {
+		return s.Requested
+	}
+	return authority.Unset
 }
 
 // marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with
@@ -228,8 +220,11 @@ func (c Change) Patch() map[string]any {
 		metadata["labels"] = map[string]any{clusterv1.MachineSetNameLabel: nil}
 	}
 	patch := map[string]any{"metadata": metadata}
-	if c.Back {
+	switch {
+	case c.Back:
 		patch["spec"] = map[string]any{"authoritativeAPI": authority.MachineAPI}
+	case c.Request != authority.Unset:
+		patch["spec"] = map[string]any{"authoritativeAPI": c.Request.Other()}
 	}
 	return patch
 }

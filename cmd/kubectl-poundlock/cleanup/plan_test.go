@@ -50,6 +50,45 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A request to move that has not begun is taken back: nobody would carry it out, and what is installed later would.
+func TestARequestIsTakenBack(t *testing.T) {
+	object := func(requested, status, metadata string) string {
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + metadata +
+			`},"spec":{"authoritativeAPI":"` + requested + `"},"status":{"authoritativeAPI":"` + status + `"}}`
+	}
+	const held, going = `,"finalizers":["x","sync.machine.openshift.io/finalizer"]`, `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	for sentence, c := range map[string]struct{ object, now, want string }{
+		"none":                            {object: object("MachineAPI", "MachineAPI", "")},
+		"to Cluster API":                  {object: object("ClusterAPI", "MachineAPI", ""), want: `{"metadata":{"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`},
+		"to Machine API":                  {object: object("MachineAPI", "ClusterAPI", ""), want: `{"metadata":{"resourceVersion":"7"},"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"of what is deleted":              {object: object("ClusterAPI", "MachineAPI", going+held), want: `{"metadata":{"finalizers":["x"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`},
+		"with the finalizer":              {object: object("ClusterAPI", "MachineAPI", held), want: `{"metadata":{"finalizers":["x"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`},
+		"of what no API has yet":          {object: object("ClusterAPI", "", "")},
+		"somebody took it back meanwhile": {object: object("ClusterAPI", "MachineAPI", held), now: object("MachineAPI", "MachineAPI", held), want: `{"metadata":{"finalizers":["x"],"resourceVersion":"7"}}`},
+		"somebody asked meanwhile":        {object: object("MachineAPI", "MachineAPI", held), now: object("ClusterAPI", "MachineAPI", held), want: `{"metadata":{"finalizers":["x"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`},
+		"which began meanwhile":           {object: object("ClusterAPI", "MachineAPI", held), now: object("ClusterAPI", "Migrating", held), want: `{"metadata":{"finalizers":["x"],"resourceVersion":"7"}}`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := ""
+			for _, change := range cleanup.Changes(fleet(t, c.object), nil) {
+				if c.now != "" {
+					change = change.Again(fleet(t, c.now).Pairs[0].MachineAPI)
+				}
+				raw, err := json.Marshal(change.Patch())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got = string(raw); change.StatusPatch() != nil {
+					t.Errorf("status is written: %v", change.StatusPatch())
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // Mirrors that are deleted with what they live in are released without Poundlock, which may be gone with it; nothing else changes because of that.
 func TestLeaving(t *testing.T) {
 	machineAPI := func(kind, requested, status, more string) string {
@@ -105,6 +144,8 @@ func TestLeaving(t *testing.T) {
 			[]cleanup.Place{{Kind: authority.Definition, Name: "machinesets.cluster.x-k8s.io"}}, "is being deleted in Cluster API", nil},
 		"a move there is taken back": {machineAPI("Machine", "ClusterAPI", "Migrating", `,"finalizers":["sync.machine.openshift.io/finalizer"]`) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",
 			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, `{"status":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
+		"a request there that has not begun is taken back, also of what is deleted": {machineAPI("Machine", "ClusterAPI", "MachineAPI", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",
+			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
 		"a move elsewhere is in the way":   {machineAPI("Machine", "ClusterAPI", "Migrating", held) + clusterAPI("Machine", "core", paused), nil, "on the move", nil},
 		"one of a Machine that is deleted": {machineAPI("Machine", "ClusterAPI", "Migrating", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "on the move", nil},
 	} {
@@ -162,10 +203,11 @@ func TestObstacles(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		"nobody runs, nothing moves": {object: machine("MachineAPI", "MachineAPI")},
-		"an object on the move":      {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move", remedy: "Poundlock must run"},
-		"an object that is asked to move": {object: machine("ClusterAPI", "MachineAPI"), want: "machine/a is asked to move to Cluster API",
-			remedy: `kubectl label namespaces openshift-machine-api openshift-cluster-api poundlock.openshift.io/admission- && kubectl -n openshift-machine-api patch machines.machine.openshift.io a --type merge -p '{"spec":{"authoritativeAPI":"MachineAPI"}}'`},
+		"nobody runs, nothing moves":                                               {object: machine("MachineAPI", "MachineAPI")},
+		"an object on the move":                                                    {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move", remedy: "Poundlock must run"},
+		"an object that is asked to move, whose move has not begun":                {object: machine("ClusterAPI", "MachineAPI")},
+		"one that is asked to move back":                                           {object: machine("MachineAPI", "ClusterAPI")},
+		"one that is asked to move and is being deleted":                           {object: strings.Replace(machine("ClusterAPI", "MachineAPI"), `"uid":"1"`, `"uid":"1"`+going+held, 1)},
 		"sets of both APIs":                                                        {object: sets("MachineAPI", held, held)},
 		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
 		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held), want: "machineset/s is being deleted in Machine API", remedy: "detach"},

@@ -342,7 +342,7 @@ func uncounted(set Pair, machines []Pair) []policies.Uncounted {
 	}
 	out := r.Uncounted()
 	for i, u := range out {
-		out[i].Why = r.Why(u, named[u.Name])
+		r.Explain(&out[i], named[u.Name])
 	}
 	return out
 }
