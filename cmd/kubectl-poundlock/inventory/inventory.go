@@ -125,7 +125,7 @@ type Fleet struct {
 	// Beside are pairs that were shown too, and that nobody asked about.
 	Beside []Pair
 	// masters are kept by controlPlane.
-	masters map[authority.Pair][]map[string]any
+	masters map[authority.Pair][]conversion.Master
 	// Problems are documents that claim to be one of ours and cannot be read.
 	Problems []Problem
 	// Others counts objects that are none of ours.
