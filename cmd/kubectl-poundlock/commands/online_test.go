@@ -205,3 +205,37 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// status of the control plane's set begins with the sentence that status begins with, where nobody answers.
+func TestTheFirstLineOfAControlPlane(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const lease = "/apis/coordination.k8s.io/v1/namespaces/openshift-cluster-api/leases/poundlock"
+	renewed := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"poundlock"},"spec":{"holderIdentity":"a","leaseDurationSeconds":15,"renewTime":%q}}`,
+			time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	for sentence, c := range map[string]struct {
+		answers bool
+		lease   string
+		want    string
+	}{
+		"all is well":  {true, renewed(time.Second), "SET"},
+		"it is down":   {false, renewed(time.Hour), "Poundlock does not answer since"},
+		"nobody leads": {true, renewed(time.Hour), "No manager of Poundlock has led"},
+	} {
+		server := cluster(t, c.answers, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets": `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSetList","metadata":{},"items":[
+{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},"spec":{"replicas":3,"state":"Active","selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},
+"template":{"machineType":"machines_v1beta1_machine_openshift_io","machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"kind":"AWSMachineProviderConfig"}}}}}}}]}`,
+			lease: c.lease,
+		})
+		for format, want := range map[string]string{"table": c.want, "json": `"away": "` + c.want} {
+			out, errOut, code := run(t, "", "controlplane", "status", "-o", format, "--server", server)
+			said := strings.ReplaceAll(out, "\n", " ")
+			if format == "table" && !strings.HasPrefix(said, want) || format == "json" && strings.Contains(said, want) != (c.want != "SET") || code != 0 {
+				t.Errorf("%s, %s: exit code %d, want %q first, not\n%s%s", sentence, format, code, want, out, errOut)
+			}
+		}
+	}
+}
