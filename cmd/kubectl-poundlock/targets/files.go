@@ -26,11 +26,14 @@ type Files struct {
 	Said  inventory.Cluster
 
 	given func() bool
+	// reads is the command.
+	reads string
 }
 
 // AddFlags adds -f with its help, and what the files may lack.
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }
 	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cli.CompleteFlag(cmd, "platform", platformNames()...)
@@ -140,6 +143,9 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 	if len(f.Paths) > 0 {
 		fleet, err = inventory.FromFiles(f.Paths, p.In, q.Pairs)
 		if err == nil {
+			if nothing := fleet.Nothing(f.Paths, f.reads); nothing != "" {
+				return nil, cli.Exit(cli.CodeError, nothing)
+			}
 			fleet.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
 		}
 	} else {
