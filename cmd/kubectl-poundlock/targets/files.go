@@ -25,6 +25,9 @@ type Files struct {
 	Paths []string
 	Said  inventory.Cluster
 
+	// Parents has the MachineSets of the cluster read too, where Machines alone are asked for: what is made of a Machine depends on its set.
+	Parents bool
+
 	given func() bool
 	// reads is the command.
 	reads string
@@ -139,6 +142,7 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 	if err != nil {
 		return nil, err
 	}
+	q.Parents = f.Parents
 	var fleet *inventory.Fleet
 	if len(f.Paths) > 0 {
 		fleet, err = inventory.FromFiles(f.Paths, p.In, q.Pairs)
