@@ -34,11 +34,18 @@ type Env struct {
 	Account string
 	// NodeSync is what Cluster API's manager hands on from Machines to Nodes beside the names of its own domains.
 	NodeSync NodeSync
-	// ControlPlane are the providerSpecs of the control plane's Machines, where they were read: an infrastructure cluster object has to name what all of them
+	// ControlPlane are the control plane's Machines in order of name, where they were read: an infrastructure cluster object has to name what all of them
 	// need. nil: only the Machine that is converted is known.
-	ControlPlane []map[string]any
+	ControlPlane []Master
 	// TakesTaints reports whether Cluster API takes taints, by its feature gate MachineTaintPropagation; nil: not known.
 	TakesTaints *bool
+}
+
+// Master is a Machine of the control plane that is not being deleted.
+type Master struct {
+	Name string
+	// ProviderSpec is the content of its providerSpec in the Machine API.
+	ProviderSpec map[string]any
 }
 
 // NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations.
@@ -198,8 +205,9 @@ type InfraObservation struct {
 	FailureReason, FailureMessage string
 }
 
-// OfControlPlane are the entries of a list in the providerSpecs of all control plane Machines that are known, and those of the Machine itself; each once.
-func OfControlPlane[T comparable](env *Env, list string, own []T) []T {
+// OfControlPlane are the entries of a list in the providerSpecs of all control plane Machines that are known, each once, in the order of the Machines. own
+// are those of the Machine that is converted, whose providerSpec may differ from what was read of it; a template's come last.
+func OfControlPlane[T comparable](p *Pass, list string, own []T) []T {
 	var out []T
 	add := func(entries []T) {
 		for _, e := range entries {
@@ -208,9 +216,13 @@ func OfControlPlane[T comparable](env *Env, list string, own []T) []T {
 			}
 		}
 	}
-	for _, providerSpec := range env.ControlPlane {
+	for _, m := range p.Env.ControlPlane {
+		if m.Name == p.Core.Name {
+			add(own)
+			continue
+		}
 		var entries []T
-		if raw, err := json.Marshal(providerSpec[list]); err == nil && json.Unmarshal(raw, &entries) == nil {
+		if raw, err := json.Marshal(m.ProviderSpec[list]); err == nil && json.Unmarshal(raw, &entries) == nil {
 			add(entries)
 		}
 	}

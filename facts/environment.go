@@ -6,6 +6,8 @@ package facts
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -15,6 +17,8 @@ import (
 type Environment struct {
 	NodeSync conversion.NodeSync
 	Accounts *Accounts
+	// Masters is the cache that the control plane's Machines are read from: IndexByRole was called on it. nil: each Machine is seen alone.
+	Masters client.Reader
 }
 
 // Read describes the cluster to a conversion between the namespaces of a pair, all but the platform's infrastructure cluster; provided reports
@@ -24,6 +28,9 @@ func (e Environment) Read(ctx context.Context, get environment.Get, pair authori
 	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI, NodeSync: e.NodeSync}
 	if missing, err = environment.Read(get, provided, &env); err == nil {
 		env.Account, err = e.Accounts.Of(ctx, env.Platform, env.Infrastructure)
+	}
+	if err == nil && e.Masters != nil && env.Platform.Name != "" {
+		env.ControlPlane, err = masters(ctx, e.Masters, pair.MachineAPI)
 	}
 	return env, missing, err
 }

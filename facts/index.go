@@ -20,6 +20,7 @@ import (
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"
+	byRole     = "poundlock.role"
 )
 
 // IndexByOwner has a cache find Machines by their owner, before it is started.
@@ -37,6 +38,16 @@ func IndexByInstance(ctx context.Context, cache client.FieldIndexer, machines sc
 	return index(ctx, cache, machines, byInstance, instanceOf)
 }
 
+// IndexByRole has a cache find the Machine API's Machines of the control plane, before it is started. No other Machine is in the index.
+func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
+	return index(ctx, cache, machineKind(), byRole, func(o client.Object) []string {
+		if authority.OfControlPlane(o.GetLabels()) {
+			return []string{controlPlaneRole}
+		}
+		return nil
+	})
+}
+
 func index(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind, name string, of client.IndexerFunc) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(machines)
@@ -51,6 +62,11 @@ const Nobody types.UID = "nobody"
 
 // OwnedBy selects the Machines whose controller has the UID, or that are Nobody's.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
+
+// OfControlPlane selects the Machines of the control plane.
+func OfControlPlane() client.ListOption { return client.MatchingFields{byRole: controlPlaneRole} }
+
+const controlPlaneRole = "control-plane"
 
 // OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those
 // that have the tail in common. Which of them are, the caller finds out.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -163,6 +165,81 @@ func TestConversions(t *testing.T) {
 			}
 			if len(tt.want) == 0 && len(errs) > 0 {
 				t.Errorf("named for nothing: %v", errs)
+			}
+		})
+	}
+}
+
+// masters is a cache that lists the control plane's Machines alone.
+type masters struct {
+	shelf
+	t     *testing.T
+	items []string
+	err   error
+}
+
+func (m masters) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	var asked client.ListOptions
+	asked.ApplyOptions(opts)
+	if asked.FieldSelector == nil || asked.FieldSelector.String() != "poundlock.role=control-plane" || asked.Namespace != "m" || asked.UnsafeDisableDeepCopy == nil {
+		m.t.Errorf("a list of %v in %q: want the control plane's Machines alone, by the index, without copies", asked.FieldSelector, asked.Namespace)
+	}
+	for _, text := range m.items {
+		into.(*unstructured.UnstructuredList).Items = append(into.(*unstructured.UnstructuredList).Items, unstructured.Unstructured{Object: decoded(m.t, text)})
+	}
+	return m.err
+}
+
+// TestMastersWithDifferentLoadBalancers: each of them gets the same command for the AWSCluster, which names all of their load balancers.
+func TestMastersWithDifferentLoadBalancers(t *testing.T) {
+	master := func(name string, balancers ...string) string {
+		var list []string
+		for _, b := range balancers {
+			list = append(list, fmt.Sprintf(`{"name":%q,"type":"network"}`, b))
+		}
+		text := awsMachine("MachineAPI", awsMachineSpec+`,"loadBalancers":[`+strings.Join(list, ",")+`]`)
+		text = strings.Replace(text, `"labels":{`, `"labels":{"machine.openshift.io/cluster-api-machine-role":"master",`, 1)
+		return strings.Replace(text, `"name":"a"`, fmt.Sprintf(`"name":%q`, name), 1)
+	}
+	cache := masters{shelf: awsShelf(t), t: t, items: []string{master("m-0", "x-int"), master("m-1", "x-ext"), master("m-2", "x-int", "x-ext")}}
+	for sentence, c := range map[string]struct {
+		machine string
+		err     error
+		want    string
+	}{
+		"the first":                  {machine: master("m-0", "x-int"), want: "x-int and x-ext"},
+		"the second":                 {machine: master("m-1", "x-ext"), want: "x-int and x-ext"},
+		"one that is to have less":   {machine: master("m-2", "x-ext"), want: "x-int and x-ext"},
+		"one that is to be created":  {machine: master("m-3", "x-ext"), want: "x-int and x-ext"},
+		"the others cannot be read":  {machine: master("m-0", "x-int"), err: context.DeadlineExceeded},
+		"their kind is not served":   {machine: master("m-0", "x-int"), err: &meta.NoKindMatchError{}, want: "x-int"},
+		"a Machine that has another": {machine: master("m-0", "x-int", "mine"), want: ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cache := cache
+			if cache.err = c.err; c.err != nil {
+				cache.items = nil
+			}
+			v := converting(cache.shelf, &world{})
+			v.envs.environment.Masters = cache
+			change := policies.Change{
+				Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", TwinNamespace: "c"}, Operation: update,
+				Old: parsed(t, c.machine), New: parsed(t, c.machine),
+			}
+			errs, err := v.Unconvertible(t.Context(), change)
+			if unread := errors.Is(c.err, context.DeadlineExceeded); (err != nil) != unread {
+				t.Fatalf("error %v", err)
+			}
+			var named []string
+			for _, e := range errs {
+				for _, name := range []string{"x-int", "x-ext"} {
+					if e.Field == "AWSCluster.spec.controlPlaneLoadBalancer" && strings.Contains(e.Detail, `"name":"`+name+`"`) {
+						named = append(named, name)
+					}
+				}
+			}
+			if got := strings.Join(named, " and "); got != c.want {
+				t.Errorf("the command names %q, want %q: %v", got, c.want, errs)
 			}
 		})
 	}

@@ -157,7 +157,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	converter := o.Converter
 	if converter == nil {
 		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout,
-			environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: c.GetAPIReader()}}}
+			environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: c.GetAPIReader()}, Masters: c.GetCache()}}
 		converter = conversions{cached: cached, envs: env, platforms: o.Catalog.Platforms}
 	}
 	return Lookups{
@@ -188,7 +188,7 @@ func index(ctx context.Context, c cluster.Cluster) error {
 			return err
 		}
 	}
-	return nil
+	return facts.IndexByRole(ctx, c.GetFieldIndexer())
 }
 
 // watched lists what reviews read from the cache in every cluster.

@@ -5,6 +5,7 @@ package aws
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,17 +58,17 @@ func TestBalancersPatch(t *testing.T) {
 			if err := json.Unmarshal([]byte(`{"spec":`+c.cluster+`}`), &env.InfraCluster); err != nil {
 				t.Fatal(err)
 			}
-			for _, names := range c.masters {
+			for i, names := range c.masters {
 				var content map[string]any
 				raw, err := json.Marshal(map[string]any{"loadBalancers": balancers(names...)})
 				if err != nil || json.Unmarshal(raw, &content) != nil {
 					t.Fatal(err)
 				}
-				env.ControlPlane = append(env.ControlPlane, content)
+				env.ControlPlane = append(env.ControlPlane, conversion.Master{Name: fmt.Sprint("master-", i), ProviderSpec: content})
 			}
-			p := conversion.NewPass(&env, &conversion.Core{ControlPlane: true}, "")
-			for _, names := range c.masters {
-				patch, asks := balancersPatch(p, clusterBalancers(p), conversion.OfControlPlane(p.Env, "loadBalancers", balancers(names...)))
+			for i, names := range c.masters {
+				p := conversion.NewPass(&env, &conversion.Core{ControlPlane: true, Name: fmt.Sprint("master-", i)}, "")
+				patch, asks := balancersPatch(p, clusterBalancers(p), conversion.OfControlPlane(p, "loadBalancers", balancers(names...)))
 				if patch != c.patch || asks != c.asks {
 					t.Errorf("for %q: %s %t\nwant %s %t", names, patch, asks, c.patch, c.asks)
 				}

@@ -5,6 +5,7 @@ package aws
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -25,12 +26,12 @@ func testEnv() *conversion.Env {
 func masters(others ...string) func(*conversion.Env) {
 	return func(e *conversion.Env) {
 		e.InfraCluster = map[string]any{"spec": map[string]any{"region": "us-east-1"}}
-		for _, text := range others {
+		for i, text := range others {
 			var content map[string]any
 			if err := json.Unmarshal([]byte(text), &content); err != nil {
 				panic(err)
 			}
-			e.ControlPlane = append(e.ControlPlane, content)
+			e.ControlPlane = append(e.ControlPlane, conversion.Master{Name: fmt.Sprint("master-", i), ProviderSpec: content})
 		}
 	}
 }

@@ -205,7 +205,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if describe(m.LoadBalancers) == describe(theirs) {
 		return
 	}
-	all := conversion.OfControlPlane(p.Env, "loadBalancers", m.LoadBalancers)
+	all := conversion.OfControlPlane(p, "loadBalancers", m.LoadBalancers)
 	patch, asks := balancersPatch(p, theirs, all)
 	if patch == "" || p.Env.InfraCluster == nil {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))

@@ -188,7 +188,10 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			want: []string{"AzureCluster.spec.networkSpec.apiServerLB: FieldValueNotSupported"}},
 		"beside one that has another": {control: true, patch: `{` + master + `, "internalLoadBalancer": "theirs"}`, env: func(e *conversion.Env) {
 			cluster("Public", "networkSpec", "apiServerLB", "type")(e)
-			e.ControlPlane = []map[string]any{{"internalLoadBalancer": "theirs", "publicLoadBalancer": "lock-7x2k9"}, {"internalLoadBalancer": "mine", "publicLoadBalancer": "lock-7x2k9"}}
+			e.ControlPlane = []conversion.Master{
+				{Name: "master-0", ProviderSpec: map[string]any{"internalLoadBalancer": "theirs", "publicLoadBalancer": "lock-7x2k9"}},
+				{Name: "master-1", ProviderSpec: map[string]any{"internalLoadBalancer": "mine", "publicLoadBalancer": "lock-7x2k9"}},
+			}
 		}, want: []string{"internalLoadBalancer: FieldValueNotSupported"}},
 		"a master of a public API server":    {control: true, patch: `{` + master + `, "publicLoadBalancer": "lock-7x2k9-internal"}`, env: cluster("Public", "networkSpec", "apiServerLB", "type")},
 		"a master with a public address":     {control: true, patch: `{` + master + `, "internalLoadBalancer": "lock-7x2k9-internal", "publicIP": true}`, want: []string{"publicIP: FieldValueNotSupported"}},

@@ -143,8 +143,11 @@ func namesOthers(p *pass, m *providerSpec) bool {
 
 // otherBalancers are those of a control plane Machine that has others; "" where all that are known have the same.
 func otherBalancers(p *pass, m *providerSpec) string {
-	for _, content := range p.Env.ControlPlane {
-		var other providerSpec
+	for _, master := range p.Env.ControlPlane {
+		if master.Name == p.Core.Name {
+			continue // m is what it has now
+		}
+		content, other := master.ProviderSpec, providerSpec{}
 		raw, err := json.Marshal(map[string]any{"internalLoadBalancer": content["internalLoadBalancer"], "publicLoadBalancer": content["publicLoadBalancer"]})
 		if err != nil || json.Unmarshal(raw, &other) != nil {
 			continue

@@ -190,7 +190,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	theirs := clusterBalancers(p)
-	all := conversion.OfControlPlane(p.Env, "loadBalancers", m.LoadBalancers)
+	all := conversion.OfControlPlane(p, "loadBalancers", m.LoadBalancers)
 	spec, status := balancerPatches(p, all)
 	equal := describe(m.LoadBalancers) == describe(theirs)
 	if equal && (status == "" || !managedElsewhere(p)) {

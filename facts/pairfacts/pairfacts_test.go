@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -144,6 +147,59 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 		}
 		if err := (Reader{}).checks(t.Context(), present{from, s}, s); err != nil || s.Unchecked != c.unchecked {
 			t.Errorf("%s: unchecked %t (%v)", c.sentence, s.Unchecked, err)
+		}
+	}
+}
+
+// stored has objects by kind and name, and lists what an index selects.
+type stored struct {
+	objects  map[string]map[string]any
+	selected []unstructured.Unstructured
+}
+
+func (s stored) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	content, has := s.objects[into.GetObjectKind().GroupVersionKind().Kind+" "+key.Name]
+	if !has {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	into.(*unstructured.Unstructured).Object = content
+	return nil
+}
+
+func (s stored) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	var asked client.ListOptions
+	if asked.ApplyOptions(opts); asked.FieldSelector != nil {
+		into.(*unstructured.UnstructuredList).Items = s.selected
+	}
+	return nil
+}
+
+// TestAPairIsReadWithTheControlPlane: what an infrastructure cluster has to name depends on all Machines of the control plane.
+func TestAPairIsReadWithTheControlPlane(t *testing.T) {
+	cache := stored{
+		objects: map[string]map[string]any{
+			"Infrastructure cluster": mirroringtest.Object(t, `{status: {infrastructureName: x, platformStatus: {type: AWS, aws: {region: r}}}}`).Object,
+			"Cluster x":              mirroringtest.Object(t, `{metadata: {name: x}}`).Object,
+		},
+		selected: []unstructured.Unstructured{
+			*mirroringtest.Object(t, `{metadata: {name: b, labels: {machine.openshift.io/cluster-api-machine-role: master}}, spec: {providerSpec: {value: {of: b}}}}`),
+			*mirroringtest.Object(t, `{metadata: {name: a, labels: {machine.openshift.io/cluster-api-machine-role: master}}, spec: {providerSpec: {value: {of: a}}}}`),
+		},
+	}
+	for kind, want := range map[string][]conversion.Master{
+		"Machine":            {{Name: "a", ProviderSpec: map[string]any{"of": "a"}}, {Name: "b", ProviderSpec: map[string]any{"of": "b"}}},
+		"MachineHealthCheck": nil, // nothing of it is the platform's
+	} {
+		r := Reader{
+			Kind: mirroringtest.Kind(t, kind), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Cache: cache, Live: cache,
+			Environment: facts.Environment{Masters: cache}, Platform: func(conversion.Platform) error { return nil },
+		}
+		s, err := r.Read(t.Context(), stored{}, client.ObjectKey{Namespace: "m", Name: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.Env.ControlPlane); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
 		}
 	}
 }

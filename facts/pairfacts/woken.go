@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -61,6 +62,15 @@ func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile
 	})
 }
 
+// Masters are, for a Machine of the control plane, all of them: what the one needs of the infrastructure cluster is in the messages of the others. Any other
+// Machine wakes none.
+func (w Woken) Masters(ctx context.Context, o client.Object) []reconcile.Request {
+	if !authority.OfControlPlane(o.GetLabels()) {
+		return nil
+	}
+	return w.those(ctx, w.Kind.MachineAPIGVK(), o.GetNamespace(), func(*unstructured.Unstructured) bool { return true }, facts.OfControlPlane())
+}
+
 // Behind returns the pairs to which an infrastructure object belongs, or belonged before it changed.
 func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -96,9 +106,9 @@ func (w Woken) named(namespace string, names ...string) (out []reconcile.Request
 }
 
 // those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
-func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool) (
-	out []reconcile.Request) {
-	found, err := served.List(ctx, w.Cache, gvk, namespace, uncopied)
+func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool,
+	only ...client.ListOption) (out []reconcile.Request) {
+	found, err := served.List(ctx, w.Cache, gvk, namespace, append(only, uncopied)...)
 	if err != nil {
 		return nil
 	}

@@ -46,3 +46,16 @@ func TestAFleetIsListedWithoutCopies(t *testing.T) {
 		t.Errorf("copied: %v", cache.copied)
 	}
 }
+
+// TestMastersWakeOneAnother: what one Machine of the control plane needs of the infrastructure cluster is in the messages of the others.
+func TestMastersWakeOneAnother(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	r := Woken{Kind: kind, Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}, Cache: &lists{}}
+	for role, want := range map[string]int{"master": 1, "control-plane": 1, "worker": 0, "": 0} {
+		m := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x", "namespace": "mapi",
+			"labels": map[string]any{"machine.openshift.io/cluster-api-machine-role": role}}}}
+		if got := r.Masters(t.Context(), m); len(got) != want {
+			t.Errorf("a Machine of role %q wakes %v, want %d", role, got, want)
+		}
+	}
+}

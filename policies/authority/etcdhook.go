@@ -36,9 +36,14 @@ func ControlPlaneRole() (label string, values []string) {
 	return machineapi.RoleLabel, slices.Clone(controlPlaneRoles)
 }
 
+// OfControlPlane reports whether labels are those of a Machine of the control plane.
+func OfControlPlane(labels map[string]string) bool {
+	return slices.Contains(controlPlaneRoles, labels[machineapi.RoleLabel])
+}
+
 // changesEtcdHook reports whether a request adds or removes no item of the list but the hook, on a Machine of the control plane.
 func changesEtcdHook(c policies.Change) bool {
-	if c.Old == nil || c.New == nil || !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) {
+	if c.Old == nil || c.New == nil || !OfControlPlane(c.Old.Metadata.Labels) {
 		return false
 	}
 	before, after := otherHooks(c.Old), otherHooks(c.New)

@@ -86,7 +86,7 @@ func preDrain(annotations map[string]string) []string {
 // deletesUndrained reports whether a person's deletion ends Machines that Cluster API runs, but for those of the control plane (ControlPlaneLast).
 func deletesUndrained(c policies.Change) bool {
 	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) &&
+	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !OfControlPlane(c.Old.Metadata.Labels) &&
 		(c.Side == policies.SideClusterAPI || owned(c.Old))
 }
 

@@ -344,7 +344,7 @@ var controlPlaneRoles = []string{"master", "control-plane"}
 
 // ownedByControlPlane reports whether a request changes no owner of a control plane Machine but a ControlPlaneMachineSet.
 func ownedByControlPlane(c policies.Change) bool {
-	return c.Old != nil && c.New != nil && slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[machineapi.RoleLabel]) &&
+	return c.Old != nil && c.New != nil && OfControlPlane(c.Old.Metadata.Labels) &&
 		changesOwners(c, "machine.openshift.io", ControlPlane)
 }
 

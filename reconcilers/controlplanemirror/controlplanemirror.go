@@ -47,10 +47,10 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	}
 	r := &reconciler{
 		pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
-		environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}},
+		environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}, Masters: mgr.GetCache()},
 		recorder:    mgr.GetEventRecorder("poundlock-reflection"), reporting: reporting{now: o.Now},
 	}
-	if err := r.setup(mgr); err != nil {
+	if err := errors.Join(facts.IndexByRole(context.Background(), mgr.GetFieldIndexer()), r.setup(mgr)); err != nil {
 		return fmt.Errorf("starting the reflection of ControlPlaneMachineSets: %w", err)
 	}
 	return nil

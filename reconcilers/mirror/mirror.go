@@ -64,7 +64,10 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
 	}
-	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}}
+	if err := facts.IndexByRole(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}, Masters: mgr.GetCache()}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
 			kind: kind, meters: counted, owners: owners, writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-mirror"),

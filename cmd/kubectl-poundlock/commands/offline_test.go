@@ -44,6 +44,17 @@ apiVersion: machine.openshift.io/v1beta1
 
 const controlPlaneSet = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, metadata: {name: cluster}, spec: {}}\n"
 
+const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n"
+
+// many has objects of seven kinds, two of the last.
+func many() string {
+	var out strings.Builder
+	for _, kind := range strings.Split("ABCDEFGG", "") {
+		out.WriteString("{apiVersion: v1, kind: " + kind + ", metadata: {name: x}}\n---\n")
+	}
+	return out.String()
+}
+
 // zoo is the rest of the cluster that odd is of.
 const zoo = `{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, spec: {platformSpec: {type: AWS}},
   status: {infrastructureName: zoo, platformStatus: {type: AWS, aws: {region: us-east-1}}}}
@@ -96,10 +107,19 @@ func TestExitCodes(t *testing.T) {
 		"an object that is not there":       {args: []string{"check", "-f", "-", "machine/x"}, stdin: good, want: 1, says: "\"x\""},
 		"convert":                           {args: []string{"convert", "-f", "-"}, stdin: good, says: "kind: AWSMachineTemplate"},
 		"convert of what cannot go":         {args: []string{"convert", "-f", "-"}, stdin: odd, want: 3, says: "ami.filters"},
-		"check of a control plane's set":    {args: []string{"check", "-f", "-"}, stdin: controlPlaneSet, says: "ControlPlaneMachineSet cluster was not checked"},
+		"check of a control plane's set":    {args: []string{"check", "-f", "-"}, stdin: controlPlaneSet, want: 1, says: "-f -: holds 1 ControlPlaneMachineSet. check reads Machines, MachineSets and MachineHealthChecks of either API: give a file that has some. ControlPlaneMachineSet cluster was not checked"},
 		"beside a set of workers":           {args: []string{"check", "-f", "-", "-o", "json"}, stdin: controlPlaneSet + "---" + good, says: "ControlPlaneMachineSet cluster was not checked"},
 		"convert of a control plane's set":  {args: []string{"convert", "-f", "-"}, stdin: controlPlaneSet, want: 1, says: "ControlPlaneMachineSet cluster was not checked"},
-		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "there is no Machine"},
+		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "-f -: holds no object. convert reads Machines, MachineSets and MachineHealthChecks"},
+		"check of nothing":                  {args: []string{"check", "-f", "-"}, want: 1, says: "-f -: holds no object. check reads"},
+		"check of nothing, for a program":   {args: []string{"check", "-f", "-", "-o", "json"}, want: 1, says: "-f -: holds no object. check reads"},
+		"check of others' objects":          {args: []string{"check", "-f", "-"}, stdin: configMap + "---\n" + configMap + "---\n" + zoo, want: 1, says: "-f -: holds 2 ConfigMaps, 1 AWSCluster, 1 Infrastructure. check reads"},
+		"convert of others' objects":        {args: []string{"convert", "-f", "-"}, stdin: configMap, want: 1, says: "-f -: holds 1 ConfigMap. convert reads"},
+		"diff of others' objects":           {args: []string{"diff", "-f", "-", "machineset/odd"}, stdin: configMap, want: 1, says: "-f -: holds 1 ConfigMap. diff reads"},
+		"a Machine of somebody else's":      {args: []string{"check", "-f", "-"}, stdin: "{apiVersion: machine.sapcloud.io/v1alpha1, kind: Machine, metadata: {name: x}}", want: 1, says: "holds 1 Machine.machine.sapcloud.io. check"},
+		"objects of many kinds":             {args: []string{"check", "-f", "-"}, stdin: many(), want: 1, says: "holds 2 Gs, 1 A, 1 B, 1 C, 1 D, 2 other kinds. check"},
+		"others' objects beside ours":       {args: []string{"check", "-f", "-"}, stdin: configMap + "---\n" + zoo + good, says: "yes"},
+		"a kind of which there is none":     {args: []string{"check", "-f", "-", "machines"}, stdin: zoo + good, says: "No Machine, MachineSet or MachineHealthCheck was found"},
 		"check of what needs the cluster":   {args: []string{"check", "-f", azure, "--fail-on", "blocked,waiting"}, says: "needs the AzureCluster prod-x7k2p"},
 		"and how it is given":               {args: []string{"check", "-f", powervs, "-o", "json"}, says: "depends whether this converts: serviceInstance.name. Run against the cluster, or add with -f what this prints: kubectl get ibmpowervsclusters.infrastructure.cluster.x-k8s.io prod-x7k2p -n openshift-cluster-api -o yaml"},
 		"check without the AWSCluster":      {args: []string{"check", "-f", "-", "--fail-on", "blocked,waiting"}, stdin: good, says: "needs the AWSCluster zoo and the Infrastructure"},

@@ -29,6 +29,9 @@ func cluster(t *testing.T, answers bool, objects map[string]string) string {
 			}
 			fmt.Fprint(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"probe"}}`)
 		case has:
+			if strings.Contains(object, `"code":403`) {
+				w.WriteHeader(http.StatusForbidden)
+			}
 			fmt.Fprint(w, object)
 		case list.MatchString(r.URL.Path):
 			fmt.Fprint(w, `{"apiVersion":"v1","kind":"List","metadata":{},"items":[]}`)
@@ -202,6 +205,81 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 		out, errOut, code := run(t, "", "check", "--server", cluster(t, true, objects))
 		if said := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(said, sought) != c.warns {
 			t.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
+		}
+	}
+}
+
+// The mirror copies a label of GitOps to no twin, but for one by which the Machine's set selects it. convert shows what the mirror would make.
+func TestConvertKnowsTheSetOfAMachine(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		machine = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1",
+"labels":{"app.kubernetes.io/instance":"fleet","machine.openshift.io/cluster-api-cluster":"x"},"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"a","uid":"2","controller":true}]},
+"spec":{"authoritativeAPI":"MachineAPI","providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large",
+"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"},"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"credentialsSecret":{"name":"aws-cloud-credentials"}}}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		set = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"2"},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{%q:"fleet"}},"template":{}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		sets      = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets"
+		forbidden = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+	)
+	list := func(item string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
+	}
+	for sentence, c := range map[string]struct {
+		sets   string
+		copied bool
+	}{
+		"its set selects by the label":   {list(fmt.Sprintf(set, "app.kubernetes.io/instance")), true},
+		"its set selects by another one": {list(fmt.Sprintf(set, "s")), false},
+		"its set is gone":                {list(""), false},
+		"sets may not be read":           {forbidden, false},
+	} {
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                       `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines":               list(machine),
+			"/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/awsclusters": list(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"x","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`),
+			sets: c.sets,
+		})
+		out, errOut, code := run(t, "", "convert", "machine/m", "--server", server)
+		if copied := strings.Contains(out, "app.kubernetes.io/instance: fleet"); code != 0 || copied != c.copied {
+			t.Errorf("%s: exit code %d, the label is copied: %t\n%s%s", sentence, code, copied, out, errOut)
+		}
+		if strings.Contains(out, "kind: MachineSet") {
+			t.Errorf("%s: the set is converted too, which nobody asked for\n%s", sentence, out)
+		}
+	}
+}
+
+// status of the control plane's set begins with the sentence that status begins with, where nobody answers.
+func TestTheFirstLineOfAControlPlane(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const lease = "/apis/coordination.k8s.io/v1/namespaces/openshift-cluster-api/leases/poundlock"
+	renewed := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"poundlock"},"spec":{"holderIdentity":"a","leaseDurationSeconds":15,"renewTime":%q}}`,
+			time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	for sentence, c := range map[string]struct {
+		answers bool
+		lease   string
+		want    string
+	}{
+		"all is well":  {true, renewed(time.Second), "SET"},
+		"it is down":   {false, renewed(time.Hour), "Poundlock does not answer since"},
+		"nobody leads": {true, renewed(time.Hour), "No manager of Poundlock has led"},
+	} {
+		server := cluster(t, c.answers, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets": `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSetList","metadata":{},"items":[
+{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},"spec":{"replicas":3,"state":"Active","selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},
+"template":{"machineType":"machines_v1beta1_machine_openshift_io","machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"kind":"AWSMachineProviderConfig"}}}}}}}]}`,
+			lease: c.lease,
+		})
+		for format, want := range map[string]string{"table": c.want, "json": `"away": "` + c.want} {
+			out, errOut, code := run(t, "", "controlplane", "status", "-o", format, "--server", server)
+			said := strings.ReplaceAll(out, "\n", " ")
+			if format == "table" && !strings.HasPrefix(said, want) || format == "json" && strings.Contains(said, want) != (c.want != "SET") || code != 0 {
+				t.Errorf("%s, %s: exit code %d, want %q first, not\n%s%s", sentence, format, code, want, out, errOut)
+			}
 		}
 	}
 }

@@ -26,6 +26,9 @@ type roster struct {
 }
 
 func (w roster) write(s Standing) {
+	if s.Away != "" {
+		w.Linef("%s\n", w.Red(printers.Wrap(s.Away, "", w.Width)))
+	}
 	w.set(s)
 	w.Linef("")
 	w.indexes(s)

@@ -41,6 +41,8 @@ type Standing struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// ClusterOperator are the conditions of the ClusterOperator control-plane-machine-set; none where there is no such object.
 	ClusterOperator []Condition `json:"clusterOperator,omitempty"`
+	// Away reports that nobody answers or leads, and since when.
+	Away string `json:"away,omitempty"`
 	// Unread is what could not be read beside the set and its control plane, and why.
 	Unread []string `json:"unread,omitempty"`
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -84,10 +85,21 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	}
 	operator, unread := m.operator(ctx)
 	s, err := StandingOf(seen.view(), m.stored, operator)
+	s.Away = m.away(ctx)
 	if unread != nil { // what the set says of itself is worth having without it
 		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, unread))
 	}
 	return s, err
+}
+
+// away returns that nobody answers or leads, and since when, as kubectl poundlock status does; "" where all is well, or where that is unknown.
+func (m *masters) away(ctx context.Context) string {
+	pairs, err := m.Pairs()
+	if err != nil {
+		return ""
+	}
+	is, lease := presence.Signs(ctx, m.Plugin, pairs[0].ClusterAPI)
+	return presence.Away(is, lease, m.Now())
 }
 
 // operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
@@ -144,6 +156,14 @@ type lookout struct {
 	began bool
 }
 
+// unaged leaves out for how long nobody has answered: that changes all the time.
+func (s Standing) unaged() Standing {
+	if s.Away != "" {
+		s.Away = "away"
+	}
+	return s
+}
+
 // show shows what has changed. An error ends the watch if it is the first thing that is seen, or if asking again changes nothing.
 func (w *lookout) show(s Standing, err error) error {
 	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
@@ -151,7 +171,7 @@ func (w *lookout) show(s Standing, err error) error {
 	}
 	paper := w.Printer()
 	inPlace := paper.Terminal && (w.Format == "table" || w.Format == "wide")
-	now, encodeErr := json.Marshal(s)
+	now, encodeErr := json.Marshal(s.unaged())
 	if err != nil {
 		now = []byte(err.Error())
 	}

@@ -29,7 +29,7 @@ type options struct {
 
 // NewCommand is `kubectl poundlock convert`.
 func NewCommand(p *cli.Plugin) *cobra.Command {
-	o := &options{Plugin: p}
+	o := &options{Plugin: p, Files: targets.Files{Parents: true}}
 	cmd := &cobra.Command{
 		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
 		Short: "Convert objects from either API into the other, with comments where something changed",

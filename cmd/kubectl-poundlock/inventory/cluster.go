@@ -49,6 +49,8 @@ type Query struct {
 	Pairs authority.Pairs
 	// Kinds narrows to these; nil: all.
 	Kinds []authority.Kind
+	// Parents has the kinds that own these read too, as far as the user may. Their objects are beside what was asked for.
+	Parents bool
 	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
 	Selector labels.Selector
 }
@@ -60,6 +62,18 @@ func (q Query) kinds() []authority.Kind {
 	return q.Kinds
 }
 
+// parents are the kinds that own those that are asked for, and are not asked for themselves.
+func (q Query) parents() []authority.Kind {
+	var out []authority.Kind
+	for _, kind := range q.kinds() {
+		named := func(k authority.Kind) bool { return k.Name == kind.Parent }
+		if parent, owned := authority.KindNamed(kind.Parent); q.Parents && owned && !slices.ContainsFunc(slices.Concat(q.kinds(), out), named) {
+			out = append(out, parent)
+		}
+	}
+	return out
+}
+
 // FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure, and the definitions of kinds that are not served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
@@ -68,6 +82,9 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 	}
 	for _, pair := range q.Pairs {
 		if err := c.namespacesOf(ctx, client, pair, q.kinds()); err != nil {
+			return nil, err
+		}
+		if err := c.owners(ctx, client, pair, q.parents()); err != nil {
 			return nil, err
 		}
 	}
@@ -181,6 +198,20 @@ func Gates(known map[string]bool, texts []string) map[string]bool {
 		out[strings.TrimSpace(name)] = on && err == nil
 	}
 	return out
+}
+
+// owners lists what owns the objects that are asked for. A user who may not list them is answered without them.
+func (c *collection) owners(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
+	for _, kind := range kinds {
+		for namespace, resource := range map[string]schema.GroupVersionResource{
+			pair.MachineAPI: kind.MachineAPI.WithResource(kind.Resource), pair.ClusterAPI: kind.ClusterAPI.WithResource(kind.Resource),
+		} {
+			if err := c.list(ctx, client, resource, namespace); err != nil && !apierrors.IsForbidden(err) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {

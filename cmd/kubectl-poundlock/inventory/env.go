@@ -222,15 +222,14 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	return env, nil
 }
 
-// controlPlane are the providerSpecs of the control plane's Machines in a pair of namespaces.
-func (f *Fleet) controlPlane(in authority.Pair) []map[string]any {
+// controlPlane are the control plane's Machines in a pair of namespaces.
+func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 	if f.masters == nil {
-		f.masters = map[authority.Pair][]map[string]any{}
-		label, roles := authority.ControlPlaneRole()
+		f.masters = map[authority.Pair][]conversion.Master{}
 		all := slices.Concat(f.Pairs, f.Beside)
 		slices.SortFunc(all, order)
 		for _, p := range all {
-			if p.MachineAPI == nil || !p.Kind.InfraActs() || !slices.Contains(roles, p.MachineAPI.Metadata.Labels[label]) || p.MachineAPI.Deleting() {
+			if p.MachineAPI == nil || !p.Kind.InfraActs() || !authority.OfControlPlane(p.MachineAPI.Metadata.Labels) || p.MachineAPI.Deleting() {
 				continue
 			}
 			var spec struct {
@@ -239,7 +238,7 @@ func (f *Fleet) controlPlane(in authority.Pair) []map[string]any {
 				} `json:"providerSpec"`
 			}
 			_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
-			f.masters[p.Namespaces] = append(f.masters[p.Namespaces], spec.ProviderSpec.Value)
+			f.masters[p.Namespaces] = append(f.masters[p.Namespaces], conversion.Master{Name: p.Name, ProviderSpec: spec.ProviderSpec.Value})
 		}
 	}
 	return f.masters[in]

@@ -5,11 +5,13 @@ package inventory
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -165,3 +169,30 @@ func slim(raw []byte) (*policies.Object, error) {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// A sentence lists so many kinds, and so much of the name of each.
+const mostKinds, longestKind = 5, 63
+
+// Nothing is a sentence about what was shown where it has no object that moves, nor one that claims to be one; "" where it has. reads names who asks.
+func (f *Fleet) Nothing(paths []string, reads string) string {
+	if len(f.Pairs)+len(f.Beside)+len(f.Problems) > 0 {
+		return ""
+	}
+	kinds := slices.SortedFunc(maps.Keys(f.held), func(a, b string) int { return cmp.Or(f.held[b]-f.held[a], strings.Compare(a, b)) })
+	var has []string
+	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
+		has = append(has, amount.Of(f.held[kind], conversion.Cut(kind, longestKind)))
+	}
+	holds := "no object"
+	if more := len(kinds) - len(has); more > 0 {
+		has = append(has, amount.Of(more, "other kind"))
+	}
+	if len(has) > 0 {
+		holds = strings.Join(has, ", ")
+	}
+	sentences := append([]string{
+		fmt.Sprintf("-f %s: holds %s. %s reads Machines, MachineSets and MachineHealthChecks of either API: give a file that has some",
+			strings.Join(paths, ", "), holds, reads),
+	}, f.Unchecked()...)
+	return strings.Join(sentences, ". ")
+}

@@ -125,11 +125,13 @@ type Fleet struct {
 	// Beside are pairs that were shown too, and that nobody asked about.
 	Beside []Pair
 	// masters are kept by controlPlane.
-	masters map[authority.Pair][]map[string]any
+	masters map[authority.Pair][]conversion.Master
 	// Problems are documents that claim to be one of ours and cannot be read.
 	Problems []Problem
 	// Others counts objects that are none of ours.
 	Others int
+	// held counts all that was shown, by kind.
+	held map[string]int
 	// sets are the names of the ControlPlaneMachineSets among them.
 	sets []string
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
@@ -183,7 +185,7 @@ type collection struct {
 }
 
 func newCollection(pairs authority.Pairs) *collection {
-	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, notServed: map[string]string{}}}
+	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, notServed: map[string]string{}, held: map[string]int{}}}
 }
 
 // group is the API group and version of an object.
@@ -199,6 +201,11 @@ func group(o *policies.Object) (string, string) {
 func (c *collection) add(o *policies.Object) {
 	g, version := group(o)
 	kind, known := authority.KindNamed(o.Kind)
+	name := o.Kind
+	if known { // of a third group
+		name += "." + g
+	}
+	c.fleet.held[name]++
 	switch {
 	case g == machineGroup && known:
 		if p := c.side(kind, o, policies.SideMachineAPI); p.MachineAPI == nil {

@@ -128,9 +128,9 @@ func role(p inventory.Pair) string {
 	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
 		return ""
 	}
-	label, masters := authority.ControlPlaneRole()
-	if is := p.MachineAPI.Metadata.Labels[label]; !slices.Contains(masters, is) {
-		return is
+	if labels := p.MachineAPI.Metadata.Labels; !authority.OfControlPlane(labels) {
+		label, _ := authority.ControlPlaneRole()
+		return labels[label]
 	}
 	return controlPlaneRole
 }

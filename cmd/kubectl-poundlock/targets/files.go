@@ -25,12 +25,18 @@ type Files struct {
 	Paths []string
 	Said  inventory.Cluster
 
+	// Parents has the MachineSets of the cluster read too, where Machines alone are asked for: what is made of a Machine depends on its set.
+	Parents bool
+
 	given func() bool
+	// reads is the command.
+	reads string
 }
 
 // AddFlags adds -f with its help, and what the files may lack.
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }
 	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cli.CompleteFlag(cmd, "platform", platformNames()...)
@@ -136,10 +142,14 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 	if err != nil {
 		return nil, err
 	}
+	q.Parents = f.Parents
 	var fleet *inventory.Fleet
 	if len(f.Paths) > 0 {
 		fleet, err = inventory.FromFiles(f.Paths, p.In, q.Pairs)
 		if err == nil {
+			if nothing := fleet.Nothing(f.Paths, f.reads); nothing != "" {
+				return nil, cli.Exit(cli.CodeError, nothing)
+			}
 			fleet.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
 		}
 	} else {

@@ -77,8 +77,11 @@ func signals() []Topic {
 	for _, s := range meanings.Entries(meanings.Signals()) {
 		about := strings.ToLower(strings.TrimSuffix(s.Section, "s"))
 		t := reasonTopic(s.Name, about, s.Means, s.Do)
-		if about == "metric" {
+		switch s.Section {
+		case "Metrics":
 			t.Parts = []Part{{"What it measures", s.Means}, {"Labels", s.Do}}
+		case meanings.OthersSection:
+			t.About, t.Parts = "name of others", []Part{{"What it is", s.Means}, {"What Poundlock does with it", s.Do}}
 		}
 		out = append(out, t)
 	}
@@ -237,7 +240,10 @@ func normal(asked string) string {
 func (t Topic) matches(asked string) match {
 	if t.kind != field {
 		_, short, _ := strings.Cut(t.Name, "/")
+		below, all := strings.CutSuffix(t.Name, meanings.AnyBelow)
 		switch {
+		case all && strings.HasPrefix(asked, below+"/"):
+			return exactly
 		case strings.EqualFold(t.Name, asked) || short != "" && strings.EqualFold(short, asked):
 			return exactly
 		}

@@ -50,6 +50,11 @@ func TestFind(t *testing.T) {
 		"spec.deletePolicy":                                              "spec.deletePolicy",
 		"spec.remediation.templateRef.name":                              "spec.remediationTemplate.apiVersion",
 		"spec.machineNaming.template":                                    "spec.machineNaming.*",
+		"metal3.io/autoscale-to-hosts":                                   "metal3.io/autoscale-to-hosts",
+		"autoscale-to-hosts":                                             "metal3.io/autoscale-to-hosts",
+		"machinetaintpropagation":                                        "MachineTaintPropagation",
+		"node-role.kubernetes.io/infra":                                  "node-role.kubernetes.io/*",
+		"pre-drain.delete.hook.machine.cluster.x-k8s.io/EtcdQuorum":      "pre-drain.delete.hook.machine.cluster.x-k8s.io/*",
 	} {
 		t.Run(asked, func(t *testing.T) {
 			found := all.Find(asked)

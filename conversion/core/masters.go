@@ -1,0 +1,26 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Masters are those of the Machine API's Machines that are of the control plane, in their order. What is being deleted needs no load balancer any more.
+func Masters(machines []*unstructured.Unstructured) []conversion.Master {
+	var out []conversion.Master
+	for _, m := range machines {
+		if m.GetDeletionTimestamp() != nil || !controlPlane(m.GetLabels()) {
+			continue
+		}
+		master := conversion.Master{Name: m.GetName()}
+		if providerSpec, has, err := unstructured.NestedFieldNoCopy(m.Object, "spec", "providerSpec", "value"); err == nil && has {
+			master.ProviderSpec, _ = providerSpec.(map[string]any)
+		}
+		out = append(out, master)
+	}
+	return out
+}

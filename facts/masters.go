@@ -1,0 +1,32 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// machineKind is the kind of the Machine API's Machines.
+func machineKind() schema.GroupVersionKind {
+	kind, _ := authority.KindNamed("Machine")
+	return kind.MachineAPIGVK()
+}
+
+// masters reads the control plane's Machines of a namespace from a cache that IndexByRole was called on: a few, however large the fleet is. Nobody changes
+// what it returns, which is the cache's own. Of a kind that is not served there are none.
+func masters(ctx context.Context, cache client.Reader, namespace string) ([]conversion.Master, error) {
+	found, err := served.List(ctx, cache, machineKind(), namespace, OfControlPlane(), client.UnsafeDisableDeepCopy)
+	if err != nil && !served.Missing(err) {
+		return nil, err
+	}
+	return core.Masters(found), nil
+}
