@@ -132,6 +132,16 @@ type Fleet struct {
 	Others int
 	// sets are the names of the ControlPlaneMachineSets among them.
 	sets []string
+	// infra are the infrastructure objects.
+	infra map[infraKey]*policies.Object
+	// cloudConfig is the cloud provider's configuration, where files have it.
+	cloudConfig *policies.Object
+
+	circumstances
+}
+
+// circumstances are what was read of the cluster beside the objects themselves. Who follows the objects keeps them as they were first read.
+type circumstances struct {
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
 
@@ -145,9 +155,6 @@ type Fleet struct {
 	// gates are the feature gates of Cluster API's manager, nil where they were not read.
 	gates   map[string]bool
 	account string
-	// cloudConfig is the cloud provider's configuration, where files have it.
-	cloudConfig *policies.Object
-	infra       map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
 	// unlisted are those that the user may not list, and need not.
@@ -183,7 +190,8 @@ type collection struct {
 }
 
 func newCollection(pairs authority.Pairs) *collection {
-	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, notServed: map[string]string{}}}
+	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{},
+		circumstances: circumstances{notServed: map[string]string{}}}}
 }
 
 // group is the API group and version of an object.
