@@ -6,6 +6,7 @@ package requeue
 import (
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/internal/versioned"
@@ -27,4 +28,16 @@ func Result(next time.Duration, err error, passing ...func(error) bool) (reconci
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// Quietly returns the result and error of a pass, but for two errors that are no failures. After a conflict, the object is requeued after next: somebody else
+// wrote first. An object that is gone needs nothing more.
+func Quietly(next time.Duration, result reconcile.Result, err error) (reconcile.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: next}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	}
+	return result, err
 }

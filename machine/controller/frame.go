@@ -10,7 +10,6 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -61,14 +61,16 @@ type gated[T client.Object] struct {
 func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 	s, err := g.read(ctx, key.NamespacedName)
 	if err != nil {
-		return quietly(reconcile.Result{}, err)
+		return requeue.Quietly(soon, reconcile.Result{}, err)
 	}
 	gate := authority.GateOf(s.shape, g.on)
 	switch {
 	case !gate.AlreadyWritten(s.shape):
-		return quietly(g.tell(ctx, s, gate))
+		result, err := g.tell(ctx, s, gate)
+		return requeue.Quietly(soon, result, err)
 	case gate.Act:
-		return quietly(g.work(ctx, s.object))
+		result, err := g.work(ctx, s.object)
+		return requeue.Quietly(soon, result, err)
 	}
 	return reconcile.Result{}, nil
 }
@@ -125,17 +127,6 @@ func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condi
 
 // soon is the time until the next pass for a change that no event reports at once.
 const soon = time.Second
-
-// quietly keeps from the log what is no failure: somebody else wrote first, or the object is gone.
-func quietly(result reconcile.Result, err error) (reconcile.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: soon}, nil
-	case apierrors.IsNotFound(err):
-		return reconcile.Result{}, nil
-	}
-	return result, err
-}
 
 // patchStatusFields writes members of the status by name, for fields that a kind's Go type does not have.
 func patchStatusFields(ctx context.Context, c client.Client, o client.Object, status map[string]any) error {
