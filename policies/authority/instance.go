@@ -147,7 +147,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		switch {
 		case provisioned(infra):
 		case from == MachineAPI && s.Phase == "Failed":
-			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. Delete it, and with it its instance, and create another`}
+			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. ` +
+				`Delete it, and with it its instance, and create another`}
 		default:
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}

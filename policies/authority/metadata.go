@@ -137,13 +137,15 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 
 // Reasons of MetadataReserved for names that somebody else writes, and for a request that leaves names out.
 const (
-	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, and Poundlock mirrors it nowhere: leave it as it is"
-	reservedWhere   = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
-	LeftOutReason   = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
+	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, " +
+		"and Poundlock mirrors it nowhere: leave it as it is"
+	reservedWhere = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
+	LeftOutReason = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
 		"or use kubectl apply --server-side. To remove one, remove it on the authoritative object: "
 )
 
-// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API: the authoritative object's value does not count for it.
+// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API. Such a name is not compared with the authoritative
+// object's.
 func (m metadataChange) leftAlone(c policies.Change) bool {
 	of := "metadata.labels"
 	if m.annotation {

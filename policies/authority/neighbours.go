@@ -199,7 +199,8 @@ func subnetWarning(c policies.Change) []string {
 	if id, _ := subnet["id"].(string); id != "" || len(filters) > 0 {
 		return nil
 	}
-	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: name it in the providerSpec's subnet before the set grows"}
+	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: " +
+		"name it in the providerSpec's subnet before the set grows"}
 }
 
 // guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.
@@ -208,7 +209,8 @@ func guestWarnings(c policies.Change) []string {
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
 		return nil
 	}
-	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
+	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
+		"see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
 	// The id of the tag is nowhere in the cluster, so a list that is not empty may lack it.
 	what := "list its id in tagIDs"
 	if len(value.TagIDs) > 0 {

@@ -193,7 +193,8 @@ func rolloutWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !inSpec || !ofControlPlane(c) {
 		return nil
 	}
-	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: it replaces each Machine that differs from its template. Edit both alike, then set it back"}
+	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: " +
+		"it replaces each Machine that differs from its template. Edit both alike, then set it back"}
 }
 
 func ofControlPlane(c policies.Change) bool {
@@ -221,7 +222,8 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	case cond.Status == "True":
 		return nil
 	case len(c.Facts.Unconvertible) == 0 && TakesOver(c):
-		return []string{"the infrastructure object of the Cluster API Machine does not exist: Machine API finds the instance by spec.providerID, and reports the Machine as Failed if there is none"}
+		return []string{"the infrastructure object of the Cluster API Machine does not exist: " +
+			"Machine API finds the instance by spec.providerID, and reports the Machine as Failed if there is none"}
 	case cond.Status == "False" && repeats(cond.Message, c.Facts.Unconvertible):
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s)", cond.Reason)}
 	case cond.Status == "False":

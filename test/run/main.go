@@ -252,8 +252,8 @@ Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}:
 `))
 
 var installed = template.Must(template.New("installed").Parse(`
-Cluster API is installed. The installer and Cluster API's real core manager run as pods; no process runs behind the infrastructure provider's Deployment. In another
-terminal:
+Cluster API is installed. The installer and Cluster API's real core manager run as pods; no process runs behind the infrastructure provider's Deployment.
+In another terminal:
 
   export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}

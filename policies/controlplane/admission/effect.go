@@ -190,7 +190,8 @@ func Deletion(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. %s; once Active, it manages them again", machinesOf(c.Old), generatedAgain)))
+		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. %s; once Active, it manages them again",
+			machinesOf(c.Old), generatedAgain)))
 }
 
 const generatedAgain = "The set will be generated again from the Machines, Inactive (kubectl replace --force finds that one in its way: leave --force out)"
