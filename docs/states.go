@@ -36,7 +36,8 @@ func States() string {
 }
 
 // overview is the whole in four states. TestTheOverviewIsOfTheStates holds it to what is walked.
-const overview = `In short, ` + "`status.authoritativeAPI`" + ` has four values. While it is ` + "`Migrating`" + `, the controllers that lose authority pause, and those that gain it are still paused:
+const overview = `In short, ` + "`status.authoritativeAPI`" + ` has four values. While it is ` + "`Migrating`" + `, the controllers that lose authority
+pause, and those that gain it are still paused:
 
 ` + "```mermaid" + `
 stateDiagram-v2

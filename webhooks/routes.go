@@ -133,12 +133,21 @@ func Routes(c Catalog) []Route {
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "machine-api", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
-		{Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
+		{
+			Name: "machine-api", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail,
+			closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign(),
+		},
+		{
+			Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			closed: moved,
+		},
 		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that list the sets (cel.ScalePolicies) hold it.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
+		{
+			Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail,
+			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
+		},
 		{
 			// Nothing mirrors a MachineDeployment. This webhook only warns.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
@@ -165,16 +174,19 @@ func Routes(c Catalog) []Route {
 		},
 		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was
 		// deleted with it.
-		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances,
-			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")"))},
+		{
+			Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail,
+			closed:     mirrored + " || " + binds + instances,
+			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
+		},
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
 		},
 		{
-			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update), FailurePolicy: ignore,
-			Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
+			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms),
+			Operations: ops(update), FailurePolicy: ignore, Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
 		},
 		{
 			// The policy poundlock-surroundings refuses the same without an answer, but for a deletion that somebody allowed.
@@ -195,7 +207,8 @@ func Routes(c Catalog) []Route {
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),
 				conditions("removes-the-finalizer",
-					fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && !(%[1]q in object.metadata.?finalizers.orValue([]))`,
+					fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && `+
+						`!(%[1]q in object.metadata.?finalizers.orValue([]))`,
 						controlplane.Finalizer))...),
 		},
 		{
@@ -203,7 +216,10 @@ func Routes(c Catalog) []Route {
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
+		{
+			Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			closed: moved,
+		},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
 		{
 			Name: "control-plane-foreground", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
@@ -357,7 +373,8 @@ func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
 	out := []Subject{
 		{Kind: authority.Namespace, GroupVersion: corev1.SchemeGroupVersion, Resource: "namespaces", ObjectKind: authority.Namespace, Cluster: true},
-		{Kind: authority.Definition, GroupVersion: apiextensionsv1.SchemeGroupVersion, Resource: "customresourcedefinitions", ObjectKind: authority.Definition, Cluster: true},
+		{Kind: authority.Definition, GroupVersion: apiextensionsv1.SchemeGroupVersion, Resource: "customresourcedefinitions",
+			ObjectKind: authority.Definition, Cluster: true},
 		{Kind: authority.Cluster, GroupVersion: machine.ClusterAPI, Resource: "clusters", ObjectKind: authority.Cluster},
 	}
 	for _, p := range platforms {

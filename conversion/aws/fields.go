@@ -54,7 +54,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "Disabled", ClusterAPI: "Disabled"},
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
 	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization: remove it"),
-	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"), at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
+	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"),
+		at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
 		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine "+
 			"API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. "+
 			"The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them. "+

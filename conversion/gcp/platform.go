@@ -46,6 +46,7 @@ func interruptible(spec any) bool {
 
 // supposed has names that no cluster has.
 var supposed = conversion.Supposition{
-	InfraCluster:   `{"spec":{"project":"supposed","region":"supposed","network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,
+	InfraCluster: `{"spec":{"project":"supposed","region":"supposed",` +
+		`"network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,
 	PlatformStatus: `{"projectID":"supposed","region":"supposed"}`,
 }

@@ -65,7 +65,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		".", systemTo, systemFrom),
 	of.Iso(at("processorType"), at("processorType"), "Absent is Shared on both sides, and always said after a conversion.", processorTypeTo, processorTypeFrom),
 	of.Iso(at("processors"), at("processors"),
-		`As it is, a number or a word. Absent is 0.5 (for Dedicated, 1) in Machine API and 0.25 in Cluster API, so it is always said after a conversion. At least 0.25, Cluster API's least, and at most what Machine API takes: 15 on s922, 143 on e980.`,
+		`As it is, a number or a word. Absent is 0.5 (for Dedicated, 1) in Machine API and 0.25 in Cluster API, so it is always said after a conversion. `+
+			`At least 0.25, Cluster API's least, and at most what Machine API takes: 15 on s922, 143 on e980.`,
 		processorsTo, processorsFrom),
 	of.Iso(at("memoryGiB"), at("memoryGiB"),
 		"Absent is 32 in Machine API and 2 in Cluster API, so it is always said after a conversion. "+

@@ -34,7 +34,9 @@ func Platform() conversion.Platform {
 // supposed has names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"server":"supposed.example.com"}}`,
-	PlatformSpec: `{"vcenters":[{"server":"supposed.example.com","datacenters":["supposed"]}],"failureDomains":[{"name":"supposed","region":"supposed","zone":"supposed",
-		"server":"supposed.example.com","topology":{"datacenter":"supposed","computeCluster":"/supposed/host/supposed","datastore":"/supposed/datastore/supposed","networks":["supposed"],
+	PlatformSpec: `{"vcenters":[{"server":"supposed.example.com","datacenters":["supposed"]}],
+		"failureDomains":[{"name":"supposed","region":"supposed","zone":"supposed",
+		"server":"supposed.example.com","topology":{"datacenter":"supposed","computeCluster":"/supposed/host/supposed",
+		"datastore":"/supposed/datastore/supposed","networks":["supposed"],
 		"template":"/supposed/vm/supposed","folder":"/supposed/vm/supposed"}}]}`,
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Version is a release's, set by the linker (-X); empty in any other build.
+// Version is the release's version, which the linker sets (-X); empty in any other build.
 var Version string
 
-// Info is what Go records in a build.
+// Info is what Go records about a build.
 type Info struct{ Version, Revision, Go string }
 
-// Read asks the linker's word, then the Go module's.
+// Read takes the version from the linker, or else from the Go module.
 func Read() Info {
 	out := Info{Version: Version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

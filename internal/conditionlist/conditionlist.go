@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Of copies the list of an object, so that what came from a cache is not written to; nil if there is none.
+// Of copies an object's list, because an object of a cache must not be changed; nil if there is none.
 func Of(o *unstructured.Unstructured) []any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	return list
 }
 
-// New is a condition without a time: Set gives it one.
+// New is a condition without a time, which Set adds.
 func New(kind string, status metav1.ConditionStatus, reason, message string) map[string]any {
 	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
 }
@@ -41,8 +41,8 @@ func Text(condition map[string]any, member string) string {
 	return s
 }
 
-// Set puts a condition in the place of the one of its type: a list has no order that means anything, so it is kept. A condition without a lastTransitionTime
-// gets now if its status is a new one, else that of before. changed is false of a list that has the condition already. The list itself is never written to.
+// Set adds a condition, or replaces the one of its type; the order of the list is kept. A condition without a lastTransitionTime gets now if its status is
+// new, or else the former time. changed is false if the list has the condition already. Set does not change the list itself.
 func Set(list []any, wanted map[string]any, now time.Time) (merged []any, changed bool) {
 	i := index(list, Text(wanted, "type"))
 	var before map[string]any
@@ -82,7 +82,7 @@ func index(list []any, kind string) int {
 	})
 }
 
-// has reports whether a condition equals what is wanted in all that people read. Members that the wanted one lacks otherwise are their writer's.
+// has reports whether a condition equals the wanted one in all that people read. Members that the wanted one lacks belong to another writer.
 func has(condition, wanted map[string]any) bool {
 	for member, value := range wanted {
 		if !jsonnumbers.Equal(value, condition[member]) && !reflect.DeepEqual(value, condition[member]) {

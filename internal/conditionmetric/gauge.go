@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// Gauge has one series for each object with a condition that is False: its reason is a label, its value the time of its last transition in Unix seconds. An
-// object in order has none, so that there are as many series as there is trouble.
+// Gauge has one series for each object with a condition that is False: its reason is a label, its value the time of its last transition in Unix seconds.
+// Other objects have no series, so the number of series is the number of problems.
 type Gauge struct {
 	since     *prometheus.GaugeVec
 	condition string
@@ -29,7 +29,7 @@ type object struct {
 	types.NamespacedName
 }
 
-// New registers the gauge of a condition, or takes over what another manager in this process has registered.
+// New registers the gauge of a condition, or returns what another manager in this process has registered.
 func New(r prometheus.Registerer, name, help, condition string) (*Gauge, error) {
 	since, err := metricsregistry.Add(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind", "namespace", "name", "reason"}))
 	return &Gauge{since: since, condition: condition, shown: map[object]string{}}, err
@@ -52,7 +52,7 @@ func (g *Gauge) Show(kind string, key types.NamespacedName, o *unstructured.Unst
 	g.since.WithLabelValues(kind, key.Namespace, key.Name, reason).Set(float64(since.Unix()))
 }
 
-// read returns no time for a condition that is not there, or not False.
+// read returns the zero time unless the condition is False.
 func (g *Gauge) read(o *unstructured.Unstructured) (reason string, since time.Time) {
 	if o == nil {
 		return "", time.Time{}

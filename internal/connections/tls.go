@@ -12,7 +12,7 @@ import (
 	"github.com/openshift/library-go/pkg/crypto"
 )
 
-// TLS is what connections are to be like. The zero value is TLS 1.2 and later, with forward secrecy and authenticated ciphers.
+// TLS has the parameters of connections. The zero value is TLS 1.2 and later, with forward secrecy and authenticated ciphers.
 type TLS struct {
 	// MinVersion is a version of crypto/tls, 0 is 1.2.
 	MinVersion uint16
@@ -29,7 +29,7 @@ func suites() []uint16 {
 	}
 }
 
-// Apply has connections be like that, over HTTP/1.1.
+// Apply sets these parameters, with HTTP/1.1.
 func (t TLS) Apply(config *tls.Config) {
 	config.MinVersion, config.CipherSuites = t.MinVersion, t.CipherSuites
 	if config.MinVersion == 0 {
@@ -41,11 +41,11 @@ func (t TLS) Apply(config *tls.Config) {
 	config.NextProtos = []string{"http/1.1"} // API servers use nothing else here, and a stream of HTTP/2 has buffers of its own
 }
 
-// Complete reports whether nothing is left to a profile.
+// Complete reports whether the settings leave nothing to a profile.
 func (t TLS) Complete() bool { return t.MinVersion != 0 && len(t.CipherSuites) != 0 }
 
-// Choose takes from a cluster's profile what the settings leave open. No profile is Intermediate, as in OpenShift. Of its suites only those are
-// taken that Poundlock serves: where none is left, connections are of TLS 1.3, whose suites nobody chooses.
+// Choose takes from a cluster's profile what the settings leave open. No profile means Intermediate, as in OpenShift. Of the profile's suites, only those
+// are used that Poundlock serves. If none is left, connections use TLS 1.3, whose suites cannot be chosen.
 func Choose(settings TLS, profile *configv1.TLSSecurityProfile) TLS {
 	spec, out := specOf(profile), settings
 	if len(out.CipherSuites) == 0 {
@@ -77,7 +77,7 @@ func served(openSSL []string) []uint16 {
 	return slices.DeleteFunc(suites(), func(id uint16) bool { return !slices.Contains(listed, tls.CipherSuiteName(id)) })
 }
 
-// leastVersion is at least 1.2. A version of no known name is one that came later than this code.
+// leastVersion is at least 1.2. An unknown name is a version that is newer than this code.
 func leastVersion(name configv1.TLSProtocolVersion) uint16 {
 	version, err := crypto.TLSVersion(string(name))
 	if err != nil {
@@ -86,7 +86,7 @@ func leastVersion(name configv1.TLSProtocolVersion) uint16 {
 	return max(version, tls.VersionTLS12)
 }
 
-// Live is what connections are to be like while that can change.
+// Live has parameters of connections that can change.
 type Live struct{ now atomic.Pointer[TLS] }
 
 // NewLive begins with t.
@@ -96,7 +96,7 @@ func NewLive(t TLS) *Live {
 	return l
 }
 
-// Set has later connections be like t, and reports whether that changes anything. It is for one goroutine at a time.
+// Set sets the parameters of later connections, and reports whether they change. Only one goroutine at a time may call it.
 func (l *Live) Set(t TLS) bool {
 	if now := l.now.Load(); now.MinVersion == t.MinVersion && slices.Equal(now.CipherSuites, t.CipherSuites) {
 		return false // a server's session tickets last for as long as its config
@@ -105,7 +105,7 @@ func (l *Live) Set(t TLS) bool {
 	return true
 }
 
-// Apply has each new connection be like what is then set. The server may change config until it listens.
+// Apply gives each new connection the parameters of the time. The server may change config until it listens.
 func (l *Live) Apply(config *tls.Config) {
 	type made struct {
 		of     *TLS

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Longest is how many bytes of a text fit into a note. The API server takes 1,024, and Longest leaves room for words around it.
+// Longest is how many bytes of a text fit into a note. The API server allows 1,024, and Longest leaves room for words around it.
 const Longest = 900
 
-// Cut ends a text at a number of bytes, between two characters.
+// Cut shortens a text to a number of bytes, between two characters.
 func Cut(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -19,7 +19,7 @@ func Cut(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest], "") + " …"
 }
 
-// Join lists items behind some words, as many as fit into a number of bytes, and counts the others. The first item always stands, cut if it has to be.
+// Join lists items after some words, as many as fit into a number of bytes, and counts the others. The first item is always included, cut if necessary.
 func Join(words string, items []string, separator string, longest int) string {
 	const room = len(" and 1000000 more")
 	out := words

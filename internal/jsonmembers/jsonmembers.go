@@ -14,8 +14,8 @@ import (
 )
 
 // Each calls visit with the name and the JSON of each member of an object, in order. It stops at visit's first error. A value is a slice of raw; a name is
-// spelled as its string decodes, and is the caller's for the time of the call. Repeated names are visited again: the last one counts. JSON that is not one
-// whole object is an error, though its first members may have been visited by then.
+// unescaped, and valid only during the call. Repeated names are visited again: the last one counts. If raw is not exactly one object, Each returns an
+// error, but may have visited members before.
 func Each(raw []byte, visit func(name, value []byte) error) error {
 	return each(raw, visit, func(d *jsontext.Decoder) error {
 		if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
@@ -25,16 +25,16 @@ func Each(raw []byte, visit func(name, value []byte) error) error {
 	})
 }
 
-// EachChecked is Each for JSON that is part of a document that Each, or another parser, has found whole: what follows the object is not looked at. Of other
-// input it makes something, or an error, but never a panic.
+// EachChecked is Each for JSON from a document that Each, or another parser, has found valid: it ignores what follows the object. For other input it may
+// succeed or fail, but never panics.
 func EachChecked(raw []byte, visit func(name, value []byte) error) error {
 	return each(raw, visit, func(*jsontext.Decoder) error { return nil })
 }
 
-// decoders keep their state from one object to the next. A visitor may decode a member's members, so one is not enough.
+// decoders are reused from one object to the next. There are several, because a visitor may decode a member's members.
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(nothing) }}
 
-// nothing is what a decoder has that is not used.
+// nothing is the input of a decoder that is not in use.
 var nothing = bytes.NewBuffer(nil)
 
 func each(raw []byte, visit func(name, value []byte) error, end func(*jsontext.Decoder) error) error {
@@ -43,7 +43,7 @@ func each(raw []byte, visit func(name, value []byte) error, end func(*jsontext.D
 		d.Reset(nothing) // a body is not kept for the sake of the next one
 		decoders.Put(d)
 	}()
-	// A buffer is read in place, and what encoding/json accepts is accepted.
+	// A buffer is read in place. The options accept all that encoding/json accepts.
 	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return errors.Join(errors.New("JSON: no object"), err)

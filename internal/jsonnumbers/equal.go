@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// exact is the first number from which on a float64 stands for more than one integer.
+// exact is the first number from which a float64 may mean more than one integer.
 const exact = 1 << 53
 
-// Equal compares what decoding JSON has made of two scalars. Numbers are equal by value, whichever of the types of encoding/json and of
-// unstructured objects they have: 1.0 equals 1. Beyond 2^53 integers are compared digit by digit, since two of them would be one float64.
+// Equal compares two scalars from decoded JSON. Numbers are equal by value, in any of the types of encoding/json and of unstructured objects: 1.0 equals 1.
+// Integers beyond 2^53 are compared digit by digit, because several of them would be the same float64.
 func Equal(a, b any) bool {
 	x, xs := Integer(a)
 	y, ys := Integer(b)
@@ -29,7 +29,7 @@ func Equal(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Integer is the value of a number that is one.
+// Integer is the value of a number that is an integer.
 func Integer(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int:

@@ -18,8 +18,8 @@ const MaxDigits = 128
 
 var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
 
-// Endless reports whether a number would keep its parser (as a quantity) busy for minutes: 1e-999999999 does, and so do
-// a hundred thousand digits. Anybody who may create a Machine may write one.
+// Endless reports whether a number would keep its parser (as a quantity) busy for minutes, as do 1e-999999999 and a hundred thousand digits. Anybody who
+// may create a Machine may write one.
 func Endless(raw []byte) bool {
 	digits := 0
 	for _, b := range raw {
@@ -39,8 +39,8 @@ const MaxExponent = 99
 // TooVast is what is wrong with a quantity that FindVast finds.
 const TooVast = "has an exponent above 99: no platform takes such a quantity"
 
-// Exponents reports whether a text holds anything like a number with an exponent above MaxExponent. A commit's hash may look like one, so that
-// what matters is whether a Vast quantity is read from it.
+// Exponents reports whether a text contains something like a number with an exponent above MaxExponent. A commit's hash may look like one, so the caller
+// has to check whether a Vast quantity is read from it.
 func Exponents(raw []byte) bool {
 	digits := -1 // after an e that follows a digit; -1: there is none
 	for i, b := range raw {

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Path is the way to a value; nil is the root's. Most of a tree is equal, so that a path is spelled only where one is asked for.
+// Path is the path of a value; nil is the root's. Most of a tree is equal, so a path is turned into text only when needed.
 type Path struct {
 	above *Path
 	name  string // of a member; "" of an item
@@ -22,7 +22,7 @@ type Path struct {
 // At is the path of a member.
 func (p *Path) At(name string) *Path { return &Path{above: p, name: name} }
 
-// Through reports whether the way leads through a member with one of these names, or ends at it.
+// Through reports whether the path contains a member with one of these names.
 func (p *Path) Through(names ...string) bool {
 	return p != nil && (p.name != "" && slices.Contains(names, p.name) || p.above.Through(names...))
 }
@@ -65,7 +65,7 @@ func Has(wanted, live any) bool { return Comparison{}.Has(wanted, live) }
 // Has reports whether live has all of what is wanted.
 func (c Comparison) Has(wanted, live any) bool { return len(c.Lacking(nil, wanted, live)) == 0 }
 
-// Lacking lists the places, in the order of paths. An object or list that is wanted empty is had where there is none, unless Empty is set.
+// Lacking lists the differences, in the order of paths. An absent object or list counts as the wanted empty one, unless Empty is set.
 func (c Comparison) Lacking(at *Path, wanted, live any) []Lack {
 	switch w := wanted.(type) {
 	case map[string]any:

@@ -17,10 +17,10 @@ import (
 	"strings"
 )
 
-// own is the module whose LICENSE and NOTICE lie beside the text.
+// own is the module whose LICENSE and NOTICE are beside the text.
 const own = "github.com/poundlock/poundlock"
 
-// File is one with a licence or a notice, and whose it is.
+// File is a file with a licence or a notice, and its module.
 type File struct {
 	// Name is relative to the module.
 	Module, Name string
@@ -29,7 +29,7 @@ type File struct {
 
 var names = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// Of lists the files of what is compiled into packages of the checkout at root, for one platform. A module without any is an error.
+// Of lists the files of all modules that are compiled into packages of the checkout at root, for one platform. A module without any is an error.
 func Of(ctx context.Context, root, system, arch string, packages ...string) ([]File, error) {
 	const form = `{{if .Standard}}go{{"\t"}}{{else}}{{with .Module}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{end}}{{"\t"}}{{.Dir}}{{end}}`
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", form}, packages...)...)
@@ -107,7 +107,7 @@ func goLicence(ctx context.Context) (File, error) {
 	return File{Module: "Go", Name: "LICENSE", Text: text}, err
 }
 
-// Text returns one document with all files. Modules whose files are equal share one copy, below their names.
+// Text returns one document with all files. Modules with equal files share one copy, below their names.
 func Text(files []File) []byte {
 	var order []string
 	same := map[string][]File{}

@@ -9,19 +9,20 @@ import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 const (
 	// MachineSetLabel names the MachineSet that a Machine belongs to.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
-	// RoleLabel and TypeLabel are what a Machine's Node is for, such as worker.
+	// RoleLabel and TypeLabel are the purpose of a Machine's Node, such as worker.
 	RoleLabel = "machine.openshift.io/cluster-api-machine-role"
 	TypeLabel = "machine.openshift.io/cluster-api-machine-type"
-	// SystemLabel marks Machines that do not run Red Hat's CoreOS, with the system that they run.
+	// SystemLabel marks Machines that do not run Red Hat's CoreOS, with the name of their system.
 	SystemLabel = "machine.openshift.io/os-id"
 )
 
-// Labels that the Machine API's controllers write to a Machine, from what the cloud answers.
+// Labels that the Machine API's controllers write to a Machine, from the cloud's data.
 const (
 	InstanceTypeLabel = "machine.openshift.io/instance-type"
 	RegionLabel       = "machine.openshift.io/region"
 	ZoneLabel         = "machine.openshift.io/zone"
-	// InterruptibleLabel marks a Machine whose instance the cloud may take back. They write it to the Machine's spec.metadata too, for its Node.
+	// InterruptibleLabel marks a Machine whose instance the cloud may terminate at any time. The controllers write it to the Machine's spec.metadata too, for
+	// its Node.
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 )
 
@@ -30,7 +31,7 @@ const (
 	// DeleteAnnotation, with any value, has a Machine deleted before others when its set is scaled down. OldDeleteAnnotation is its older name.
 	DeleteAnnotation    = "machine.openshift.io/delete-machine"
 	OldDeleteAnnotation = "machine.openshift.io/cluster-api-delete-machine"
-	// ExcludeDrainAnnotation, with any value, has a Machine deleted without that its Node is drained.
+	// ExcludeDrainAnnotation, with any value, has a Machine deleted without a drain of its Node.
 	ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
 )
 
@@ -51,6 +52,6 @@ const (
 	ControlPlaneRole = clusterv1.NodeRoleLabelPrefix + "/control-plane"
 	// MasterRole is the older name of ControlPlaneRole. Nodes of OpenShift have both.
 	MasterRole = clusterv1.NodeRoleLabelPrefix + "/master"
-	// EdgeRole is that of Nodes in places that are made for them alone (AWS Local and Wavelength Zones).
+	// EdgeRole is the role of Nodes in AWS Local and Wavelength Zones.
 	EdgeRole = clusterv1.NodeRoleLabelPrefix + "/edge"
 )

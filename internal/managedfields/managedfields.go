@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Read returns the fields of an entry; empty where it has none. Steps of a kind that this build does not read are left out, as the API server leaves them out.
+// Read returns the fields of an entry; empty where it has none. Path elements of a kind that this build does not know are omitted, as the API server omits
+// them.
 func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := fieldpath.NewSet()
 	if e.FieldsV1 == nil {
@@ -23,7 +24,7 @@ func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-// Write returns a set as an entry has it.
+// Write returns a set in the form of an entry.
 func Write(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	raw, err := set.ToJSON()
 	if err != nil {
@@ -57,7 +58,7 @@ func Holds(set *fieldpath.Set, path fieldpath.Path) bool {
 	return parts || set.Members.Has(path[last])
 }
 
-// EntryHolds reports whether an entry has a field, or a part of it. What cannot be read holds nothing.
+// EntryHolds reports whether an entry has a field, or a part of it; false for an entry that cannot be read.
 func EntryHolds(e metav1.ManagedFieldsEntry, path fieldpath.Path) bool {
 	set, err := Read(e)
 	return err == nil && Holds(set, path)

@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gauges holds every collector that was added. Clear leaves counters alone.
+// gauges has every collector that was added. Clear does not reset counters.
 var gauges sync.Map
 
-// Clear resets every gauge that was added, for a process in which nothing runs any more.
+// Clear resets every gauge that was added, when nothing runs in the process any more.
 func Clear() {
 	gauges.Range(func(g, _ any) bool {
 		switch g := g.(type) {
@@ -26,7 +26,7 @@ func Clear() {
 	})
 }
 
-// Add registers a collector and returns it, or the one of the same name that is there already.
+// Add registers a collector and returns it, or the registered one of the same name.
 func Add[C prometheus.Collector](r prometheus.Registerer, c C) (C, error) {
 	err := r.Register(c)
 	var again prometheus.AlreadyRegisteredError

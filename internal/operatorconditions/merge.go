@@ -11,8 +11,8 @@ import (
 	"github.com/openshift/library-go/pkg/config/clusteroperator/v1helpers"
 )
 
-// Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only. The list itself is never written to: it may be
-// a cache's.
+// Merge replaces the conditions of the same types. lastTransitionTime changes with the status only. The list itself is not changed, because it may belong
+// to a cache.
 func Merge(now, want []configv1.ClusterOperatorStatusCondition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition, changed bool) {
 	merged = slices.Clone(now)
 	for _, c := range want {
@@ -21,7 +21,7 @@ func Merge(now, want []configv1.ClusterOperatorStatusCondition, at time.Time) (m
 	return merged, !slices.Equal(now, merged)
 }
 
-// instant is a clock that stands still, for all conditions of one pass.
+// instant is a clock with one time, for all conditions of one pass.
 type instant time.Time
 
 func (i instant) Now() time.Time                  { return time.Time(i) }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requeue decides when a controller looks again: after a failure, and after somebody was faster.
+// Package requeue decides when a controller reconciles an object again: after a failure, and after a conflict.
 //
 // Non-goals:
 //   - kinds and errors

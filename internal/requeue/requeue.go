@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Patient waits twice as long after each failure of an object, but never more than a quarter of a minute. What failed has nothing to do with the
-// object as a rule, and once an API server is well again, nobody should have to wait for as long as it was not.
+// Patient doubles the wait after each failure of an object, up to 15 seconds. Failures usually concern the API server and not the object. Once the server
+// is well again, no object should wait for as long as the server was not.
 func Patient() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 15*time.Second)
 }

@@ -60,3 +60,26 @@ func TestAConflictIsNoFailure(t *testing.T) {
 		})
 	}
 }
+
+func TestQuietly(t *testing.T) {
+	failure, one := errors.New("out of order"), schema.GroupResource{Resource: "machines"}
+	began := reconcile.Result{RequeueAfter: time.Minute}
+	for _, c := range []struct {
+		name  string
+		err   error
+		want  reconcile.Result
+		fails bool
+	}{
+		{"nothing went wrong", nil, began, false},
+		{"a conflict", fmt.Errorf("patching: %w", apierrors.NewConflict(one, "a", failure)), reconcile.Result{RequeueAfter: time.Second}, false},
+		{"it is gone", apierrors.NewNotFound(one, "a"), reconcile.Result{}, false},
+		{"made by somebody else", apierrors.NewAlreadyExists(one, "a"), began, true},
+		{"a failure", failure, began, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, err := requeue.Quietly(time.Second, began, c.err); got != c.want || (err != nil) != c.fails {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}

@@ -6,17 +6,18 @@ package requeue
 import (
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// AfterConflict is how soon to look again when somebody was faster: a watch has brought what they wrote by then.
+// AfterConflict is when to requeue after a conflict: by then a watch has brought what the other writer wrote.
 const AfterConflict = 200 * time.Millisecond
 
-// Result is what a pass returns that wants to look again after next, 0 for not before something changes. A conflict is no failure: somebody
-// was faster, what they wrote is news, and the object is looked at a moment later without a line in the log. More of what is none can be named
-// by passing; an object that is not found is not among them by itself, since a namespace that is missing is not found for ever.
+// Result is the result of a pass that has to be requeued after next; 0 for not before an event. A conflict is no failure: somebody else wrote first, and
+// the object is requeued shortly without an error in the log. passing adds further errors of this kind. An object that is not found is not one by default,
+// because a namespace that does not exist would be retried forever without a log line.
 func Result(next time.Duration, err error, passing ...func(error) bool) (reconcile.Result, error) {
 	for _, is := range append(passing, versioned.Overtaken) {
 		if is(err) {
@@ -27,4 +28,16 @@ func Result(next time.Duration, err error, passing ...func(error) bool) (reconci
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// Quietly returns the result and error of a pass, except for two errors that are no failures. After a conflict, the object is requeued after next, because
+// somebody else wrote first. For an object that is gone, nothing more is done.
+func Quietly(next time.Duration, result reconcile.Result, err error) (reconcile.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: next}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	}
+	return result, err
 }

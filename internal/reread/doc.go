@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reread repeats a request that reads where the API server could not answer it.
+// Package reread repeats a read that the API server could not answer.
 //
-// A pass reads up to a dozen objects from the API server, and begins anew where one of them is not answered: of a server that fails one request
-// in ten, two passes of three would come to nothing.
+// A pass reads up to a dozen objects from the API server, and starts again if one read fails. If a server fails one request in ten, two passes of three
+// would fail.
 //
 // An http.RoundTripper goes in, for rest.Config.Wrap; one comes out.
 //

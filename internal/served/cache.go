@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// definitions are the objects whose coming and going is followed.
+// definitions are the objects whose creation and deletion is followed.
 var definitions = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // New is a cache.NewCacheFunc.
@@ -40,27 +40,28 @@ func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	return &served{Cache: real, lister: lister, kinds: map[schema.GroupVersionKind]*kind{}, installed: map[string]bool{}, news: make(chan struct{}, 1)}, nil
 }
 
-// served is the cache. Its lock is held while a kind opens and closes, never while a list is awaited.
+// served is the cache. Its lock is held while a kind is opened or closed, but never while waiting for a list.
 type served struct {
 	cache.Cache // of the kinds that are served, and of what is built in
 
 	lister discovery.ServerResourcesInterface
 
 	mu sync.Mutex
-	// kinds are those that somebody has asked for.
+	// kinds are those that were requested.
 	kinds map[schema.GroupVersionKind]*kind
 	// installed are the names of the CustomResourceDefinitions, such as machines.cluster.x-k8s.io.
 	installed map[string]bool
-	// changed are called in turn.
+	// changed are called one after the other.
 	changed []*listener
-	// news wakes the loop that looks for kinds that appear.
+	// news wakes the loop that opens kinds that appear.
 	news chan struct{}
 }
 
-// listener is called after a kind has opened or closed.
+// listener is called after a kind was opened or closed.
 type listener struct{ call func() }
 
-// Missing reports whether an error is that the API server does not serve the kind: the cache's, a mapper's, or a live read's by a mapping that is old.
+// Missing reports whether an error is that the API server does not serve the kind: from the cache, from a mapper, or from a live read by an outdated
+// mapping.
 func Missing(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -85,7 +86,7 @@ func (c *served) List(ctx context.Context, l client.ObjectList, opts ...client.L
 	return c.whileServed(ctx, gvk, func(ctx context.Context) error { return c.Cache.List(ctx, l, opts...) })
 }
 
-// whileServed reads, and stops to wait for the first list of a kind when that kind disappears.
+// whileServed reads. If the kind disappears, it stops waiting for the kind's first list.
 func (c *served) whileServed(ctx context.Context, gvk schema.GroupVersionKind, read func(context.Context) error) error {
 	k, err := c.kind(ctx, gvk)
 	if err != nil {
@@ -122,7 +123,7 @@ func (c *served) GetInformer(ctx context.Context, o client.Object, opts ...cache
 	return &informer{cache: c, kind: k}, nil
 }
 
-// IndexField keeps an index for as long as the process runs. An index of one name is one: parts of a process that need the same share it.
+// IndexField keeps an index for as long as the process runs. Parts of a process that add an index of the same name share it.
 func (c *served) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -144,7 +145,7 @@ func (c *served) IndexField(ctx context.Context, o client.Object, field string, 
 	return c.Cache.IndexField(ctx, k.object(), field, of)
 }
 
-// kind is the row of a kind, which is looked for when somebody first asks for it.
+// kind returns the entry of a kind. At the first request it asks the API server for the kind.
 func (c *served) kind(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
 	c.mu.Lock()
 	k, known := c.kinds[gvk]
@@ -179,7 +180,7 @@ func closed() context.Context {
 	return ctx
 }
 
-// serves asks the API server under which name it serves a kind now, "" for not at all.
+// serves asks the API server for the resource name of a kind; "" if it does not serve the kind.
 func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) {
 	found, err := c.lister.ServerResourcesForGroupVersion(gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
@@ -196,7 +197,7 @@ func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) 
 	return "", nil
 }
 
-// open starts the informer of a kind that is served, with all indices and handlers that were asked for so far.
+// open starts the informer of a kind that is served, with all indices and handlers that were requested so far.
 func (c *served) open(ctx context.Context, k *kind, plural string) error {
 	for _, i := range k.indices {
 		if err := c.Cache.IndexField(ctx, k.object(), i.field, i.of); err != nil {
@@ -229,7 +230,7 @@ func (c *served) close(ctx context.Context, k *kind) {
 	}
 }
 
-// Start follows the CustomResourceDefinitions for as long as the cache runs.
+// Start follows the CustomResourceDefinitions until the cache stops.
 func (c *served) Start(ctx context.Context) error {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(definitions)
@@ -267,7 +268,7 @@ func (c *served) wake() {
 	}
 }
 
-// disappeared closes the kind of a definition that is gone, at once: from now on its list would never come.
+// disappeared closes the kind of a deleted definition at once: its list would never come.
 func (c *served) disappeared(ctx context.Context, definition string) {
 	c.mu.Lock()
 	delete(c.installed, definition)
@@ -285,7 +286,8 @@ func (c *served) disappeared(ctx context.Context, definition string) {
 	}
 }
 
-// How soon discovery is asked again for a kind whose definition exists: the API server serves it a moment after, or another version than this build reads.
+// How soon discovery is asked again for a kind whose definition exists. The API server serves it a moment later, or serves another version than this build
+// reads.
 const (
 	atFirst = 200 * time.Millisecond
 	atMost  = 30 * time.Second
@@ -311,7 +313,7 @@ func (c *served) follow(ctx context.Context) {
 	}
 }
 
-// look opens what is served by now, and reports whether something is installed that is not.
+// look opens the kinds that are served now, and reports whether a definition is installed whose kind is not served.
 func (c *served) look(ctx context.Context) (unserved bool) {
 	opened := false
 	for _, k := range c.awaited() {
@@ -361,7 +363,7 @@ func name(o any) string { return objectOf(o).GetName() }
 
 func uid(o any) string { return string(objectOf(o).GetUID()) }
 
-// objectOf is what an event of an informer is about, also of a deletion that a list found.
+// objectOf is the object of an informer's event, even of a deletion that was found by a list.
 func objectOf(o any) metav1.Object {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj

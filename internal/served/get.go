@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Get reads one object through whatever reader. It is nil, without an error, where there is none or its kind is not served.
+// Get reads one object with any reader. It returns nil, without an error, if the object does not exist or its kind is not served.
 func Get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o, err := Read(ctx, from, kind, namespace, name)
 	if Missing(err) {
@@ -24,7 +24,7 @@ func Get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, 
 	return o, err
 }
 
-// Read is Get, with an error (see Missing) where the kind is not served.
+// Read is Get, but returns an error (see Missing) if the kind is not served.
 func Read(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
@@ -40,7 +40,7 @@ func Read(ctx context.Context, from client.Reader, kind schema.GroupVersionKind,
 	return o, nil
 }
 
-// List reads the objects of a namespace, by name, with an error (see Missing) where the kind is not served.
+// List reads the objects of a namespace, by name. It returns an error (see Missing) if the kind is not served.
 func List(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string, only ...client.ListOption) ([]*unstructured.Unstructured,
 	error) {
 	l := &unstructured.UnstructuredList{}

@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kind is one that somebody has asked for, with all that was asked of it. The cache's lock guards it.
+// kind is a requested kind, with all that was requested for it. The cache's lock guards it.
 type kind struct {
 	gvk schema.GroupVersionKind
-	// plural is the resource's name, once the API server has served it.
+	// plural is the resource's name, set when the API server has served it once.
 	plural string
 	// real is the informer, nil while the kind is not served.
 	real cache.Informer
-	// gone is done while the kind is not served; close makes it so.
+	// gone is done while the kind is not served; close cancels it.
 	gone     context.Context
 	close    context.CancelFunc
 	indices  []index
@@ -35,7 +35,7 @@ type index struct {
 	of    client.IndexerFunc
 }
 
-// state is the informer of the moment, and a context that is done once the kind is not served.
+// state is the present informer, and a context that is done once the kind is not served.
 func (k *kind) state(mu *sync.Mutex) (cache.Informer, context.Context) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -52,7 +52,7 @@ func (k *kind) object() *unstructured.Unstructured {
 	return o
 }
 
-// definition is the name of the kind's CustomResourceDefinition; of one that was never served, the name that it has by the rules of English.
+// definition is the name of the kind's CustomResourceDefinition. If the kind was never served, it is guessed with an English plural.
 func (k *kind) definition() string {
 	plural := k.plural
 	if plural == "" {
@@ -62,7 +62,7 @@ func (k *kind) definition() string {
 	return plural + "." + k.gvk.Group
 }
 
-// informer is a kind's, whether or not it is served.
+// informer is the informer of a kind, served or not.
 type informer struct {
 	cache *served
 	kind  *kind
@@ -144,7 +144,7 @@ func (i *informer) real() cache.Informer {
 	return real
 }
 
-// registration is a handler, and where it is attached while its kind is served.
+// registration is a handler, and its registration in the real informer while the kind is served.
 type registration struct {
 	cache   *served
 	handler toolscache.ResourceEventHandler
@@ -177,10 +177,10 @@ func (r *registration) attached() toolscache.ResourceEventHandlerRegistration {
 	return r.real
 }
 
-// done waits for nothing.
+// done is a DoneChecker that is done from the beginning.
 type done struct{}
 
-// Name returns what is waited for.
+// Name describes it.
 func (done) Name() string { return "a kind that is not served" }
 
 // Done is closed.

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Changes queues what of returns each time that a kind of c appears or disappears, until the controller stops. A cache that New did not make, or that does not
-// wrap such a cache, has no such changes.
+// Changes queues what of returns each time that a kind of c appears or disappears, until the controller stops. For a cache that New did not make, and that
+// wraps no such cache, nothing is queued.
 func Changes(c cache.Cache, of func(context.Context) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		if w, ok := c.(interface{ Unwrap() cache.Cache }); ok {

@@ -25,7 +25,7 @@ type Watcher struct {
 	once       sync.Map
 }
 
-// Watch maps the changes of a kind to requests, those that every predicate lets through; nil lets all through.
+// Watch maps the changes of a kind to requests, if every predicate passes them; nil passes all.
 func (w *Watcher) Watch(kind schema.GroupVersionKind, to handler.MapFunc, only ...predicate.Predicate) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
@@ -36,7 +36,7 @@ func (w *Watcher) Watch(kind schema.GroupVersionKind, to handler.MapFunc, only .
 	return nil
 }
 
-// Once begins the watches of a key, a kind or a platform that is known late, unless they have begun. After an error they have not.
+// Once begins the watches of a key, such as a kind or a platform that is known late, unless they have begun. After an error they have not.
 func (w *Watcher) Once(key any, watches func() error) error {
 	if _, begun := w.once.LoadOrStore(key, true); begun {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxWord is longer than the name of any field; a longer word is nobody's slip, and comparing it would cost its length squared.
+// maxWord is longer than the name of any field. A longer word is no typing error, and comparing it would cost its length squared.
 const maxWord = 64
 
-// Nearest is the known word that is meant by a misspelt one: at most a third of its letters are wrong, missing or too many, and one that differs in
-// the case of its letters alone comes first. Of two that are as near it is the first in the alphabet; "" where none is near.
+// Nearest is the known word that is meant by a misspelt one: at most a third of its letters are wrong, missing or too many. One that differs only in case
+// comes first. Of two that are equally near, it is the first in the alphabet; "" where none is near.
 func Nearest(word string, known []string) string {
 	if len(word) > maxWord {
 		return ""
@@ -30,8 +30,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Distance is how many letters must be put in, taken out or changed to make one word of the other, two that are the wrong way round counting as one
-// (Damerau and Levenshtein, each letter touched once).
+// Distance is how many letters must be inserted, removed or changed to turn one word into the other. Two swapped letters count as one (Damerau and
+// Levenshtein, each letter changed once).
 func Distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

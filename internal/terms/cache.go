@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lender has the cache of the process read in each term.
+// lender shares the process's cache with each term.
 type lender struct {
 	cache cache.Cache
 
 	mu sync.Mutex
-	// indices are those that a term has added, by object and field. They stay.
+	// indices are those that terms have added, by object and field. They stay.
 	indices map[string]bool
 }
 
@@ -28,7 +28,7 @@ func newLender(c cache.Cache) *lender { return &lender{cache: c, indices: map[st
 
 func (l *lender) lend() *lent { return &lent{Cache: l.cache, lender: l} }
 
-// lent is the cache in one term, after which it has no handlers of it.
+// lent is the cache for one term. After the term, the term's handlers are removed from it.
 type lent struct {
 	cache.Cache
 	lender *lender
@@ -38,16 +38,16 @@ type lent struct {
 	over bool
 }
 
-// Unwrap returns the cache of the process.
+// Unwrap returns the process's cache.
 func (c *lent) Unwrap() cache.Cache { return c.Cache }
 
-// Start waits: the process has started the cache.
+// Start only waits, because the process has started the cache.
 func (c *lent) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// IndexField adds an index, unless a former term has.
+// IndexField adds an index, unless an earlier term has.
 func (c *lent) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
 	c.lender.mu.Lock()
 	defer c.lender.mu.Unlock()

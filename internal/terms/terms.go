@@ -29,7 +29,7 @@ import (
 type Options struct {
 	// Namespace and Name are the Lease's.
 	Namespace, Name string
-	// Lease is how long others leave a Lease alone that is not renewed, Renew how long its holder tries to renew it, Retry how often.
+	// Lease is how long others wait before they take a Lease that is not renewed, Renew how long its holder tries to renew it, Retry how often.
 	Lease, Renew, Retry time.Duration
 	// Client is how the client of a term reads.
 	Client client.Options
@@ -57,7 +57,7 @@ type office struct {
 	lender *lender
 }
 
-// NeedLeaderElection is false: it elects.
+// NeedLeaderElection is false, because it does the election.
 func (*office) NeedLeaderElection() bool { return false }
 
 // Start serves one term after the other until ctx is done or a term fails.
@@ -70,7 +70,7 @@ func (o *office) Start(ctx context.Context) error {
 	return nil
 }
 
-// term waits for the Lease, and serves until ctx is done or the Lease is lost.
+// term waits for the Lease, and runs until ctx is done or the Lease is lost.
 func (o *office) term(ctx context.Context) error {
 	acting, end := context.WithCancel(ctx)
 	defer end()
@@ -85,7 +85,7 @@ func (o *office) term(ctx context.Context) error {
 	}
 	lock.leads = elector.IsLeader
 
-	// Renewed until the controllers have stopped, also after ctx is done.
+	// The Lease is renewed until the controllers have stopped, even after ctx is done.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	go func() {
@@ -136,12 +136,12 @@ func (o *office) act(ctx context.Context, held func() bool) error {
 	return err
 }
 
-// held reports whether nobody else can have the Lease at this moment.
+// held reports whether no other process can hold the Lease now.
 func (o *office) held(elector *leaderelection.LeaderElector, lock *watched) func() bool {
 	return func() bool { return !lock.lost.Load() && elector.IsLeader() && elector.Check(o.Renew-o.Lease) == nil }
 }
 
-// release lets another one have the Lease at once. If it fails, the Lease expires.
+// release lets another process get the Lease at once. If that fails, the Lease expires.
 func (o *office) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Renew)
 	defer cancel()
@@ -155,12 +155,12 @@ func (o *office) release() {
 	}
 }
 
-// watched is a lock whose holder notices at once that somebody else has it. The elector itself would try to get it back until its deadline.
+// watched is a lock whose holder notices at once that another process has it. The elector itself would try to renew it until its deadline.
 type watched struct {
 	resourcelock.Interface
 	leads func() bool
 	end   func()
-	// lost is true before end is called: the elector believes in the former record until it has this answer.
+	// lost is set before end is called, because the elector relies on its former record until Get returns.
 	lost atomic.Bool
 }
 
@@ -180,7 +180,7 @@ type fence struct {
 	held func() bool
 }
 
-// RoundTrip sends a request that reads, and any request while the Lease is held.
+// RoundTrip sends a request that only reads in any case, and others while the Lease is held.
 func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || f.held() {
 		return f.next.RoundTrip(r)

@@ -3,7 +3,7 @@
 
 package unread
 
-// Members are the paths of them in a platform's providerSpec, with [] behind a list whose items are meant.
+// Members are their paths in a platform's providerSpec, with [] after the name of a list for its items.
 func Members(platform string) []string {
 	if platform == "OpenStack" {
 		return []string{

@@ -23,9 +23,8 @@ import (
 
 // drain empties the Node, as far as one pass gets.
 //
-// The library decides what is evicted, what may stay, and how. Its own loop is not used: it waits until the last pod is gone, and
-// asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, reports the rest, and
-// the next pass sees what has become of it.
+// The library decides what is evicted, what may stay, and how. Its own loop is not used, because it would occupy a worker until the last pod is gone: it
+// keeps asking for pods that a budget holds. Here a pass asks once for each pod and reports those that are left, and the next pass continues.
 func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained)
 	switch {
@@ -57,8 +56,8 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// outdated reports whether a drain that was done no longer counts. A hook may hold the Machine for long after it: meanwhile its Node registers, or
-// somebody takes the cordon away, as the Machine Config Operator does after an update, and pods come to it.
+// outdated reports whether a completed drain no longer counts. A hook may hold the Machine long afterwards. Meanwhile its Node may register, or somebody
+// may uncordon it, as the Machine Config Operator does after an update, and pods come to it.
 func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
 	switch {
 	case node == nil:
@@ -69,7 +68,7 @@ func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
 	return done.Reason == machine.ReasonDrained && !node.Spec.Unschedulable
 }
 
-// beginDrain stores that the drain has begun before it does: another process that takes over lets this one finish first (takeTurn).
+// beginDrain stores that the drain has begun before it begins, so that another process that takes over lets this drain finish first (takeTurn).
 func (c *machines) beginDrain(ctx context.Context, p *pass) error {
 	if machine.DrainBegun(p.machine) {
 		return nil
@@ -79,7 +78,7 @@ func (c *machines) beginDrain(ctx context.Context, p *pass) error {
 	return c.store(ctx, p)
 }
 
-// evict cordons the Node, asks for the eviction of what is to leave, and returns what has not left yet, and why.
+// evict cordons the Node, asks for evictions, and returns the pods that are left, and why.
 func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.pace.evict)
 	defer cancel()
@@ -101,8 +100,8 @@ func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, er
 	return left, nil
 }
 
-// drainer returns what is evicted: everything but what DaemonSets and kubelets themselves put on the Node. Pods without a controller go too,
-// and so does what is in their emptyDir: the instance goes.
+// drainer says what is evicted: everything but the pods of DaemonSets and static pods. Pods without a controller are evicted too, and data in emptyDir is
+// lost, because the instance is deleted.
 func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper {
 	h := &drain.Helper{
 		Ctx: ctx, Client: c.pods, Force: true, IgnoreAllDaemonSets: true, DeleteEmptyDirData: true,
@@ -110,13 +109,13 @@ func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper
 		Out:                io.Discard, ErrOut: io.Discard,
 	}
 	if machine.Unreachable(node) {
-		// No kubelet will report that a pod has ended: budgets are still asked, but no pod that is being deleted is waited for.
+		// No kubelet will report that a pod has ended. Budgets are still obeyed, but pods that are being deleted are not waited for.
 		h.GracePeriodSeconds, h.SkipWaitForDeleteTimeoutSeconds = 1, 1
 	}
 	return h
 }
 
-// leftover is a pod that has not left, and why.
+// leftover is a pod that is left, and why.
 type leftover struct {
 	pod, why string
 	refused  bool
@@ -165,7 +164,7 @@ func drainFailed(node *corev1.Node, err error) machinev1beta1.Condition {
 	return machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityWarning, machinev1beta1.MachineDrainError, "Node %s: %s", node.Name, err)
 }
 
-// mostNamed is how many pods a condition names; those that are refused come first.
+// mostNamed is how many pods a condition names, refused ones first.
 const mostNamed = 10
 
 func named(left []leftover) string {

@@ -15,11 +15,12 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// turns let one control plane Node drain at a time, of those whose Machines are being deleted: the next one begins when the Node of the
-// last one is gone, for until then etcd may be a member short.
+// turns lets one control plane Node drain at a time, of those whose Machines are being deleted. The next one begins when the Node of the last one is gone,
+// because until then etcd may lack a member.
 //
-// Within a process the lock and the holder decide, so the cache may lag. A process that takes over finds stored which drain has begun
-// (beginDrain stores it before the first eviction). Two replicas do not work at once: they are behind leader election, and one that has lost the
+// Within a process, the lock and the holder decide, so the cache may lag. A process that takes over reads from the objects which drain has begun
+// (beginDrain stores it before the first eviction). Two replicas do not work at once: they use leader election, and one that has lost the lease ends after
+// at most one pass of evictions.
 // lease ends, at most one pass's evictions later.
 type turns struct {
 	mu     sync.Mutex
@@ -47,7 +48,7 @@ func (c *machines) takeTurn(ctx context.Context, p *pass) (*stop, error) {
 		"One Node of the control plane is drained at a time: waiting until Machine %s and its Node are gone", first)}, nil
 }
 
-// whoseTurn names the Machine that is to be waited for, "" if there is none.
+// whoseTurn names the Machine that has to be waited for; "" if there is none.
 func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (string, error) {
 	holder, err := c.turnHolder(ctx)
 	if err != nil || holder != "" {
@@ -69,7 +70,7 @@ func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (st
 	return "", nil
 }
 
-// turnHolder names the Machine that this process has given the turn to, if it has it still. That is read past the cache, which may not show yet that it is
+// turnHolder names the Machine to which this process has given the turn, if it still has it. It is read live, because the cache may not show yet that it is
 // being deleted.
 func (c *machines) turnHolder(ctx context.Context) (string, error) {
 	if c.turns.holder == "" {
@@ -95,7 +96,7 @@ func (c *machines) holdsNode(ctx context.Context, m *machinev1beta1.Machine) (bo
 	return node != nil && machine.ControlPlane(node), err
 }
 
-// before decides which of two Machines goes first whose drains had both begun when this process started: the one that was deleted earlier.
+// before decides which Machine goes first if two drains had begun before this process started: the one that was deleted earlier.
 func before(a, b *machinev1beta1.Machine) bool {
 	if !a.DeletionTimestamp.Equal(b.DeletionTimestamp) {
 		return a.DeletionTimestamp.Before(b.DeletionTimestamp)

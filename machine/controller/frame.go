@@ -10,7 +10,6 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -29,7 +29,7 @@ type subject[T client.Object] struct {
 	conditions []machinev1beta1.Condition
 }
 
-// shapeOf is what the gate is asked about, of a kind whose Go type has the fields.
+// shapeOf is what the gate decides from, for a kind whose Go type has the fields.
 func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []machinev1beta1.Condition) authority.Shape {
 	s := authority.Shape{Requested: authority.API(requested), Current: authority.API(current)}
 	for _, c := range conditions {
@@ -40,7 +40,7 @@ func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []ma
 	return s
 }
 
-// gated is the frame of every controller: read, ask, work.
+// gated is the frame of every controller: read the object, ask the gate, work.
 type gated[T client.Object] struct {
 	client client.Client
 	clock  clock.PassiveClock
@@ -48,27 +48,29 @@ type gated[T client.Object] struct {
 	on bool
 	// read returns the object, or a NotFound error.
 	read func(context.Context, types.NamespacedName) (subject[T], error)
-	// work is everything that the controller does because of the object, when it may.
+	// work is everything that the controller does for the object, when it may act.
 	work func(context.Context, T) (reconcile.Result, error)
-	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A result other than zero means that
-	// it is not finished. nil: every pass of this controller finishes what it begins. It is not asked again where the pause stands acknowledged and
-	// only its wording changes (ClusterAPI, Migrating): nothing was done since.
+	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A non-zero result means that it is not finished. nil: every
+	// pass of this controller finishes what it begins. It is not called again if the pause is acknowledged and only the message changes (ClusterAPI,
+	// Migrating), because nothing was done since.
 	settle func(context.Context, T) (reconcile.Result, error)
 }
 
-// Reconcile is one pass. Where the object lacks its acknowledgement or its authority, that is stored, and the pass ends: its event brings
-// the next one, which acts on what is stored.
+// Reconcile is one pass. If the object lacks its acknowledgement or its authority, that is stored, and the pass ends. The event of that write causes the
+// next pass, which acts on the stored state.
 func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 	s, err := g.read(ctx, key.NamespacedName)
 	if err != nil {
-		return quietly(reconcile.Result{}, err)
+		return requeue.Quietly(soon, reconcile.Result{}, err)
 	}
 	gate := authority.GateOf(s.shape, g.on)
 	switch {
 	case !gate.AlreadyWritten(s.shape):
-		return quietly(g.tell(ctx, s, gate))
+		result, err := g.tell(ctx, s, gate)
+		return requeue.Quietly(soon, result, err)
 	case gate.Act:
-		return quietly(g.work(ctx, s.object))
+		result, err := g.work(ctx, s.object)
+		return requeue.Quietly(soon, result, err)
 	}
 	return reconcile.Result{}, nil
 }
@@ -79,7 +81,7 @@ func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) 
 		if result, err := g.settle(ctx, s.object); err != nil || !result.IsZero() {
 			return result, err
 		}
-		// What settling stored has moved the object on: the next pass finds nothing in flight and acknowledges.
+		// settle has written to the object: the next pass finds nothing in flight and acknowledges.
 		if fresh, err := g.read(ctx, client.ObjectKeyFromObject(s.object)); err != nil || fresh.object.GetResourceVersion() != s.object.GetResourceVersion() {
 			return reconcile.Result{RequeueAfter: soon}, err
 		}
@@ -105,8 +107,8 @@ func conditionOf(c authority.Condition) machinev1beta1.Condition {
 	return out
 }
 
-// withCondition returns the conditions with c added or in the place of the one of its type. The time is that of the last change of
-// status; conditions that are equal already are returned as they are.
+// withCondition returns the conditions with c added, or replacing the one of its type. The time is that of the last change of status. If nothing changes,
+// it returns the same conditions.
 func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condition, now time.Time) []machinev1beta1.Condition {
 	out := append([]machinev1beta1.Condition(nil), conditions...)
 	c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
@@ -125,17 +127,6 @@ func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condi
 
 // soon is the time until the next pass for a change that no event reports at once.
 const soon = time.Second
-
-// quietly keeps from the log what is no failure: somebody else wrote first, or the object is gone.
-func quietly(result reconcile.Result, err error) (reconcile.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: soon}, nil
-	case apierrors.IsNotFound(err):
-		return reconcile.Result{}, nil
-	}
-	return result, err
-}
 
 // patchStatusFields writes members of the status by name, for fields that a kind's Go type does not have.
 func patchStatusFields(ctx context.Context, c client.Client, o client.Object, status map[string]any) error {

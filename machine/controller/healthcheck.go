@@ -29,11 +29,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// healthChecks is the controller of MachineHealthChecks. It reads them as they are stored: their published Go type has no authority, and one check
-// whose durations cannot be read would keep a typed cache from reading any.
+// healthChecks is the controller of MachineHealthChecks. It reads them untyped: their published Go type has no authority, and a typed cache would fail for
+// all checks if one has a duration that cannot be parsed.
 type healthChecks struct {
 	client.Client
-	// checks and live read MachineHealthChecks from the cache, and anything past it.
+	// checks reads MachineHealthChecks from the cache; live reads anything from the API server.
 	checks, live client.Reader
 	clock        clock.PassiveClock
 	on           bool
@@ -42,7 +42,7 @@ type healthChecks struct {
 	kinds        requestKinds
 }
 
-// AddHealthChecks adds the controller of MachineHealthChecks to a manager: Options.Actuator and Node are not asked for.
+// AddHealthChecks adds the controller of MachineHealthChecks to a manager. It does not use Options.Actuator and Node.
 func AddHealthChecks(m manager.Manager, o Options) error {
 	o, err := o.filled()
 	if err != nil {
@@ -97,7 +97,7 @@ func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName
 	return s, err
 }
 
-// conditionsOfCheck reads them apart from the spec: a spec that cannot be read is no reason to lose another's condition.
+// conditionsOfCheck reads them apart from the spec, so that a spec that cannot be read loses no other writer's condition.
 func conditionsOfCheck(o *unstructured.Unstructured) ([]machinev1beta1.Condition, error) {
 	var status struct {
 		Conditions []machinev1beta1.Condition `json:"conditions"`
@@ -151,7 +151,7 @@ func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (
 	return reconcile.Result{RequeueAfter: sooner(done.again, j.Next)}, failure
 }
 
-// judge lists the Machines that the check selects, all of the namespace if it selects by nothing, and judges them at this moment.
+// judge lists the Machines that the check selects, all of the namespace if its selector is empty, and judges them now.
 func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *check) (health.Judgement, error) {
 	l := &machinev1beta1.MachineList{}
 	err := machines.List(ctx, l, client.InNamespace(c.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: c.selector}, client.UnsafeDisableDeepCopy)
@@ -174,11 +174,11 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 	return j, nil
 }
 
-// nodeLook is one look at the Nodes of some Machines.
+// nodeLook reads the Nodes of some Machines.
 type nodeLook struct {
 	*healthChecks
 	from client.Reader
-	// instances are all Nodes of the cache by their instance, once one had to be looked for.
+	// instances are all Nodes of the cache by their instance, read once a Node has to be searched for.
 	instances map[string]*corev1.Node
 }
 
@@ -200,8 +200,8 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 	return t, nil
 }
 
-// renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
-// controller sees to the reference a moment later.
+// renamed is the Node under which an instance has registered again, with another name than the one that its Machine refers to; nil if there is none. The
+// Machine controller updates the reference a moment later.
 func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	instance := machine.InstanceKey(providerIDOf(m))
 	if instance == "" {
@@ -220,16 +220,16 @@ func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*cor
 	return l.instances[instance], nil
 }
 
-// remediated is what came of a judgement.
+// remediated is the result of a judgement.
 type remediated struct {
 	again      time.Duration
 	conditions []machinev1beta1.Condition
 }
 
-// invalidCheck is an error in the check's spec, which no repetition fixes.
+// invalidCheck is an error in the check's spec, so that no retry helps.
 type invalidCheck struct{ error }
 
-// parse reads the spec. The error is a sentence about the field that cannot be what its author meant.
+// parse reads the spec. The error is a sentence about the field that is wrong.
 func (c *check) parse() error {
 	content, _, _ := unstructured.NestedMap(c.stored.Object, "spec")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c.spec); err != nil {

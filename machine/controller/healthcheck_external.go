@@ -24,10 +24,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// checkAnnotation on a remediation request names the check that made it: another that finds the Machine healthy leaves it alone.
+// checkAnnotation on a remediation request names the check that made it. Another check that finds the Machine healthy leaves the request alone.
 const checkAnnotation = authority.Domain + "/health-check"
 
-// afterExternal is the time until the next pass for changes without an event: a template that comes, a request that its own controller takes away.
+// afterExternal is the time until the next pass for changes without an event: a template that is created, or a request that its own controller deletes.
 const afterExternal = time.Minute
 
 func validTemplate(namespace string, ref *corev1.ObjectReference) error {
@@ -51,8 +51,8 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(ref.APIVersion, strings.TrimSuffix(ref.Kind, "Template"))
 }
 
-// external asks somebody else to remediate: each unhealthy Machine gets one request, named after it and made from the template, and one that is healthy
-// again loses it, also where the template is gone. What there is is read past the cache in two reads, however many Machines there are.
+// external asks a remediator to remediate: each unhealthy Machine gets one request, named after it and made from the template. A Machine that is healthy
+// again loses it, even if the template is gone. The template and the requests are read live in two reads, however many Machines there are.
 func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	template, missing := r.template(ctx, c)
 	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
@@ -82,7 +82,7 @@ func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgemen
 	return done, nil
 }
 
-// unavailable returns what is missing in a condition. What is missing may come; what went wrong otherwise is an error too, and repeated.
+// unavailable reports in a condition what is missing. It may still come, so there is no error. Any other error is also returned, and retried.
 func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
 	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
 		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),
@@ -106,7 +106,7 @@ func (r *healthChecks) template(ctx context.Context, c *check) (*unstructured.Un
 	return t, nil
 }
 
-// requests are the requests that there are, by name.
+// requests are the existing requests, by name.
 func (r *healthChecks) requests(ctx context.Context, namespace string, kind schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -121,8 +121,8 @@ func (r *healthChecks) requests(ctx context.Context, namespace string, kind sche
 	return out, nil
 }
 
-// request creates what is missing. A request of that name that is another's (of a Machine that had the name before) stands in the way until
-// the collector takes it.
+// request creates missing requests. An existing request of the same name for another Machine (which had the name before) blocks it until the collector
+// deletes it.
 func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured,
 	requests map[string]*metav1.PartialObjectMetadata) error {
 	missing := func(v health.Assessment) bool { return requests[v.Machine.Name] == nil }

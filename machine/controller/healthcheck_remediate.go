@@ -19,16 +19,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The strategy of remediation that a check can name in an annotation, and the annotation by which a bare metal host's controller is then asked to
-// restart the Machine's host: such a Machine is not deleted unless it has failed, since a deletion would wipe the host.
+// The strategy of remediation that a check can name in an annotation, and the annotation by which a bare metal host's controller is asked to restart the
+// Machine's host. Such a Machine is deleted only if it has failed, because a deletion would wipe the host.
 const (
 	strategyAnnotation = machineapi.RemediationStrategyAnnotation
 	strategyBareMetal  = "external-baremetal"
 	rebootAnnotation   = "host.metal3.io/external-remediation"
 )
 
-// remediate does what is due. The cache shows that there is something. A live read of the check and of all its Machines decides what is done, and
-// then of each Machine's Node.
+// remediate does what is due according to the cache. A live read of the check and of all its Machines decides what is done, and then a live read of each
+// Machine's Node.
 func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	if c.spec.RemediationTemplate != nil {
 		return r.external(ctx, c, j)
@@ -43,7 +43,7 @@ func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgeme
 	return remediated{}, r.each(ctx, c, j.Remediate, r.cure)
 }
 
-// confirm judges again by what is stored. It is false if the check is not the one that was seen, or not ours any more.
+// confirm judges again from a live read. It is false if the check has changed, or is not ours any more.
 func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement, bool, error) {
 	now, err := readCheck(ctx, r.live, client.ObjectKeyFromObject(c.stored))
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 	return j, err == nil, err
 }
 
-// each looks at each Machine's Node as it is stored before it acts on the Machine: a Node that has just recovered, or just come, ends it.
+// each reads each Machine's Node live before it acts on the Machine: if the Node has just recovered, or just appeared, it does not act.
 func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
 	nodes := &nodeLook{healthChecks: r, from: r.live}
@@ -77,7 +77,7 @@ func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Ass
 	return failures
 }
 
-// cure deletes the Machine that was looked at, or asks for its host to be restarted.
+// cure deletes exactly the Machine that was judged, or asks for a restart of its host.
 func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) error {
 	if c.stored.GetAnnotations()[strategyAnnotation] == strategyBareMetal && v.Cause != health.MachineFailed {
 		return r.reboot(ctx, c, v)

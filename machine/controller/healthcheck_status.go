@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/machine/health"
 )
 
-// reasonInvalid is why a check whose spec cannot be what its author meant remediates nothing.
+// reasonInvalid is why a check with an invalid spec remediates nothing.
 const reasonInvalid = "InvalidConfiguration"
 
-// report stores the numbers and conditions where they changed.
+// report stores the numbers and conditions if they changed.
 func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement, more []machinev1beta1.Condition) error {
 	r.meters.judged(c.stored, j)
 	allowed := machinev1beta1.Condition{Type: machinev1beta1.RemediationAllowedCondition, Status: corev1.ConditionTrue}
@@ -31,7 +31,7 @@ func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement,
 	}, append(more, allowed))
 }
 
-// refuse reports what is wrong with the check. Its numbers stay what they were, but nothing is allowed.
+// refuse reports the error in the check. It keeps its numbers, but sets the allowed remediations to 0.
 func (r *healthChecks) refuse(ctx context.Context, c *check, why error) error {
 	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)},
 		[]machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
@@ -44,7 +44,7 @@ func prevented(reason, message string) machinev1beta1.Condition {
 	}
 }
 
-// write stores what differs, and reports a condition that has become False.
+// write stores what differs, and makes an event of a condition that has become False.
 func (r *healthChecks) write(ctx context.Context, c *check, status map[string]any, conditions []machinev1beta1.Condition) error {
 	stored, _, _ := unstructured.NestedMap(c.stored.Object, "status")
 	for name, value := range status {
@@ -70,7 +70,7 @@ func (r *healthChecks) write(ctx context.Context, c *check, status map[string]an
 	return nil
 }
 
-// withoutExternal leaves out the conditions of a template that the check names no more.
+// withoutExternal omits the conditions of a template that the check no longer names.
 func (c *check) withoutExternal() []machinev1beta1.Condition {
 	if c.spec.RemediationTemplate != nil {
 		return c.conditions

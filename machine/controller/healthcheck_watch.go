@@ -91,7 +91,7 @@ func (r *healthChecks) checksOfNode(ctx context.Context, o client.Object) []reco
 	return out
 }
 
-// nodeHealth lets pass what changes a verdict or a number: a Node reports every few minutes that nothing has changed.
+// nodeHealth passes changes that affect a verdict or a number: a Node reports every few minutes that nothing has changed.
 func nodeHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		var out []corev1.NodeCondition
@@ -102,7 +102,7 @@ func nodeHealth() predicate.Predicate {
 	})
 }
 
-// machineHealth lets pass what changes a verdict, a number, or whose the Machine is: its controllers write to it far more often.
+// machineHealth passes changes that affect a verdict, a number, or the set and the API that the Machine belongs to: its controllers write to it far more often.
 func machineHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		m := o.(*machinev1beta1.Machine)
@@ -152,7 +152,7 @@ func (m healthMeters) remediated(check client.Object) {
 	m.remediations.WithLabelValues(check.GetName(), check.GetNamespace()).Inc()
 }
 
-// forget drops the numbers of a check that is gone: an alert on them would never end.
+// forget deletes the metrics of a check that is gone: an alert on them would never end.
 func (m healthMeters) forget(key types.NamespacedName) {
 	m.covered.DeleteLabelValues(key.Name, key.Namespace)
 	m.shortCircuit.DeleteLabelValues(key.Name, key.Namespace)

@@ -24,8 +24,9 @@ import (
 	"github.com/poundlock/poundlock/machine/health"
 )
 
-// requestKinds remember the kinds of a check's requests, for when the check no longer names them: it is deleted, or has another template. A process that
-// was not running then leaves them to the next check whose requests are of the same kind (gone). Without one they go with their Machines.
+// requestKinds remember the kinds of a check's requests, for the time when the check no longer names them: it is deleted, or has another template. Requests
+// from before this process started are withdrawn by the next check whose requests are of the same kind (gone). Without such a check, they are deleted with
+// their Machines.
 type requestKinds struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName][]schema.GroupVersionKind
@@ -37,7 +38,7 @@ func (k *requestKinds) of(key types.NamespacedName) []schema.GroupVersionKind {
 	return slices.Clone(k.all[key])
 }
 
-// set replaces the kinds of a check; none forgets it.
+// set replaces the kinds of a check; no kind removes it.
 func (k *requestKinds) set(key types.NamespacedName, kinds []schema.GroupVersionKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +60,7 @@ func kindsOf(o *unstructured.Unstructured) []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{requestKind(ref)}
 }
 
-// withdraw deletes the requests of Machines that the check does not, or no longer, have remediated.
+// withdraw deletes the requests for Machines that the check does not, or no longer, want remediated.
 func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
 	var failures error
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
@@ -75,7 +76,7 @@ func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgemen
 	return failures
 }
 
-// gone reports whether the check that made a request is another one, which was deleted: while nobody ran, nobody has withdrawn it.
+// gone reports whether another check made a request and was deleted while no process ran that could withdraw it.
 func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructured, request *metav1.PartialObjectMetadata) (bool, error) {
 	by, named := request.Annotations[checkAnnotation]
 	if !named || by == check.GetName() || !request.DeletionTimestamp.IsZero() {
@@ -94,8 +95,8 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 	return true, nil
 }
 
-// unneeded returns why a request is to be withdrawn, "" if it stays. gone: another check made it, and was deleted. One without the name of a check is of a
-// controller before this one, which has withdrawn it for healthy Machines alone.
+// unneeded returns why a request has to be withdrawn, "" if it stays. gone: another check made it, and was deleted. A request without the name of a check
+// was made by an earlier version of this controller, and is withdrawn only for a healthy Machine.
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {
@@ -121,8 +122,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused withdraws what is no longer needed, and does nothing else: a Node that has recovered would be fenced for as long as the check is paused. valid
-// reports that the check could be read.
+// whilePaused only withdraws what is no longer needed: a Node that has recovered would otherwise be fenced as long as the check is paused. valid reports
+// that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil
@@ -185,7 +186,7 @@ func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedNa
 	return failures
 }
 
-// ignoreNoKind takes a kind that nobody serves any more for one that has no objects.
+// ignoreNoKind ignores that a kind is no longer served: it has no objects.
 func ignoreNoKind(err error) error {
 	if meta.IsNoMatchError(err) {
 		return nil
@@ -193,7 +194,7 @@ func ignoreNoKind(err error) error {
 	return err
 }
 
-// ignoreInvalid takes a check that cannot judge for one that has nothing to withdraw.
+// ignoreInvalid ignores an invalid check: it has nothing to withdraw.
 func ignoreInvalid(err error) error {
 	if invalid(err) {
 		return nil

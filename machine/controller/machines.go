@@ -25,11 +25,11 @@ import (
 
 // machines is the Machine controller (machine-controller › Machine Controller Semantics).
 //
-// The document's step 0, the Cluster of the Machine, is obsolete: the published API has no such object, and an actuator finds what
-// it needs of the cluster in spec.providerSpec.
+// The document's step 0, the Machine's Cluster, is obsolete: the published API has no such object, and an actuator finds all that it needs about the
+// cluster in spec.providerSpec.
 type machines struct {
 	actuator machine.Actuator
-	// client reads from the cache; live reads past it.
+	// client reads from the cache; live reads from the API server.
 	client client.Client
 	live   client.Reader
 	// pods is what the drain library works with.
@@ -45,7 +45,7 @@ type machines struct {
 	wishes wishes
 }
 
-// pace is when a pass is followed by another without news.
+// pace is after how long a pass follows another without an event.
 type pace struct {
 	// idle: no event reports an instance that disappears.
 	idle time.Duration
@@ -55,7 +55,7 @@ type pace struct {
 	drain time.Duration
 	// held: another Machine is first, or a person has something to do elsewhere.
 	held time.Duration
-	// call bounds one call of the actuator, evict what one pass spends on evictions.
+	// call is the limit of one call of the actuator, evict of the evictions in one pass.
 	call, evict time.Duration
 }
 
@@ -99,8 +99,8 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 	}, err
 }
 
-// read goes past the cache: all that follows, a creation above all, rests on which API is authoritative now. Every write of the pass carries the
-// resourceVersion of this read or of the pass's own last write, so nothing is decided on what is no longer so.
+// read is live: all that follows, above all a creation, depends on which API is authoritative now. Every write of the pass has the resourceVersion of this
+// read or of the pass's own last write, so that it gets a conflict if the object has changed.
 func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {
 	m := &machinev1beta1.Machine{}
 	if err := c.live.Get(ctx, key, m); err != nil {
@@ -117,15 +117,15 @@ func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
 type step struct {
 	name string
 	take func(context.Context, *pass) (*stop, error)
-	// alone reports that what goes wrong here is no reason not to take the steps that follow.
+	// alone reports that the steps after this one are taken even if it fails.
 	alone bool
 }
 
-// stop is a step's word that the pass ends with it; nil goes on.
+// stop ends the pass after a step; nil continues.
 type stop struct {
-	// after is when to look again without news, 0 for never.
+	// after is when to requeue without an event; 0 for never.
 	after time.Duration
-	// waits is the condition to wait for, if it is worth a person's attention.
+	// waits is the condition to wait for, if a person should know about it.
 	waits machinev1beta1.Condition
 }
 

@@ -63,8 +63,8 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
 }
 
-// keepShared keeps the instance of another Machine, such as the one that this Machine was copied from: nobody asked for its end, or for the drain of
-// its Node. Where both are being deleted it goes with the first.
+// keepShared keeps an instance that another Machine has too, such as the one that this Machine was copied from: nobody asked to terminate it or to drain
+// its Node. If both Machines are being deleted, it is deleted with the first.
 func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 	other, err := c.sharer(ctx, c.client, p.machine)
 	if err != nil || other == "" {
@@ -77,7 +77,7 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
 }
 
-// sharer names another Machine that has the same instance and is not being deleted, "" if there is none.
+// sharer names another Machine that has the same instance and is not being deleted; "" if there is none.
 func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (string, error) {
 	id := machine.InstanceKey(providerIDOf(m))
 	if id == "" {
@@ -99,7 +99,7 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 	return "", nil
 }
 
-// preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.
+// preDrain and preTerminate wait without a time: removing a hook changes the Machine, which causes the next pass.
 func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
 	if p.node == nil && p.machine.Status.NodeRef == nil {
 		return nil, nil // it never had a Node: there is nothing to drain, and nothing that the hook protects
@@ -118,7 +118,7 @@ func heldBy(may machinev1beta1.Condition) (*stop, error) {
 	return &stop{waits: may}, nil
 }
 
-// delete has the actuator remove the instance; nil is its word that nothing is left.
+// delete has the actuator delete the instance; nil reports that nothing is left.
 func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 	if left := c.wishes.left(p.machine, p.now()); left > 0 {
 		return &stop{after: left}, nil
@@ -133,8 +133,8 @@ func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// deleteNode removes the Node of an instance that is gone, since nobody else may do so soon. The UID keeps a Node that has come under the same
-// name since.
+// deleteNode deletes the Node of an instance that is gone, because other controllers may take long. The UID protects a Node that has registered under the
+// same name since.
 func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil

@@ -25,8 +25,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// callError is the error of an actuator's method. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
-// none of ours, and the Secret that it did not find is not our Machine.
+// callError is the error of an actuator's method. It hides the errors that it wraps, except for those of the contract: a conflict that an actuator got is
+// not about our write, and a Secret that it did not find is not our Machine.
 type callError struct {
 	err error
 }
@@ -41,8 +41,8 @@ func (e *callError) As(target any) bool {
 	return ok
 }
 
-// call asks the actuator, with a copy that is its own, and takes over from it what the contract lets it change. wished reports that it
-// wants to be asked again later, which is no failure.
+// call calls the actuator with its own copy of the Machine, and takes over the fields that the contract lets it change. wished reports that it wants to be
+// called again later, which is no failure.
 func (c *machines) call(ctx context.Context, p *pass, method func(context.Context, *machinev1beta1.Machine) error) (wished bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
 	defer cancel()
@@ -66,8 +66,8 @@ func (c *machines) call(ctx context.Context, p *pass, method func(context.Contex
 	return false, nil
 }
 
-// disown takes out of the provider's status each instance that another Machine has. An actuator would find that instance, and delete it
-// together with this Machine.
+// disown removes from the provider's status each instance that another Machine has. An actuator would find that instance, and delete it together with this
+// Machine.
 func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machine) error {
 	if m.Status.ProviderStatus == nil {
 		return nil
@@ -104,7 +104,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	return nil
 }
 
-// living is a pass over a Machine that is to be.
+// living is a pass over a Machine that is not being deleted.
 func (c *machines) living() []step {
 	return []step{
 		{name: "AddFinalizer", take: c.addFinalizer},
@@ -120,8 +120,8 @@ func (c *machines) living() []step {
 	}
 }
 
-// addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses
-// it where another API is authoritative (authority/finalizer-fence), which stops also a controller whose feature gate is off.
+// addFinalizer comes before any call, because what a provider creates for a Machine is deleted only while the Machine exists. Admission refuses the
+// finalizer while another API is authoritative (authority/finalizer-fence), which also stops a controller whose feature gate is off.
 func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
 		return nil, nil
@@ -134,7 +134,7 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// tellHooks reports at all times which hooks a deletion will meet.
+// tellHooks reports at all times the hooks that a deletion will wait for.
 func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
 	p.is(machine.Drainable(p.machine))
 	p.is(machine.Terminable(p.machine))
@@ -148,7 +148,7 @@ func (c *machines) leaveFailed(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// exists asks whether there is an instance, unless the actuator wished to be left alone for a while.
+// exists asks whether there is an instance, unless the actuator asked not to be called for a while.
 func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
 	if left := c.wishes.left(p.machine, p.now()); left > 0 {
 		p.lookAgain(left)
@@ -181,11 +181,11 @@ func (c *machines) ask(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
+// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had one.
 //
-// What is about to be done is stored first, and when, with the resourceVersion that this pass has read or written last. If authority, or anything else, has
-// changed since, that is a conflict and nothing is asked for; and of two processes that mean to create at the same time one has it. After a
-// crash between the two the next pass finds the phase, and asks.
+// The attempt and its time are stored first, with the resourceVersion that this pass has read or written last. If authority, or anything else, has changed
+// since, that write gets a conflict and no instance is created. If two processes attempt it at the same time, only one write succeeds. After a crash
+// between the write and the call, the next pass finds the phase, and calls Exists.
 func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	if p.move != machine.Create {
 		return nil, nil
@@ -213,7 +213,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// update finds out what has become of the instance. What goes wrong here is no reason to leave the Node alone.
+// update reads the state of the instance. A failure does not keep the pass from the Node.
 func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
 	if p.move != machine.Update {
 		return nil, nil
@@ -222,7 +222,7 @@ func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
 	return nil, err
 }
 
-// findInstance fails a Machine whose instance is gone, or waits where the provider may only be slow to show it.
+// findInstance marks a Machine as failed if its instance is gone, or waits if the provider may only be slow to show it.
 func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	switch p.move {
 	case machine.Await:
@@ -233,7 +233,7 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest returns when to look again at a Machine for which everything is done, unless the actuator has returned a time.
+// rest returns when to requeue a Machine for which everything is done, unless the actuator has returned a time.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
 		return &stop{}, nil
@@ -244,13 +244,12 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// resolveCreation finds out, before a pause is acknowledged, what has become of a creation whose answer was lost.
+// resolveCreation finds out, before a pause is acknowledged, the result of a creation whose answer was lost.
 //
-// If there is an instance, what is known of it is stored. If Exists answers false, the provider may be slow to list it: the
-// contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
-// answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
-// controller or the one before it has asked for can turn up. (The caller stores the times: they hold as far as the clocks of the
-// replicas agree.)
+// If there is an instance, its data is stored. If Exists returns false, the provider may be slow to list it: the contract lets Exists be wrong as long as a
+// second Create would find the first one's instance, and no Create is allowed here. So Exists must still return false after the last call must have ended
+// and the provider has had its time to show what it created. After that, nothing that this controller or its predecessor has asked for can appear. (The
+// caller stores the times: they are right if the clocks of the replicas agree.)
 func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {
 		return reconcile.Result{}, nil
@@ -273,7 +272,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 	return reconcile.Result{}, nil
 }
 
-// takeOver stores what was found of an instance, so that whichever API is authoritative next finds it, too.
+// takeOver stores the data of an instance that was found, so that the next authoritative API finds it, too.
 func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
 	wished, err := c.call(ctx, p, c.actuator.Update)
 	if err != nil {
@@ -285,11 +284,11 @@ func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.wish}, nil
 }
 
-// wishes keep what actuators asked for by RequeueAfter: it is honoured as it is, whatever wakes the controller before. A change of
-// the Machine's spec, or its deletion, ends the wish: it was made about another Machine, so to speak.
+// wishes keep what actuators asked for by RequeueAfter. It holds whatever event causes the next pass, until the Machine's spec changes or the Machine is
+// deleted.
 //
-// A pass that does not call because of a wish asks for the next pass itself, in the time that was left when it decided so. The time that an earlier
-// pass asked for is lost as soon as an event wakes the Machine (the work queue holds an item once), and when the pass ends the wish may be over.
+// A pass that does not call because of a wish requeues itself after the remaining time. The time of an earlier pass is lost as soon as an event causes a
+// pass (the work queue holds an item once), and at the end of this pass the wish may be over.
 type wishes struct {
 	mu sync.Mutex
 	of map[types.UID]wish
@@ -317,7 +316,7 @@ func (w *wishes) grant(m *machinev1beta1.Machine, now time.Time, after time.Dura
 	w.of[m.UID] = wish{m.Generation, now.Add(after)}
 }
 
-// left is for how long the actuator is not to be asked.
+// left is how long the actuator must not be called.
 func (w *wishes) left(m *machinev1beta1.Machine, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// machineMeters count what goes wrong at the provider.
+// machineMeters count failures at the provider.
 type machineMeters struct{ failures *prometheus.CounterVec }
 
 func newMachineMeters() (machineMeters, error) {

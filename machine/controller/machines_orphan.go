@@ -20,9 +20,9 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// keepAnswer stores what Create has answered although somebody changed the Machine meanwhile, deleted it above all. The next pass could not
-// learn it again for certain: a provider may be slow to show a new instance, and the deletion of a Machine without an ID would end without it.
-// cause is why the pass itself could not store it.
+// keepAnswer stores the result of Create although somebody has changed the Machine meanwhile, or above all deleted it. The next pass could not be certain
+// to find it again: a provider may be slow to show a new instance, and a Machine without an ID would be deleted without it. cause is why the pass itself
+// could not store it.
 func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !apierrors.IsConflict(cause) {
 		return cause
@@ -54,9 +54,9 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	return cause
 }
 
-// takeBack removes what this pass has just asked for, if the Machine went away meanwhile although it had our finalizer: somebody took that off by
-// hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. An instance
-// that another Machine names by now is that Machine's, and stays. cause is why nothing could be stored, and is returned, with what went wrong.
+// takeBack deletes the instance that this pass has just created, if the Machine is gone although it had our finalizer. Somebody removed the finalizer by
+// hand, or the deletion had begun before the finalizer was added, which an API server does not notice. No later pass would delete the instance. If another
+// Machine names it by now, it stays. cause is why nothing could be stored; it is returned, with further errors.
 func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !versioned.Outdated(cause) {
 		return cause
@@ -99,7 +99,7 @@ func (c *machines) vanished(ctx context.Context, m *machinev1beta1.Machine) (boo
 	return now.UID != m.UID && err == nil, err
 }
 
-// linger waits as long as the actuator wishes, or a moment; an error means that there is no time left.
+// linger waits as long as the actuator asked for, or a moment; an error means that the time is up.
 func linger(ctx context.Context, err error) error {
 	after := soon
 	if r, ok := machine.AsRequeueAfter(err); ok && r.After > 0 {

@@ -25,21 +25,21 @@ import (
 
 // pass is the state of one pass over a Machine.
 type pass struct {
-	// machine is as the pass would have it, stored as the API server has it, found as it had it when the pass began.
+	// machine is as the pass wants it, stored as the API server has it, found as it was when the pass began.
 	machine, stored, found *machinev1beta1.Machine
 	// node is the Machine's, nil if it has none.
 	node *corev1.Node
-	// move is what is done about the instance, "" if nothing.
+	// move is what is done about the instance; "" for nothing.
 	move machine.Move
 	now  func() time.Time
 	log  logr.Logger
 
-	// halt is the word of the step that the pass ended with, nil if all were taken; failures are what went wrong, in order.
+	// halt is the stop of the step that the pass ended with, nil if all were taken; failures are in order.
 	halt     *stop
 	failures []failure
-	// again is when to look again without news, 0 for never: the least of what the steps want.
+	// again is when to requeue without an event, 0 for never: the shortest that a step wants.
 	again time.Duration
-	// wish is for how long the actuator asked not to be called, 0 if it did not.
+	// wish is how long the actuator asked not to be called; 0 if it did not.
 	wish time.Duration
 	// asked reports that this pass has called Create.
 	asked bool
@@ -47,7 +47,7 @@ type pass struct {
 	over bool
 }
 
-// failure is an error and the step that met it.
+// failure is an error and the step that returned it.
 type failure struct {
 	step string
 	err  error
@@ -73,7 +73,7 @@ func (p *pass) lookAgain(after time.Duration) {
 	}
 }
 
-// is sets a condition. Its time is that of the last stored change of status: a condition that a pass sets twice changes once, or not at all.
+// is sets a condition. Its time is that of the last stored change of status. If a pass sets a condition twice, it changes once, or not at all.
 func (p *pass) is(c machinev1beta1.Condition) {
 	at := p.now()
 	c.Message = cut(c.Message, longestMessage)
@@ -88,7 +88,7 @@ func (p *pass) is(c machinev1beta1.Condition) {
 	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
 }
 
-// begins sets a condition as of now, though it may have been so before.
+// begins sets a condition as of now, even if it had that status before.
 func (p *pass) begins(c machinev1beta1.Condition) {
 	p.is(c)
 	for i := range p.machine.Status.Conditions {
@@ -107,7 +107,7 @@ func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.Conditi
 	return machinev1beta1.Condition{}, false
 }
 
-// conclude is the one place that turns what the steps returned into conditions, phase, events, metrics, and when to look again.
+// conclude is the one place that turns what the steps returned into conditions, phase, events, metrics, and the time of the next pass.
 func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
 	if p.halt != nil && p.halt.waits.Type != "" {
 		c.tellWait(p, p.halt.waits)
@@ -133,7 +133,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 
-// tellWait sets the condition with what the pass waits for. An event reports when the wait begins, and when it begins to matter.
+// tellWait sets the condition with what the pass waits for. Events report when the wait begins, and when it begins to matter.
 func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
 	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
@@ -142,7 +142,7 @@ func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	p.is(waits)
 }
 
-// tellFailure reports an error, and returns what to retry.
+// tellFailure reports an error, and returns the one to retry with.
 func (c *machines) tellFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
@@ -162,19 +162,19 @@ func (c *machines) tellFailure(p *pass, f failure) error {
 	return nil
 }
 
-// tell writes an event, and the same into the log.
+// tell writes an event and the same log line.
 func (c *machines) tell(p *pass, kind, reason, action, note string) {
 	p.log.Info(reason, "note", note)
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }
 
-// longestNote is the limit of an Event's note; longestMessage that of a Machine's message, since some providers answer with a page of HTML.
+// longestNote is the limit of an Event's note; longestMessage that of a Machine's message, because some providers answer with a page of HTML.
 const (
 	longestNote    = 1024
 	longestMessage = 4096
 )
 
-// cut shortens a text to so many bytes.
+// cut shortens a text to a number of bytes.
 func cut(s string, to int) string {
 	if len(s) <= to {
 		return s
@@ -182,8 +182,8 @@ func cut(s string, to int) string {
 	return strings.ToValidUTF8(s[:to-len("…")], "") + "…"
 }
 
-// store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes also when the process
-// is asked to stop: what a provider has just answered would otherwise be lost.
+// store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes even if the process is asked to stop:
+// otherwise the provider's last answer would be lost.
 func (c *machines) store(ctx context.Context, p *pass) error {
 	if p.over {
 		return nil
@@ -208,7 +208,7 @@ func (c *machines) store(ctx context.Context, p *pass) error {
 
 const storeTime = 10 * time.Second
 
-// setPhase sets the phase, and lastUpdated only where it changes: a MachineHealthCheck measures from it how long a Node has been missing.
+// setPhase sets the phase, and lastUpdated only if it changes: a MachineHealthCheck measures from it how long a Node has been missing.
 func (p *pass) setPhase(phase string) {
 	if s := &p.machine.Status; phase != "" && (s.Phase == nil || *s.Phase != phase) {
 		p.log.Info("Phase", "phase", phase)
@@ -216,5 +216,5 @@ func (p *pass) setPhase(phase string) {
 	}
 }
 
-// spread keeps apart what would otherwise come all at once, ever again.
+// spread adds a random part, so that passes do not all come at once.
 func spread(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) }

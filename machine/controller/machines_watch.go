@@ -27,14 +27,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indexes: by what a Machine and its Node may have in common, and Machines that are being deleted.
+// The indexes: by what a Machine and its Node may have in common, and of Machines that are being deleted.
 const (
 	nodeKeys       = "machine/machine-keys"
 	machineNodes   = "machine/node-keys"
 	machineLeaving = "machine/leaving"
 )
 
-// firstRetry and lastRetry bound how soon an error is tried again. The first is no faster than a provider likes to be asked.
+// firstRetry and lastRetry are the limits of the time until a retry. A provider should not be asked more often than after firstRetry.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 5 * time.Minute
@@ -129,8 +129,8 @@ func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.
 	return out
 }
 
-// machineNews are changes of a Machine that its controller has something to do about. Most changes of a status are its own, and the mirror's
-// bookkeeping: a pass for each would ask the provider each time.
+// machineNews are changes of a Machine that its controller has to act on. Most changes of a status are its own or the mirror's: a pass for each would call
+// the provider each time.
 func machineNews(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*machinev1beta1.Machine), e.ObjectNew.(*machinev1beta1.Machine)
 	return before.ResourceVersion == after.ResourceVersion || // a resync
@@ -142,8 +142,8 @@ func machineNews(e event.UpdateEvent) bool {
 		!slices.Contains(after.Finalizers, machinev1beta1.MachineFinalizer) && synchronizedOf(before) != synchronizedOf(after)
 }
 
-// synchronizedOf is what the mirror reports. A Machine without its finalizer may have been refused it because of another one of its name in
-// Cluster API: when the mirror reports something else that one may be gone.
+// synchronizedOf is the mirror's report. A Machine without its finalizer may have been refused it because of another Machine of its name in Cluster API.
+// When the mirror's report changes, that one may be gone.
 func synchronizedOf(m *machinev1beta1.Machine) string {
 	c, _ := conditionOfType(m.Status.Conditions, authority.ConditionSynchronized)
 	return c.Reason + c.Message
@@ -154,7 +154,7 @@ func pausedOf(m *machinev1beta1.Machine) corev1.ConditionStatus {
 	return c.Status
 }
 
-// nodeNews leaves out heartbeats, images and usage: a Node is written more often than anything else.
+// nodeNews ignores heartbeats, images and usage: a Node is written more often than anything else.
 func nodeNews(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
 	return before.UID != after.UID || before.Spec.ProviderID != after.Spec.ProviderID ||

@@ -27,7 +27,7 @@ import (
 // machineSets is the controller of MachineSets. A pass finishes what it begins, so it acknowledges a pause at once.
 type machineSets struct {
 	client.Client
-	// live reads past the cache: what is counted there decides.
+	// live reads from the API server: decisions depend on the count there.
 	live     client.Reader
 	clock    clock.PassiveClock
 	on       bool
@@ -35,7 +35,7 @@ type machineSets struct {
 	meters   setMeters
 }
 
-// AddMachineSets adds the controller of MachineSets to a manager: Options.Actuator and Node are not asked for.
+// AddMachineSets adds the controller of MachineSets to a manager. It does not use Options.Actuator and Node.
 func AddMachineSets(m manager.Manager, o Options) error {
 	o, err := o.filled()
 	if err != nil {
@@ -64,7 +64,7 @@ func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
 	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
 }
 
-// work keeps the set at its number. The cache shows whether there is anything to do. A live read decides what is done.
+// work keeps the set's number of Machines. The cache shows whether there is anything to do. A live read decides what is done.
 func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) (reconcile.Result, error) {
 	if !set.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil // the garbage collector takes its Machines
@@ -95,7 +95,7 @@ func sooner(a, b time.Duration) time.Duration {
 
 type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
 
-// plan uses the set's UID as the seed: two passes that see the same choose the same, also where the second does not see what the first did.
+// plan uses the set's UID as the seed: two passes that read the same choose the same Machines, even if the second does not see the first one's changes.
 func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (
 	scaling.Plan, error) {
 	found, err := machines(ctx, set, selector)
@@ -106,7 +106,7 @@ func (r *machineSets) plan(ctx context.Context, from client.Reader, machines mac
 	return scaling.PlanFor(set, selector, found, shared, string(set.UID)), err
 }
 
-// shared reports which Machines another set selects too. The sets are read only where there is a Machine that matches and that nobody controls.
+// shared reports which Machines another set selects too. It reads the sets only if a matching Machine has no controller.
 func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machinev1beta1.MachineSet, selector labels.Selector,
 	found []*machinev1beta1.Machine) (func(*machinev1beta1.Machine) bool, error) {
 	if !slices.ContainsFunc(found, func(m *machinev1beta1.Machine) bool {
@@ -131,7 +131,7 @@ func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machi
 	}, nil
 }
 
-// known are the set's Machines and those that nobody controls, from the cache: what they cost does not grow with other sets.
+// known are the set's Machines and those without a controller, from the cache: the cost does not grow with other sets.
 func (r *machineSets) known(ctx context.Context, set *machinev1beta1.MachineSet, _ labels.Selector) ([]*machinev1beta1.Machine, error) {
 	var out []*machinev1beta1.Machine
 	for _, owner := range []string{string(set.UID), noController} {

@@ -23,14 +23,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and may change in between.
+// batch is how many Machines a pass creates at most: a set that wants a thousand does not delay other sets, and may change in between.
 const batch = 50
 
-// longestRequest bounds one creation, webhooks included; the API server gives up after as long.
+// longestRequest is the limit of one creation, webhooks included; the API server has the same limit.
 const longestRequest = time.Minute
 
-// act plans again from a live read of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
-// It returns how soon to go on, 0 if all is done.
+// act plans again from a live read of the set and its Machines, so that a lagging cache never creates or deletes one too many. It returns how soon to
+// continue, 0 if all is done.
 func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
 	set := &machinev1beta1.MachineSet{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(seen), set); err != nil {
@@ -53,15 +53,15 @@ func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet
 	return pointers(l.Items), err
 }
 
-// sameToAct reports whether the set that is stored is the one that was seen, and still ours. A spec that has changed may name another selector.
+// sameToAct reports whether the stored set is the one that was seen, and still ours. A changed spec may have another selector.
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)
 	gate := authority.GateOf(shape, r.on)
 	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
 }
 
-// carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it. One that has changed meanwhile may be
-// another's by now: then there may be no surplus any more, and the next pass plans again.
+// carryOut carries out the plan. If a Machine cannot be adopted, only its own deletion is skipped. If a Machine has changed meanwhile, another controller may
+// own it: then there may be no surplus any more, and the next pass plans again.
 func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
 	var failures error
 	for _, m := range plan.Adopt {
@@ -98,7 +98,7 @@ func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet,
 	return r.done(ctx, set, m, "adopt", err)
 }
 
-// create outlives the end of the process' work by the time of one request: a creation that was cut off may be stored after somebody else has counted.
+// create may outlast the end of the process by the time of one request: a creation that was cut off might be stored after another process has counted.
 func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRequest)
 	defer cancel()
@@ -106,10 +106,11 @@ func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet
 	return r.done(ctx, set, m, "create", r.Create(finish, m))
 }
 
-// machineFrom is a Machine as the set's template has it, the authority included: it may be Cluster API's from birth (converting › Creation of new Machines).
+// machineFrom is a Machine as the set's template has it, with its authority: Cluster API may be authoritative from the creation (converting › Creation of
+// new Machines).
 //
-// One that is the Machine API's has its finalizer from birth. An API server that is asked to delete an object without finalizers deletes it, also if one
-// was added while admission was asked: added later, it would not hold a Machine whose deletion had begun before, and the instance would be nobody's.
+// One of the Machine API has its finalizer from the creation. If an object without finalizers is deleted, the API server deletes it even if a finalizer was
+// added while admission was called. So a finalizer that is added later might not hold the Machine, and its instance would be left behind.
 func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	template := set.Spec.Template.DeepCopy()
 	m := &machinev1beta1.Machine{
@@ -125,8 +126,8 @@ func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	return m
 }
 
-// delete deletes the Machine that was looked at, not one of the same name. Also one for which Cluster API is authoritative: it is the set's, and its
-// deletion is carried over.
+// delete deletes exactly the Machine that was read, not another of the same name. It also deletes one for which Cluster API is authoritative: the Machine
+// belongs to the set, and the mirror propagates its deletion.
 func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
 	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})
 	if apierrors.IsNotFound(err) {
@@ -135,7 +136,7 @@ func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet
 	return r.done(ctx, set, m, "delete", err)
 }
 
-// done reports what was done, or why it could not be.
+// done reports what was done, or why it failed.
 func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine, verb string, err error) error {
 	r.meters.count(verb, err)
 	name := m.Name

@@ -18,10 +18,10 @@ import (
 	"github.com/poundlock/poundlock/machine/scaling"
 )
 
-// longestSelector is what the API takes as status.labelSelector.
+// longestSelector is the API's limit for status.labelSelector.
 const longestSelector = 4096
 
-// report stores the numbers where they changed, and returns how soon time alone will change them again.
+// report stores the numbers if they changed, and returns how soon time alone will change them again.
 func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector,
 	machines []*machinev1beta1.Machine) (time.Duration, error) {
 	set := seen.DeepCopy()
@@ -47,7 +47,7 @@ func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
 	}
 }
 
-// refuse reports once what is wrong with the set. Its numbers stay what they were.
+// refuse reports once the error in the set. It keeps its numbers.
 func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSet, why error) error {
 	set := seen.DeepCopy()
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()

@@ -68,7 +68,7 @@ func nodeOf(o client.Object) []string {
 	return nil
 }
 
-// setsOf maps a Machine to its set, and one that nobody controls to every set that might take it in.
+// setsOf maps a Machine to its set, and one without a controller to every set that might adopt it.
 func (r *machineSets) setsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 		if owner.Kind != machineSetKind.Kind {

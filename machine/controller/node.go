@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// nodeFor finds the Machine's Node in the cache, nil if it has none there or if it may be another Machine's. It costs the same in a fleet of any size.
+// nodeFor finds the Machine's Node in the cache; nil if there is none or it may be another Machine's. Its cost does not depend on the size of the fleet.
 func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	node, err := c.likelyNode(ctx, m)
 	if err != nil || node == nil {
@@ -28,9 +28,9 @@ func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*cor
 	return node, nil
 }
 
-// rival names another Machine whose Node this may be, "" if there is none. An address comes back with another instance, whose Node may have no provider ID for
-// a while, or for ever on some platforms: a Machine that only has an address in common with it would drain and delete another's Node. A Machine that has failed
-// claims nothing, since its addresses may be those of an instance that is gone.
+// rival names another Machine to which this Node may belong; "" if there is none. An address may be reused by another instance, whose Node may have no
+// provider ID for a while, or never on some platforms: a Machine that only shares an address with it would drain and delete that Node. A failed Machine
+// claims no Node, because its addresses may be those of an instance that is gone.
 func (c *machines) rival(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) (string, error) {
 	if machine.Certain(m, n) {
 		return "", nil
@@ -62,8 +62,8 @@ func (c *machines) likelyNode(ctx context.Context, m *machinev1beta1.Machine) (*
 	return machine.NodeOf(m, candidates), nil
 }
 
-// linkNode refers to the Node. The reference stays when the Node goes, and the Machine stays Running: that is what the Machine API publishes, and
-// how a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
+// linkNode stores the reference to the Node. The reference stays when the Node is gone, and the Machine stays Running: the Machine API does so, and a
+// MachineHealthCheck distinguishes by it a deleted Node from one that has not registered yet.
 func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	p.node, err = c.likelyNode(ctx, p.machine)
 	if err != nil || p.node == nil {
@@ -80,7 +80,7 @@ func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	return nil, nil
 }
 
-// disputed refuses a Node that another Machine has: two of them would write over each other without end.
+// disputed refuses a Node to which another Machine refers: the two would keep overwriting each other's labels.
 func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) error {
 	name := machine.Claim(m, n)
 	if name == "" {
@@ -102,8 +102,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	return err
 }
 
-// furnishNode gives the Node what the Machine has for it. That is done in this pass, and by no controller of its own, so that it is behind
-// the same gate and over when a pause is acknowledged.
+// furnishNode writes the Machine's labels, annotations and taints to the Node. This pass does it, and no controller of its own, so that it is behind the
+// same gate and complete when a pause is acknowledged.
 func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil

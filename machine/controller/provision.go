@@ -13,15 +13,14 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// Options are what the controllers stand on. Only the Actuator must be set, and that for AddMachines alone.
+// Options are the parameters of the controllers. Only the Actuator must be set, and only for AddMachines.
 type Options struct {
 	Actuator machine.Actuator
-	// Gated reports that the feature gate MachineAPIMigration is on. With the gate off the controllers do not ask which API is authoritative.
+	// Gated reports that the feature gate MachineAPIMigration is on. With the gate off, the controllers ignore which API is authoritative.
 	Gated bool
-	// Node is the name of the Node that this process runs on, so that it does not pull away the ground it stands on; "" if it is
-	// not on a Node of this cluster.
+	// Node is the name of the Node that this process runs on, so that it does not delete that one; "" if it is not on a Node of this cluster.
 	Node string
-	// Concurrency is how many objects of a kind are worked on at once; 10 if 0.
+	// Concurrency is how many objects of a kind are reconciled at a time; 10 if 0.
 	Concurrency int
 	// Clock is the system's if nil.
 	Clock clock.PassiveClock
@@ -29,8 +28,8 @@ type Options struct {
 	AnyName bool
 }
 
-// Add adds every controller to a manager, whose scheme must have the types of the Machine API and of the core, and whose cache
-// should be limited to the Machines' namespace. Behind leader election if the manager has it.
+// Add adds every controller to a manager. Its scheme must have the types of the Machine API and of the core, and its cache should be limited to the
+// Machines' namespace. The controllers use leader election if the manager does.
 func Add(m manager.Manager, o Options) error {
 	return errors.Join(AddMachines(m, o), AddMachineSets(m, o), AddHealthChecks(m, o))
 }

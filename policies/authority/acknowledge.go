@@ -16,18 +16,19 @@ type Acknowledgement uint8
 const (
 	// ByCondition: the condition Paused.
 	ByCondition Acknowledgement = iota
-	// ByBlockMove: BlockMoveAnnotation stands on the object while its controller acts; the pass that finds it paused takes it off, when all that
-	// it had begun is paused too.
+	// ByBlockMove: the controller keeps BlockMoveAnnotation on the object while it acts. The pass that finds the object paused removes it, once all that the
+	// controller had begun is paused too.
 	ByBlockMove
-	// ByPatience: each pass reads the pause first and reports nothing. After waiting for longer than a pass takes, Poundlock takes the pause for acknowledged.
+	// ByPatience: the provider reports nothing, but each of its passes reads the pause first. Poundlock waits for longer than a pass takes, and then counts
+	// the pause as acknowledged.
 	ByPatience
 )
 
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
 const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
-// infraAcknowledged reads the provider's answer on one of its objects. A release of it that has the condition is believed, whatever others do. lately reports
-// that the object was paused so lately that an earlier pass may still run.
+// infraAcknowledged reads the provider's acknowledgement on one of its objects. A condition Paused decides, also where the provider's other releases
+// acknowledge in another way. lately reports that the object was paused so lately that an earlier pass may still run.
 func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	if infra == nil {
 		return NotAcknowledged
@@ -47,8 +48,8 @@ func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	return NotAcknowledged
 }
 
-// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks
-// for. Of a provider that answers nothing nobody can tell, so it has not.
+// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. It is
+// false for a provider that reports nothing.
 func acknowledged(c policies.Change) bool {
 	o := stored(c)
 	switch c.Side {

@@ -17,9 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// adopterWarnings name the MachineSets that will make a Machine their own when it has moved: a set of the target adopts each Machine without a
-// controller that its selector matches, and deletes it, with its instance, where it then has too many. Until the move, the lock keeps it from
-// that.
+// adopterWarnings name the MachineSets that will adopt a Machine once it has moved. A set of the target adopts each Machine without a controller that its
+// selector matches. If it then has too many, it deletes one, with its instance. Until the move, the lock refuses the adoption.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	to, machine := s.authoritative().Other(), c.Old
@@ -43,13 +42,13 @@ func adopterWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
 
-// comesUnowned reports whether somebody who reads a warning creates a Machine without a controller.
+// comesUnowned reports whether somebody who reads warnings creates a Machine without a controller.
 func comesUnowned(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Kind == "Machine" && c.Operation == admissionv1.Create && !owned(c.New)
 }
 
-// SetAdopts: a set of the Machine API makes each Machine without a controller its own that its selector matches. The lock refuses that while another API is
-// authoritative for the Machine than for the set, and nobody who creates the Machine, or restores it, sees the refusal.
+// SetAdopts: a set of the Machine API adopts each Machine without a controller that its selector matches. While the set and the Machine have different
+// authoritative APIs, the lock refuses that, and a person who creates or restores the Machine does not see the refusal.
 func SetAdopts(c policies.Change) policies.Verdict {
 	if !comesUnowned(c) {
 		return policies.Verdict{}
@@ -69,8 +68,8 @@ func SetAdopts(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// deploymentWarnings name the MachineDeployments that will make a MachineSet their own when it has moved to Cluster API: each one adopts a set without a
-// controller that its selector matches, and scales it down to none where its own template is another. Until the move, the lock keeps it from that.
+// deploymentWarnings name the MachineDeployments that will adopt a MachineSet once it has moved to Cluster API. Each one adopts a set without a controller
+// that its selector matches. If its own template differs, it scales the set down to none. Until the move, the lock refuses the adoption.
 func deploymentWarnings(c policies.Change, s standing) []string {
 	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
@@ -110,7 +109,7 @@ func isMirrored(o *policies.Object) bool {
 	return o.HasFinalizer(SyncFinalizer) || o.HasAnnotation(MirrorAnnotation)
 }
 
-// labelledFor warns of the MachineDeployments that a set gets the labels for.
+// labelledFor warns of the MachineDeployments that select a set by the labels which this request gives it.
 func labelledFor(c policies.Change) policies.Verdict {
 	var names []string
 	for _, d := range c.Facts.Deployments {
@@ -131,8 +130,8 @@ func labelledFor(c policies.Change) policies.Verdict {
 		nameSome(names), when))
 }
 
-// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. While a set is paused, its move to Cluster
-// API is still to come, and the lock keeps the MachineDeployment from it.
+// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. The move of a paused set to Cluster API is
+// still to come; until then, the lock refuses the adoption.
 func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}
@@ -162,8 +161,8 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 	return v
 }
 
-// DeploymentDeletes warns which mirrored MachineSets end with a MachineDeployment: Cluster API's controller deletes those that it owns before it lets the
-// MachineDeployment go, however the collector is to treat them.
+// DeploymentDeletes warns which mirrored MachineSets are deleted with a MachineDeployment. Cluster API's controller deletes the sets that it owns before it
+// removes its finalizer, whatever propagation the deletion asks for.
 func DeploymentDeletes(c policies.Change) policies.Verdict {
 	var names []string
 	for _, set := range c.Facts.Sets {
@@ -187,7 +186,7 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 	return v
 }
 
-// wouldAdopt reports whether a MachineDeployment's selector matches a set's labels. One that selects everything is none.
+// wouldAdopt reports whether a MachineDeployment's selector matches a set's labels. An empty selector, which would match everything, adopts nothing.
 func wouldAdopt(deployment, set *policies.Object) bool {
 	selector := SelectorOf(deployment)
 	return !selector.Empty() && selector.Matches(labels.Set(set.Metadata.Labels))

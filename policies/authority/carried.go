@@ -16,11 +16,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// CarriedManager refuses what the locks let a writer write to a mirror, and the mirror would not carry over. Locks know a writer by its user name,
-// the mirror by its field manager, which is all that an object has of it. Where the two disagree, the write would be let through and put back, and
-// nobody would know.
+// CarriedManager refuses what the locks would let a writer write to a mirror although the mirror would not carry it over. Locks identify a writer by its
+// user name, the mirror by its field manager, because an object records nothing else. Where the two disagree, the write would pass, and the mirror would
+// revert it without a message.
 //
-// What is removed has no owner. And of /scale a review has the field manager only where the request names one: what comes under the name of another program is
+// A removed field has no owner, so removals pass. A review of /scale has the field manager only where the request names one: a write under another
+// program's name passes there, and is reverted.
 // let through there, and put back.
 func CarriedManager(c policies.Change) policies.Verdict {
 	var errs field.ErrorList

@@ -20,9 +20,9 @@ import (
 
 var requestPath = specPath.Child("authoritativeAPI")
 
-// CreateMachineAPI: "If a Cluster API resource already exists and a Machine API resource is created, the admission will
-// succeed only if the spec authoritative field is set to ClusterAPI" (converting › Admission of non-authoritative resources). Not so beside a mirror of
-// Poundlock's own, as after a restore: nobody acts on that, and Cluster API would take over an instance without a handoff.
+// CreateMachineAPI: "If a Cluster API resource already exists and a Machine API resource is created, the admission will succeed only if the spec
+// authoritative field is set to ClusterAPI" (converting › Admission of non-authoritative resources). An exception is Poundlock's own mirror, as after a
+// restore: no controller acts on it, and with ClusterAPI in spec, Cluster API would take over an instance without a handoff.
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
 	switch {
@@ -46,8 +46,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Of a Machine whose object was lost, Poundlock
-// has taken its mark off the mirror, which is known by its instance.
+// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. If the Machine API object was lost, Poundlock has
+// removed its mark from the Machine's mirror; that one is recognized by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
 	if twin == nil || !stopped(twin) {
@@ -57,13 +57,13 @@ func besideMirror(c policies.Change) bool {
 	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && id != "" && id == providerID(c.New)
 }
 
-// stopped reports whether an object of Cluster API's is paused, and its controllers do not say otherwise. Of one that was restored they have
-// yet to say anything.
+// stopped reports whether an object of Cluster API is paused and its controllers have not reported that they still act. Of a restored object they have
+// reported nothing yet.
 func stopped(o *policies.Object) bool {
 	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != AcknowledgedUnpaused
 }
 
-// sameInstance wants the instance of the mirror: without its ID the Machine API's controllers may create a second one.
+// sameInstance requires the ID of the mirror's instance: without it, the Machine API's controllers may create a second instance.
 func sameInstance(c policies.Change) policies.Verdict {
 	has := providerID(c.Facts.Twin)
 	if has == "" {
@@ -77,7 +77,8 @@ func sameInstance(c policies.Change) policies.Verdict {
 		there(c), has, has)))
 }
 
-// otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.
+// otherSelector refuses a selector that differs from the existing mirror's: Machine API's own webhook refuses each change of a selector, so the mirror
+// could never follow.
 func otherSelector(c policies.Change) policies.Verdict {
 	if c.Kind != "MachineSet" {
 		return policies.Verdict{}
@@ -107,8 +108,8 @@ func selects(set *policies.Object) metav1.LabelSelector {
 	return spec.Selector
 }
 
-// CreateForSet: the Machine API's MachineSet controller looks at status.authoritativeAPI while its feature gate is on alone. Two sets that
-// scale are two Machines for each that is asked for.
+// CreateForSet: the Machine API's MachineSet controller reads status.authoritativeAPI only while its feature gate is on. If both APIs' sets scale, each
+// replica becomes two Machines.
 func CreateForSet(c policies.Change) policies.Verdict {
 	if !createsForSet(c) || len(c.Facts.Owners) == 0 {
 		return policies.Verdict{}
@@ -124,7 +125,8 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 
-// leftMachineAPI reports whether Machine API's controllers have nothing to create any more: a move away has come to their pause, or one back is not over.
+// leftMachineAPI reports whether Machine API's controllers have nothing more to create: they have acknowledged the pause of a move away, or a move back is
+// not complete.
 func (s Shape) leftMachineAPI() bool {
 	return s.Current == Migrating && (s.SynchronizedAPI == ClusterAPI || s.Condition(ConditionPaused).Status == "True")
 }
@@ -147,8 +149,8 @@ func OwningSet(machine *policies.Object, side policies.Side) string {
 	return ref.Name
 }
 
-// CreateOwned: the collector deletes what names no owner but such that are gone, as a backup does that is applied as it was stored. The deletion of an owned
-// mirror ends its Machine (converting › Deletion of Machines), and that of an authoritative object the instances themselves.
+// CreateOwned: the collector deletes an object all of whose owners are gone, as with a backup that is applied as it was stored. Deleting an owned mirror
+// deletes its Machine (converting › Deletion of Machines), and deleting an authoritative object terminates the instances themselves.
 func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}

@@ -87,8 +87,8 @@ func DefaultRequest(c policies.Change) []policies.Patch {
 	return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: MachineAPI}}
 }
 
-// DefaultStatus reads the stored spec: in a PUT to /status the requested one is whatever the client sent. Of Poundlock's own fields it keeps what a
-// request leaves out. What a request changes is StatusOwned's to refuse.
+// DefaultStatus reads the stored spec, because in a PUT to /status the requested one is whatever the client sent. It keeps those of Poundlock's own fields
+// that a request leaves out. If a request changes one, StatusOwned refuses it.
 func DefaultStatus(c policies.Change) []policies.Patch {
 	if Read(c.Old).Current == Unset && Read(c.New).Current == Unset {
 		return []policies.Patch{{Path: "/status/authoritativeAPI", Value: askedFor(c.Old)}}
@@ -109,7 +109,8 @@ func DefaultStatus(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeptConditions are Poundlock's own on a Machine API object. Its controllers patch the whole list of conditions, as they have read it from a cache.
+// KeptConditions are Poundlock's own on a Machine API object. The Machine API's controllers patch the whole list of conditions from a cache, and may drop a
+// newer one.
 var KeptConditions = []string{ConditionSynchronized, ConditionSettled}
 
 func lostConditions(before, after map[string]json.RawMessage) []any {
@@ -137,9 +138,9 @@ func conditions(status map[string]json.RawMessage) []any {
 // requestPaths are where a Machine API object asks for an authority.
 var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
 
-// KeepRequest puts back a request that somebody has left out. Where the CRD has a default, the API server has filled it in by then: MachineAPI. No
-// controller asks for a move. Of a person's request nobody can tell a default from a value that was typed: for a PATCH, too, the API server gives a review the
-// options of an UPDATE. Where the CRD has none, as that of MachineHealthChecks, what is absent was left out.
+// KeepRequest restores a request that somebody has left out. No controller asks for a move, so for a controller it restores every request. Where the CRD
+// has a default (MachineAPI), the API server has already filled it in, and a person's default cannot be distinguished from a value that was typed: a review
+// of a PATCH, too, has the options of an UPDATE. Where the CRD has none, as that of MachineHealthChecks, an absent field was left out.
 func KeepRequest(c policies.Change) []policies.Patch {
 	if c.Actor == policies.Poundlock {
 		return nil
@@ -154,8 +155,8 @@ func KeepRequest(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeepOwned puts back what FinalizersOwned would refuse to lose, where it is lost with the rest of an object that is replaced: kubectl replace, and Argo CD
-// where it is configured so, send a manifest, which has neither the finalizer nor the Cluster as an owner.
+// KeepOwned restores what FinalizersOwned would refuse to lose, where an object is replaced as a whole. kubectl replace, and Argo CD where it is so
+// configured, send a manifest that has neither the finalizer nor the Cluster as an owner.
 func KeepOwned(c policies.Change) []policies.Patch {
 	if !replacesOwned(c) || !mirrored(c, stand(c)) {
 		return nil
@@ -170,7 +171,8 @@ func KeepOwned(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeepMark puts back the mark that SurroundingsKept would refuse to lose, where the object is replaced: kubectl replace, Argo CD and OLM do that with CRDs.
+// KeepMark restores the mark that SurroundingsKept would refuse to lose, where an object is replaced as a whole: kubectl replace, Argo CD and OLM do that
+// with CRDs.
 func KeepMark(c policies.Change) []policies.Patch {
 	mark, has := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	others := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool { return m.annotation && m.key == HoldsMirrorsAnnotation })
@@ -190,7 +192,7 @@ func losesFinalizer(c policies.Change) bool {
 	return c.Old.HasFinalizer(SyncFinalizer) && !c.New.HasFinalizer(SyncFinalizer)
 }
 
-// losesOwners: of a Machine somebody may want to remove the owner together with a label, to release it. That is refused, with the reason.
+// losesOwners leaves out a Machine that loses its owner together with a label: somebody may want to release it. That is refused, with the reason.
 func losesOwners(c policies.Change) bool {
 	return c.Kind != "Machine" && len(c.Old.Metadata.OwnerReferences) > 0 && len(c.New.Metadata.OwnerReferences) == 0
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// deleted reads a DELETE; asks is false where there is nothing to say: Poundlock asks itself, or there is no twin that would stay behind.
+// deleted reads a DELETE. asks is false where there is nothing to answer: Poundlock itself deletes, or no twin would stay behind.
 func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 	s := stand(c)
 	on := ClusterAPI
@@ -41,7 +41,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		atOnce(c, o))
 }
 
-// atOnce returns what the collector does to a set's Machines before anybody can take them out of its reach.
+// atOnce warns of what the collector deletes of a set's Machines before Poundlock can detach them.
 func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if o.Instances != MayEnd {
 		return policies.Verdict{}
@@ -60,7 +60,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 			api.Text(), which))
 }
 
-// foregroundNeeds are the facts about a deletion for which a set's Machines have to be looked at: that is one in the foreground.
+// foregroundNeeds are the facts about a deletion in the foreground: only there the set's Machines matter.
 func foregroundNeeds(c policies.Change) policies.Need {
 	if c.Kind == "MachineSet" && inForeground(c) {
 		return policies.NeedTwin | policies.NeedEnding
@@ -68,7 +68,7 @@ func foregroundNeeds(c policies.Change) policies.Need {
 	return policies.NeedTwin
 }
 
-// runs returns what goes on running.
+// runs names what keeps running.
 func runs(c policies.Change, s standing) string {
 	switch c.Kind {
 	case "Machine":
@@ -114,14 +114,14 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o), unlessMoved(c, o))
 }
 
-// notMade reports whether Cluster API's controllers hold a Machine that is paused and is not the mirror yet: what they began for it ends with it.
+// notMade reports whether Cluster API's controllers hold a paused Machine that is not the mirror yet: what they began for it is deleted with it.
 func notMade(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	return c.Side == policies.SideClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
 		!c.Old.HasFinalizer(SyncFinalizer) && !c.Old.HasAnnotation(MirrorAnnotation) && providerID(c.Old) == ""
 }
 
-// endsStranger returns what ends with an object that Poundlock did not make: all that Cluster API runs for it.
+// endsStranger warns of what is deleted with an object that Poundlock did not make: all that Cluster API runs for it.
 func endsStranger(c policies.Change) string {
 	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {
@@ -140,8 +140,8 @@ func endsStranger(c policies.Change) string {
 	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
 }
 
-// unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object
-// would be a conflict, but this one is of another object.
+// unlessMoved names what happens if Poundlock stores the new authority at the moment of the deletion. A deletion of the Machine API object itself would get
+// a conflict, but this deletes another object.
 func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 	if !stand(c).moving() || o.Instances == NoInstance {
 		return policies.Verdict{}
@@ -152,8 +152,8 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 			c.Kind, moveTo(c, MachineAPI)))
 }
 
-// DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever was asked of the garbage collector,
-// which may release them first.
+// DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever propagation the deletion asks for. The
+// collector may release them first.
 func DeleteOrphans(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if !asks || d.On != d.Authority || d.Outcome().Instances != MayEnd {
@@ -163,8 +163,8 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
 }
 
-// DeleteUnknownInstance keeps the garbage collector from the provider's machine of a Machine whose instance the provider does not know yet: in the foreground
-// it does not wait for Cluster API, which waits for Poundlock's hook.
+// DeleteUnknownInstance protects the provider's machine while the provider does not know its instance. A deletion in the foreground has the garbage
+// collector delete it without waiting for Cluster API, which waits for Poundlock's hook.
 func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 	if !unknownInForeground(c) || stand(c).Current == MachineAPI {
 		return policies.Verdict{}
@@ -180,7 +180,7 @@ func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground. Nobody waits for an answer to the cleaners' requests.
+// inForeground reports whether somebody asks for a deletion in the foreground. It is false for the cleaners, whose requests nobody reads an answer to.
 func inForeground(c policies.Change) bool {
 	return !cleans(c) && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
 }
@@ -205,7 +205,7 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
 }
 
-// endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, whatever their Machines wait for.
+// endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, regardless of hooks.
 func endsAtOnce(c policies.Change) bool {
 	return inForeground(c) && c.Kind == Cluster || (c.Kind == Namespace || ofProvidersMachines(c)) && !cleans(c) && !c.Old.Deleting()
 }
@@ -217,8 +217,8 @@ func ofProvidersMachines(c policies.Change) bool {
 		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
-// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which all goes at once, and for a Cluster in the foreground: that somebody
-// allowed the deletion says that instances may end, and not that one is left behind.
+// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which everything is deleted at once, and for a Cluster in the
+// foreground. Allowing the deletion accepts that instances are terminated, but not that one is left behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !endsAtOnce(c) || len(unknown) == 0 {
@@ -238,14 +238,14 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
-// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to: Poundlock's hook keeps the Machine
-// until it does. twin is its Machine API object.
+// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to run. Poundlock's hook keeps the
+// Machine until the provider does. twin is its Machine API object.
 func UnknownInstance(machine, twin *policies.Object) bool {
 	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI
 }
 
-// DeleteInfraOfUnknownInstance keeps people from the provider's machine itself. Deleted before the provider knows the instance, it is gone at once, and with it
-// all that leads there.
+// DeleteInfraOfUnknownInstance protects the provider's machine itself. If it is deleted before the provider knows the instance, it is gone at once, and
+// with it every reference to the instance.
 func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	if !endsUnknown(c) {
 		return policies.Verdict{}
@@ -284,9 +284,9 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, or of what it keeps for the instance,
-// and the Machine stays without one. Without its template a MachineSet creates none. While the Machine API is authoritative InfraLocked refuses this; with its
-// Machine or set it goes anyway.
+// DeleteInfrastructure warns: when an infrastructure machine, or what the provider keeps for its instance, is deleted, the provider's controller terminates
+// the instance, and the Machine stays without one. Without its template, a MachineSet creates none. While the Machine API is authoritative, InfraLocked
+// refuses this; a deletion of its Machine or set deletes it all the same.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
@@ -319,8 +319,8 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		id, name, kindOf(c), instead))
 }
 
-// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance, by which alone it would terminate
-// it. What bears the provider's finalizer it does hold: the hook is about to go.
+// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance. The provider terminates an
+// instance only by that object. An object with the provider's finalizer is held: the hook is about to be removed.
 func unknownToProvider(c policies.Change) bool {
 	if c.Kind == InfraInstance && c.Old.HasFinalizer(InfraFinalizer(infraGroupOf(c.Old), c.Old.Kind)) {
 		return false

@@ -28,8 +28,8 @@ func PresenceOf(o *policies.Object) Presence {
 	return Present
 }
 
-// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that
-// parent: what the collector then does to the object is not done to its twin (DESIGN §3.3).
+// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that parent. When the collector then
+// deletes the object, its twin stays (DESIGN §3.3).
 const DetachedAnnotation = Domain + "/detached"
 
 // Deletion is the state of a pair whose sides may be deleted, or being deleted.
@@ -38,8 +38,8 @@ type Deletion struct {
 	Authority API
 	// InTransit: status is Migrating.
 	InTransit bool
-	// MachineAPI and ClusterAPI are the two core objects. A Cluster API object that is not yet the mirror of a Machine
-	// API object authoritative counts as Absent: it is not Poundlock's to delete.
+	// MachineAPI and ClusterAPI are the two core objects. A Cluster API object that is not yet the mirror of an authoritative Machine API object counts as
+	// Absent: Poundlock may not delete it.
 	MachineAPI, ClusterAPI Presence
 	// Owned: the mirror has a controller of Machines as its owner (a MachineSet; not merely the Cluster).
 	Owned bool
@@ -53,8 +53,8 @@ type Deletion struct {
 	Held bool
 	// Marked: a core object carries the sync finalizer or the mirror's mark.
 	Marked bool
-	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff takes
-	// it off, and only while there is a Machine API object.
+	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff removes it, and only while the
+	// Machine API object exists.
 	Unreleased bool
 	// Surroundings is what becomes of all that the pair lives in.
 	Surroundings Surroundings
@@ -85,8 +85,7 @@ func (p Parent) on(side API) Presence {
 	return p.ClusterAPI
 }
 
-// abandons reports whether the parent on this side goes or is gone while its twin, which is authoritative, stays: someone
-// tidied up or slipped, and nobody asked for the machines to end.
+// abandons reports whether the parent on this side is being deleted or gone while its authoritative twin stays. That is no request to delete the Machines.
 func (p Parent) abandons(side API) bool {
 	return p.on(side) != Present && p.on(side.Other()) == Present && p.Authority != side
 }
@@ -97,10 +96,10 @@ type DeletionStep string
 const (
 	// KeepMirroring: nothing is being deleted.
 	KeepMirroring DeletionStep = "KeepMirroring"
-	// AwaitGate: the feature gate is off, so Machine API's controllers do not look at which API is authoritative. Who deleted the mirror is nobody's word.
+	// AwaitGate: the feature gate is off, so Machine API's controllers ignore which API is authoritative, and a deleted mirror may be their doing and no
+	// request.
 	AwaitGate DeletionStep = "AwaitGate"
-	// AwaitHandoff: authority is moving, or has moved and Cluster API is yet to be released; the handoff ends first, one way
-	// or the other.
+	// AwaitHandoff: authority is moving, or has moved and Cluster API is not released yet. The handoff completes or reverts first.
 	AwaitHandoff DeletionStep = "AwaitHandoff"
 	// DeleteMirror deletes the mirror, because the authority is being deleted.
 	DeleteMirror DeletionStep = "DeleteMirror"
@@ -108,7 +107,7 @@ const (
 	DeleteAuthority DeletionStep = "DeleteAuthority"
 	// AwaitAuthority waits until the authority's controller has ended the machine and removed its finalizer.
 	AwaitAuthority DeletionStep = "AwaitAuthority"
-	// DetachChildren takes the mirror's children out of the collector's reach, before the mirror may go.
+	// DetachChildren detaches the mirror's children, so that the collector does not delete them, before the mirror may go.
 	DetachChildren DeletionStep = "DetachChildren"
 	// ReleaseMirror removes every finalizer that would hold the mirror: Poundlock's, and those of controllers that are
 	// paused. Its infrastructure object goes first. A Cluster API mirror whose authority stays is then recreated.
@@ -192,8 +191,9 @@ func (d Deletion) mirrorGoing() DeletionStep {
 	return ReleaseMirror
 }
 
-// ungated reports whether the Machine API's controller of MachineSets may have deleted the mirror without a look at which API is authoritative for its set: it
-// does while the feature gate is off, and deletes what the set then has too many of. A set for which the Machine API is authoritative may delete its Machines.
+// ungated reports whether the Machine API's MachineSet controller may have deleted the mirror although the Machine API is not authoritative for its set.
+// While the feature gate is off it ignores authority, and deletes the Machines that the set has too many of. A set for which the Machine API is
+// authoritative may delete its Machines.
 func (d Deletion) ungated(side API) bool {
 	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

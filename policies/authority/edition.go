@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Edition is what a mirror is made from, as a number to compare: the authoritative object in a generation with its labels and annotations, which bump no
-// generation, and the provider's object in a generation. What was restored or recreated begins with generation 1 again, so the UIDs count. What Poundlock alone
-// writes does not. source is the API that the mirror is made from.
+// Edition is what a mirror is made from, as a number to compare: the authoritative object and the provider's object, each in a generation. Labels and
+// annotations of the authoritative object are part of it because they do not change its generation. UIDs are part of it because a restored or recreated
+// object starts again at generation 1. What Poundlock alone writes is no part of it. source is the API that the mirror is made from.
 func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uint64 {
 	of := machineAPI
 	if source == ClusterAPI {
@@ -36,7 +36,7 @@ func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uin
 	return sum.Sum64()
 }
 
-// edition is what counts; the keys of its maps are encoded in order.
+// edition is what Edition hashes; JSON encodes the keys of its maps in order.
 type edition struct {
 	Source                      API
 	UID, InfraUID               types.UID

@@ -66,14 +66,14 @@ const conditionInstanceExists = "InstanceExists"
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
 // heldByEtcd reports whether etcd's hook still holds Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while the
-// Cluster is being deleted, also with its namespace, and the provider's machines have none.
+// Cluster is being deleted, also with its namespace, and a provider's machines have no hooks.
 func heldByEtcd(c policies.Change) bool {
 	kind, _ := KindNamed("Machine")
 	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
 }
 
-// ControlPlaneEnds: that somebody allows the deletion of a Cluster or a namespace does not say that the control plane is meant, all of whose Machines are
-// deleted at the same time.
+// ControlPlaneEnds: a person who allows the deletion of a Cluster or a namespace may not mean the control plane, all of whose Machines are deleted at the
+// same time.
 func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
 	if !asksForControlPlane(c) || len(ending) == 0 {
@@ -104,15 +104,15 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
-// endsMaster reports whether somebody deletes a Machine of the control plane, of either API. What Cluster API's own controllers and the cleaners delete follows
-// from another deletion.
+// endsMaster reports whether somebody deletes a Machine of the control plane, of either API. Deletions by Cluster API's own controllers and by the cleaners
+// follow from another deletion.
 func endsMaster(c policies.Change) bool {
 	_, there := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return (there || c.Old.Metadata.Labels[machineapi.RoleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
 }
 
-// ControlPlaneLast: Cluster API's controller leaves out the preDrain hooks of all Machines, and their drain, while each Machine of the control plane
-// that it finds is being deleted. Etcd's hook would hold none of them.
+// ControlPlaneLast: while every Machine of the control plane that it finds is being deleted, Cluster API's controller skips the preDrain hooks and the
+// drain of all Machines. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
 	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) {
 		return policies.Verdict{}

@@ -16,15 +16,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator reads the Machine API alone, so it writes
-// there whichever API is authoritative.
+// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator reads and writes only the Machine API,
+// whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
 	// EtcdHookAnnotation is the hook on a Machine of Cluster API; its value is the owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation is Poundlock's record on a Machine API Machine that it saw this very object, by its UID, with the hook, and
-	// Cluster API's with it too.
+	// EtcdHookSeenAnnotation, on a Machine API Machine, records by the object's UID that Poundlock saw the hook on it and on Cluster API's Machine.
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
 
@@ -86,8 +85,8 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which move no generation.
-// A hook that only Cluster API's mirror has may be what its MachineSet propagates, and waits for nobody.
+// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which do not change its generation. A
+// hook that only Cluster API's mirror has is no obstacle: its MachineSet may propagate it.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true

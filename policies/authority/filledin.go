@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// filledIn reports whether a difference is a default and not the requester's: webhooks of Cluster API and of its providers fill in what is absent, in each
-// update, and those of a new release fill in more. Locked like a change, such a default would have the collector, the provider and everybody else refused what
-// they may write, until Poundlock itself writes to the object.
+// filledIn reports whether a difference is a default and not the requester's. Webhooks of Cluster API and of its providers fill in what is absent, in each
+// update, and those of a new release fill in more. If such a default counted as a change, the locks would refuse the collector, the provider and all others
+// what they may write, until Poundlock itself writes to the object.
 //
-// The API server records under its client's name each field that a request sets, before it asks those webhooks, and does not record what they add. A client may
-// clear what is recorded, but not with anything left. One that writes in another version of the API has its names recorded in that version's words, so nothing
-// follows from their absence.
+// The API server records each field that a request sets under the client's name before it calls those webhooks, and does not record what they add. A client
+// can clear what is recorded, but only for all fields. A client that writes in another version has its fields recorded in that version's names, so nothing
+// follows from a missing name.
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain ||
@@ -38,7 +38,7 @@ func filledIn(c policies.Change, d policies.Difference) bool {
 	return len(after) > 0
 }
 
-// managedFields are those of an object under review. Rules do without them otherwise: they are most of its bytes.
+// managedFields are those of an object under review. Other rules do not decode them, because they are most of an object's bytes.
 func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 	var content struct {
 		Metadata struct {

@@ -14,29 +14,29 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Foreign is why Poundlock may not write to an object of Cluster API's, core or infrastructure, in the place of a Machine API object's mirror:
-// somebody else made it, as in a cluster in which both APIs were used before Poundlock came, and it has a life of its own.
+// Foreign is why Poundlock may not write to an object of Cluster API, core or infrastructure, that has the name of a Machine API object's mirror: somebody
+// else made it and uses it, as in a cluster in which both APIs were used before Poundlock came.
 type Foreign string
 
-// The reasons, NotForeign for an object that is the mirror or may become it: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs Machine
-// API spec to Cluster API Machine" (converting › Summary of the rules), which admission asks to be created paused.
+// The reasons; NotForeign is for an object that is the mirror or may become it: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs Machine
+// API spec to Cluster API Machine" (converting › Summary of the rules). Admission requires that such a mirror is created paused.
 const (
 	NotForeign Foreign = ""
 	// ForeignGoing: it is being deleted.
 	ForeignGoing Foreign = "BeingDeleted"
-	// ForeignInstance: it has another instance than the Machine API object. Written over, that one would be nobody's.
+	// ForeignInstance: it has another instance than the Machine API object. Overwritten, that instance would belong to no object.
 	ForeignInstance Foreign = "HasInstance"
 	// ForeignActs: it is not paused.
 	ForeignActs Foreign = "NotPaused"
-	// ForeignStopping: it is paused, and its controllers say that they still act, or hold it and have said nothing: they may not have seen the pause.
+	// ForeignStopping: it is paused, but its controllers report that they still act, or hold it and have reported nothing: they may not have seen the pause.
 	ForeignStopping Foreign = "StillActing"
 	// ForeignBegun: it is paused, but not by Poundlock, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they
 	// have not stored.
 	ForeignBegun Foreign = "Begun"
 )
 
-// ForeignTo judges an object that has the name of a Machine API object's mirror. One that runs the very instance of the Machine API object is no stranger:
-// it has to be paused, marked or not.
+// ForeignTo judges an object that has the name of a Machine API object's mirror. One with the Machine API object's own instance is not foreign, but has to
+// be paused, marked or not.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil || o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name {
 		return NotForeign
@@ -60,8 +60,9 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// formerMirror reports whether Poundlock wrote the pause that an object has: then it was the mirror, as before `kubectl poundlock cleanup` took the mark off,
-// and nobody has acted on it since. Poundlock writes to no stranger, and the API server takes the name of who wrote an annotation away with the annotation.
+// formerMirror reports whether Poundlock wrote the pause of an object. Then it was the mirror until `kubectl poundlock cleanup` removed the mark, and no
+// controller has acted on it since. Poundlock never writes to a foreign object, and when somebody removes the annotation, the API server removes the record
+// of who wrote it.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {
@@ -69,8 +70,8 @@ func formerMirror(o *policies.Object) bool {
 	})
 }
 
-// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance. Its
-// creator may end it, and the instance that it has.
+// strange reports whether the object under review has the name of a mirror, is foreign, and does not have the Machine API object's instance. Its creator
+// may delete it, with the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)
 	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil ||
@@ -81,7 +82,7 @@ func strange(c policies.Change) bool {
 	return (id == "" || id != providerID(c.Facts.Twin)) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
 }
 
-// providerID names the instance, in the same words on both sides; "" where there is no object or no ID.
+// providerID is the instance's ID, which both sides write alike; "" where there is no object or no ID.
 func providerID(o *policies.Object) string {
 	var spec struct {
 		ProviderID string `json:"providerID"`
@@ -92,7 +93,7 @@ func providerID(o *policies.Object) string {
 	return spec.ProviderID
 }
 
-// own leaves out what is foreign to the pair. Nobody asks it to pause, and nobody waits for it.
+// own leaves out objects that are foreign to the pair. The handoff neither pauses them nor waits for them.
 func (o Objects) own() Objects {
 	if Source(Read(o.MachineAPI)) != MachineAPI {
 		return o

@@ -12,10 +12,9 @@ import (
 // CacheSuffices reports whether a twin from a cache, nil for none, is fresh enough to decide the change, or must be
 // read again from the API server.
 //
-// A cache may lag. What the review itself carries is as stored: the pause annotation of a Cluster API object, the
-// sync finalizer of either. Where the two tell the same story, the cache will do: the worst that a lag can then do is
-// to refuse something for a moment. Where they disagree, only a live read decides (DESIGN §3.1). A person's deletion is
-// always read for: it is warned of and then stored, so a lag would promise what does not come.
+// A cache may lag. What the review itself carries is as stored: the pause annotation of a Cluster API object, the sync finalizer of either. Where the cache
+// agrees with that, it suffices: a lag can then at worst refuse something for a moment. Where they disagree, only a live read decides (DESIGN §3.1). A
+// person's deletion always gets a live read: its warning describes what will happen, and a lag would make that false.
 func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	o := stored(c)
 	if o == nil || c.Operation == admissionv1.Delete && c.Actor == policies.Anyone {
@@ -25,8 +24,8 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 		return twin != nil || !o.HasFinalizer(SyncFinalizer)
 	}
 	if twin == nil {
-		// No twin means nothing is locked: for people that is worth a look, for controllers, which write often,
-		// only if the object has the mark of a mirror.
+		// Without a twin nothing is locked. A person's request is worth a live read. Controllers write often, so for them it is made only if the object has the
+		// mark of a mirror.
 		return c.Actor != policies.Anyone && !o.HasFinalizer(SyncFinalizer) && !o.HasAnnotation(MirrorAnnotation)
 	}
 	paused := o.HasAnnotation(PausedAnnotation)

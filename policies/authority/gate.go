@@ -17,8 +17,7 @@ type Gate struct {
 	Act bool
 	// Adopt is what status.authoritativeAPI is to become, Unset for no change; the next pass then decides.
 	Adopt API
-	// Paused is the acknowledgement to be stored; its Status is "" where there is none to give. One of True is given only when nothing is
-	// in flight because of the object.
+	// Paused is the acknowledgement to store; its Status is "" where there is none. True is stored only when nothing is in flight for the object.
 	Paused Condition
 }
 
@@ -28,9 +27,9 @@ const (
 	ReasonNotMachineAPI = "AuthoritativeAPINotMachineAPI"
 )
 
-// GateOf decides for an object of the Machine API. on is whether the feature gate MachineAPIMigration is on: with the gate off, and
-// where the CRD has no field of authority, controllers act as they always did, and the admission fence stops them at an object
-// that is Cluster API's (authority/finalizer-fence).
+// GateOf decides for an object of the Machine API. on is whether the feature gate MachineAPIMigration is on. With the gate off, and where the CRD has no
+// field of authority, controllers act as they always did; admission stops them at an object for which Cluster API is authoritative
+// (authority/finalizer-fence).
 func GateOf(s Shape, on bool) Gate {
 	switch {
 	case !on || s.Current == Unset && s.Requested == Unset:

@@ -15,15 +15,16 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API's whose instance the provider keeps no object for yet. A Machine that is deleted
-// before the provider has made that object would leave its instance behind: the provider looks for an instance by it alone. The value is the owner.
+// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API while the provider keeps no object for its instance yet. The provider finds an
+// instance by that object alone, so if the Machine were deleted before, its instance would be left behind. The value is the owner.
 const (
 	InstanceHookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/poundlock-until-provider-knows-instance"
 	InstanceHookOwner      = "poundlock"
 )
 
-// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere gives it the Machine's, which may refer to
-// a machine of another name, and makes up another one where the machine asks for it, and for a Windows machine whose name is too long.
+// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere uses the Machine's name, and the
+// Machine may refer to a provider's machine of another name. It generates a name where the machine asks for it, and for a Windows machine whose name is too
+// long.
 func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	var spec struct {
 		NamingStrategy *struct{}
@@ -40,8 +41,8 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
 }
 
-// KeptForAnother reports whether an object for an instance is not that of this machine of the provider's, by its owner references. Of two Machines that refer
-// to machines of other names, the one's object may have the name of the other's machine.
+// KeptForAnother reports whether an object for an instance belongs to another machine of the provider, by its owner references. If two Machines refer to
+// provider's machines of other names, the object of one may have the name of the other's machine.
 func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine string) bool {
 	others := 0
 	for _, ref := range owners {
@@ -56,7 +57,7 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 	return others > 0
 }
 
-// InfraNotServed is why a provider's object cannot be looked at, which may exist: its definition does.
+// InfraNotServed is why a provider's object cannot be read although it may exist: its definition exists.
 func InfraNotServed(kind, definition string) string {
 	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. "+
 		"See whether a version of the definition is served.",
@@ -68,8 +69,8 @@ func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
 }
 
-// InfraInstanceStandsStill refuses what somebody makes in a provider's place for an instance that Machine API runs: the second controller would act on it at
-// once.
+// InfraInstanceStandsStill refuses an object that somebody else creates in a provider's place, unpaused, for an instance that Machine API runs: a second
+// controller would act on that instance at once.
 func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 	if s := stand(c); !unpausedByOthers(c) || !s.locked() {
 		return policies.Verdict{}
@@ -80,13 +81,13 @@ func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 		there(c), kindOf(c), PausedAnnotation, moveTo(c, ClusterAPI))))
 }
 
-// unpausedByOthers reports whether somebody but the provider makes an object that is not paused.
+// unpausedByOthers reports whether somebody other than the provider creates an object that is not paused.
 func unpausedByOthers(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.InfrastructureController && c.New != nil && !c.New.HasAnnotation(PausedAnnotation)
 }
 
-// withInfraInstance is the provider's party together with the object that it keeps for the instance. They are paused, awaited and released as one: while they
-// have to stand still the party is paused once both are, and while they are to act it is paused until neither is.
+// withInfraInstance is the provider's machine together with the object that it keeps for the instance, as one party: they are paused, awaited and released
+// together. While they are to be paused, the party counts as paused once both are; while they are to act, it counts as paused until neither is.
 func (o Objects) withInfraInstance(machine Party, current API) Party {
 	if o.InfraInstance == nil || !machine.Exists {
 		return machine
@@ -111,8 +112,9 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 	return both
 }
 
-// leftForInstance is the provider's party where its machine is gone and what it kept for the instance is left: that one acts on, and the mirror makes another
-// machine of the name that owns it. The collector deletes it, which is nothing to wait for: once it is paused it terminates nothing, and the mirror lets it go.
+// leftForInstance is the provider's party where its machine is gone and the object for the instance is left. That object's controller still acts, and the
+// mirror creates another machine of the same name that owns it. The collector deletes the object, which needs no waiting: once paused it terminates
+// nothing, and the mirror removes its finalizer.
 func (o Objects) leftForInstance() Party {
 	left := party(o.InfraInstance, Condition{}, "")
 	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
@@ -120,9 +122,9 @@ func (o Objects) leftForInstance() Party {
 	return left
 }
 
-// instanceKept reports whether the provider will see to the instance as soon as Cluster API is authoritative: it holds its object for that, which stays, or
-// Poundlock's hook keeps the Machine until it does. The mirror sees to either, and makes them again where they go. A provider that acknowledges a pause puts
-// its finalizer on before it does.
+// instanceKept reports whether the provider can terminate the instance as soon as Cluster API is authoritative: it holds the object for the instance, and
+// that object stays, or Poundlock's hook keeps the Machine until it does. The mirror creates either, and recreates it if it is deleted. A provider that
+// acknowledges a pause adds its finalizer before it acknowledges.
 func (o Objects) instanceKept() bool {
 	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
 		return true
@@ -135,8 +137,8 @@ func (o Objects) instanceKept() bool {
 	return o.ClusterAPI != nil && o.ClusterAPI.HasAnnotation(InstanceHookAnnotation)
 }
 
-// instanceOrphaned reports whether the object for the instance belonged to a machine of the provider's that is gone, of the name of the present one. The
-// collector is about to delete it, which would end the instance once it acts.
+// instanceOrphaned reports whether the object for the instance belonged to an earlier provider's machine of the same name, which is gone. The collector is
+// about to delete the object, which would terminate the instance once it is unpaused.
 func (o Objects) instanceOrphaned() bool {
 	orphaned := false
 	for _, ref := range o.InfraInstance.Metadata.OwnerReferences {
@@ -150,14 +152,14 @@ func (o Objects) instanceOrphaned() bool {
 	return orphaned
 }
 
-// keptForOtherInstance reports whether what the provider keeps for the instance names another one than the Machine: its controller would act on that. Only
-// vSphere's says it in its spec, where a person or a backup may have it from.
+// keptForOtherInstance reports whether what the provider keeps for the instance names another instance than the Machine: its controller would act on that
+// one. Only vSphere's object has the instance in its spec, which a person or a backup may have written.
 func (o Objects) keptForOtherInstance(id string) bool {
 	bios := biosUUID(o.InfraInstance)
 	return bios != "" && InstanceKey("vsphere://"+bios) != InstanceKey(id)
 }
 
-// biosUUID is that of the virtual machine which a VSphereVM is kept for; "" where it says none, or cannot be read.
+// biosUUID is the UUID of the virtual machine that a VSphereVM is kept for; "" where it has none or cannot be read.
 func biosUUID(kept *policies.Object) string {
 	var spec struct {
 		BiosUUID string `json:"biosUUID"`

@@ -17,8 +17,8 @@ import (
 
 var infraRefPath = specPath.Child("infrastructureRef")
 
-// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, whatever the Machine's own pause. So
-// one that names a Machine that does not refer to it is a second instance of that Machine, and it is deleted, with its instance, when the Machine is.
+// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, even if the Machine is paused. So a
+// provider's machine whose owner does not refer to it is a second instance of that Machine, and is deleted, with its instance, when the Machine is.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for i, ref := range newOwners(c) {
@@ -36,12 +36,12 @@ func InfraOwner(c policies.Change) policies.Verdict {
 // gainsOwner reports whether a request gives an infrastructure machine to a Machine, or unpauses one that a Machine owns.
 func gainsOwner(c policies.Change) bool { return len(newOwners(c)) > 0 }
 
-// binds reports whether the actor is one that gives infrastructure machines to the Machines that refer to them, by trade.
+// binds reports whether the actor is a controller that sets the owner of infrastructure machines.
 func binds(a policies.Actor) bool {
 	return a == policies.Poundlock || a == policies.ClusterAPIController
 }
 
-// newOwners are the Machines that may act through the object after the request and could not before, by their index in ownerReferences.
+// newOwners are the Machines that can act through the object after the request and could not before, by their index in ownerReferences.
 func newOwners(c policies.Change) map[int]metav1.OwnerReference {
 	if binds(c.Actor) {
 		return nil
@@ -65,7 +65,7 @@ func had(o *policies.Object, ref metav1.OwnerReference) bool {
 	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
 }
 
-// ownsAsMachine reports whether a reference names a Machine of Cluster API, of whatever version: its controllers look no further.
+// ownsAsMachine reports whether a reference names a Machine of Cluster API, in any version: its controllers ignore the version.
 func ownsAsMachine(ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == "Machine" && group == clusterAPI.Group
@@ -82,7 +82,7 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
-// disowns is why the owner is not one, "" if it is.
+// disowns is why the owner may not own the object; "" if it may.
 func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.Name == ref.Name })
 	if gone := i < 0 || c.Facts.Owners[i].Metadata.UID != ref.UID; gone && c.Old != nil && c.Old.Deleting() && had(c.Old, ref) {
@@ -105,8 +105,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraTaken: deleting a Machine deletes the provider's object that it refers to, also another Machine's. And the provider's object that a Machine has referred
-// to goes on to run its instance: another one is a second instance.
+// InfraTaken: deleting a Machine deletes the provider's object that it refers to, even if that belongs to another Machine. And the provider's object that a
+// Machine referred to before keeps running its instance: a new one is a second instance.
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Instance is what a move has read about the instance behind a Machine. A source that has asked a cloud for an instance, and not yet stored the answer, would
-// leave that instance behind, and the target would create a second one.
+// Instance is what a move has read about the instance behind a Machine. If the source has asked a cloud for an instance and not yet stored the answer, that
+// instance would be left behind, and the target would create a second one.
 type Instance uint8
 
 // The values of Instance.
@@ -34,18 +34,18 @@ const (
 	// UntouchedAnnotation is on a Machine API Machine that Poundlock adopted before the Machine API's controllers added their finalizer, which they do before
 	// they call a cloud. Its value is the UID of the Machine, so that a copy proves nothing.
 	UntouchedAnnotation = Domain + "/untouched"
-	// NoInstanceAnnotation is a person's decision on a Machine API Machine that no instance exists. Its value is NoInstanceToken of the wait that it
+	// NoInstanceAnnotation, on a Machine API Machine, is a person's decision that no instance exists. Its value is the NoInstanceToken of the wait that it
 	// answers, so that it counts for that wait alone.
 	NoInstanceAnnotation = Domain + "/no-instance"
 )
 
-// NoInstanceToken is the value of NoInstanceAnnotation that answers a wait for InstanceUnknown which began at since. A wait before the source has paused and
-// one after it have different values: what a person saw before the pause may have changed until then.
+// NoInstanceToken is the value of NoInstanceAnnotation that answers a wait for InstanceUnknown that began at since. Waits before and after the pause of the
+// source have different values, because what a person saw before the pause may have changed by then.
 func NoInstanceToken(current API, since time.Time) string {
 	return string(current) + "-" + since.UTC().Format("20060102T150405Z")
 }
 
-// instance reads what the objects prove. The source's proof decides: the target has paused, and had no say before.
+// instance reads what the objects prove. The source's objects decide: the target is paused, and was before.
 func (o Objects) instance(source API, shape Shape) Instance {
 	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
 	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
@@ -76,9 +76,9 @@ func (o Objects) started(shape Shape) Instance {
 	return InstanceKnown
 }
 
-// seen: a cloud answers for some time as if an instance that it has just made did not exist. Of one that its ID names and that they do not
-// find, the Machine API's controllers say for good that the Machine has failed, and end it without its instance. So Cluster API's have to have
-// found it once. Its core controller keeps that in status; an instance that is stopped later has been found.
+// seen: for some time after it has created an instance, a cloud may answer that it does not exist. If the Machine API's controllers do not find the
+// instance that an ID names, they mark the Machine as failed for good, and later delete it without its instance. So Cluster API's controllers must have
+// found it once, which its core controller keeps in status. An instance that was stopped later has been found.
 func (o Objects) seen() Instance {
 	if o.Infra == nil || provisioned(o.Infra) || found(o.ClusterAPI) {
 		return InstanceKnown
@@ -86,7 +86,7 @@ func (o Objects) seen() Instance {
 	return InstanceStarting
 }
 
-// found reports whether Cluster API's Machine was provisioned once, or failed for good. What is read may be of either version of Cluster API's.
+// found reports whether Cluster API's Machine was provisioned once, or failed for good. The object may be in either version of Cluster API.
 func found(core *policies.Object) bool {
 	var status struct {
 		Phase               string `json:"phase"`
@@ -115,8 +115,8 @@ func (o Objects) decided(shape Shape) bool {
 		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
 }
 
-// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object: both Machines
-// have the ID, by which the Machine API finds the instance, or finds that it is gone, and creates none.
+// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object. Both Machines have the ID, by
+// which the Machine API finds the instance, or finds that it is gone; it creates none.
 func (o Objects) withoutInfra(s State) bool {
 	return o.Kind.InfraActs() && o.Infra == nil && s.source() == ClusterAPI && s.Requested == MachineAPI && s.Instance == InstanceKnown &&
 		!o.MachineAPI.Deleting() && !o.ClusterAPI.Deleting()
@@ -147,7 +147,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		switch {
 		case provisioned(infra):
 		case from == MachineAPI && s.Phase == "Failed":
-			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. Delete it, and with it its instance, and create another`}
+			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. ` +
+				`Delete it, and with it its instance, and create another`}
 		default:
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}
@@ -159,8 +160,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	return out
 }
 
-// OtherInstance names the object that keeps a Machine from moving since it is of another instance, and the command; "" where none does. While Machine API is
-// authoritative the object is paused, and nothing ends with it.
+// OtherInstance names the object that keeps a Machine from moving because it names another instance, and the command; "" where none does. While Machine API
+// is authoritative, the object is paused, so that its deletion terminates nothing.
 func OtherInstance(c policies.Change) string {
 	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), Authoritative(Read(c.Old))
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {

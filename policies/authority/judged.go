@@ -22,7 +22,7 @@ func Marked(machine *policies.Object) bool {
 		find(all, clusterv1.MachineOwnerRemediatedCondition).Status == metav1.ConditionFalse
 }
 
-// Checks reports whether a check of Cluster API's acts, and looks at a Machine there: it passes over one that somebody has spared. One that cannot be read may.
+// Checks reports whether a check of Cluster API is active and selects a Machine that nobody has spared. One that cannot be read may.
 func Checks(check, machine *policies.Object) bool {
 	if machine.HasAnnotation(clusterv1.MachineSkipRemediationAnnotation) || check.HasAnnotation(PausedAnnotation) || check.Deleting() {
 		return false
@@ -35,8 +35,8 @@ func Checks(check, machine *policies.Object) bool {
 	return err != nil || selector.Matches(labels.Set(machine.Metadata.Labels))
 }
 
-// Judged names those Machines that Cluster API's set of the pair would delete as soon as it acts, by the mark of a check which may be of long ago: no check
-// looks at them that would take it back when their Nodes recover. A check skips a Machine that is paused, too. checks are all of Cluster API's.
+// Judged names the Machines that Cluster API's set of the pair would delete as soon as it is unpaused, because of an old mark: no check selects them any
+// more that would remove the mark when their Nodes recover. A check also skips paused Machines. checks are all of Cluster API's.
 func (r Roster) Judged(checks []*policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Kind is one row of what can change hands: everything that differs between the kinds, as data.
+// Kind is one row of what can move between the APIs: everything that differs between the kinds, as data.
 type Kind struct {
 	// Name is the kind's name, the same in both APIs.
 	Name string
@@ -27,12 +27,12 @@ type Kind struct {
 	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
 	// clean up, "" where it has none.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
-	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may have no other pause. The one that OpenShift ships has no
-	// authority and acknowledges nothing.
+	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may have no other pause. The controller that OpenShift
+	// ships ignores authority and acknowledges nothing.
 	ObeysAnnotation bool
 }
 
-// ControlPlane is the kind of a control plane's set. It changes hands too, but has no twin, and so no row.
+// ControlPlane is the kind of a control plane's set. It moves too, but has no twin, and so no row.
 const ControlPlane = "ControlPlaneMachineSet"
 
 // Kinds of the rules' provider side: a row on the two APIs' sides points at one of the first two.
@@ -95,16 +95,15 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 // DefinitionIn is the name of the kind's CustomResourceDefinition in an API.
 func (k Kind) DefinitionIn(api API) string { return k.Resource + "." + k.GVKOf(api).Group }
 
-// HasAuthority reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
-// Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
-// left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
-// must never act: they stay locked.
+// HasAuthority reports whether a Machine API object has the fields of authority. The published CRD of a check lacks them. Poundlock's overlay adds them
+// with a default, so spec.authoritativeAPI is never empty there. Without the overlay, the check is left alone, and so is one of its name in Cluster API.
+// The other kinds stay locked in any case: behind them are machines, on which two controllers must never act.
 func (k Kind) HasAuthority(mapi *policies.Object) bool {
 	s := Read(mapi)
 	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
 }
 
-// Children is the kind whose objects this kind's own.
+// Children is the kind whose objects are owned by this kind's.
 func (k Kind) Children() (Kind, bool) {
 	for _, child := range Kinds() {
 		if child.Parent == k.Name {

@@ -10,10 +10,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LeftBehind lists the members of a Machine API Machine's status that end with its move to an API, in order: that the Machine has failed, and since when it
-// waits for its instance. They are what one API's controllers found, and the other's find it anew. A Machine API check deletes a Machine by them, also one
-// whose instance the next API has just created. A Machine that moves without an instance leaves all of it behind. The Machine API's controllers keep a
-// Machine that has failed as it is, so a failure that is about an instance goes with the Machine to them. A Machine that is being deleted stays as it is.
+// LeftBehind lists, in order, the members of a Machine API Machine's status that are cleared when it moves to an API: that the Machine has failed, and
+// since when it waits for its instance. One API's controllers found them, and the other's find them anew. A Machine API check would delete a Machine
+// because of them, even one whose instance the next API has just created. For a Machine that moves without an instance, all of them are cleared. The
+// Machine API's controllers never touch a failed Machine again, so a failure that is about an instance stays with a Machine that moves to them. A Machine
+// that is being deleted keeps all of them.
 func LeftBehind(machine *policies.Object, to API) []string {
 	if machine == nil || machine.Kind != "Machine" || machine.Deleting() {
 		return nil
@@ -31,8 +32,8 @@ func LeftBehind(machine *policies.Object, to API) []string {
 	return slices.DeleteFunc(ends, func(name string) bool { return len(status[name]) == 0 })
 }
 
-// unprepared reports that Cluster API's objects have, of what the Machine API leaves behind, what the mirror reported there before the move, or that its checks
-// do not spare a Machine without an instance.
+// unprepared reports that Cluster API's objects still have what the mirror reported there before the move and the move clears, or that a Machine without an
+// instance is not spared from its checks.
 func (o Objects) unprepared(shape Shape) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI.Deleting() {
 		return false

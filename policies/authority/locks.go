@@ -30,7 +30,7 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	return denySpec(c, lockedReason(c, s), mayChange(c)...)
 }
 
-// mayChange are the exceptions to the lock of a spec: which API is authoritative may always be asked for, and what a row of Grants names.
+// mayChange lists the exceptions to the lock of a spec: the request for another API, and the fields in rows of Grants.
 func mayChange(c policies.Change) []string {
 	granted := grantedFields(c, "spec")
 	if c.Side == policies.SideMachineAPI {
@@ -47,7 +47,7 @@ func lockedReason(c policies.Change, s standing) string {
 		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.authoritative().Other()))
 }
 
-// orMove ends a lock's sentence with the other remedy. A move of what is being deleted cannot be asked for (RequestBlocked).
+// orMove ends a lock's sentence with the other remedy: to move the object. There is none for an object that is being deleted (RequestBlocked).
 func orMove(c policies.Change, to API) string {
 	if c.Old.Deleting() || c.Side != policies.SideMachineAPI && c.Facts.Twin.Deleting() {
 		return ". It is being deleted, so that it can no longer be moved"
@@ -55,7 +55,7 @@ func orMove(c policies.Change, to API) string {
 	return ", or move it first: " + moveTo(c, to)
 }
 
-// scaleInstead has the command that ScaleLocked has, for a change of replicas that does not come through /scale: the console's, an apply's, an editor's.
+// scaleInstead has ScaleLocked's command, for a change of replicas that does not come through /scale: the console's, an apply's, an editor's.
 func scaleInstead(c policies.Change) string {
 	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
 		return ""
@@ -63,7 +63,7 @@ func scaleInstead(c policies.Change) string {
 	return " (its replicas by: " + scaleThere(c) + ")"
 }
 
-// InTransit keeps both specs still while authority moves, so that what the target gets is what the source had.
+// InTransit locks both specs while authority moves, so that the target gets what the source had.
 func InTransit(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.moving() {
@@ -105,7 +105,8 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	return merge(denySpec(c, reason, grantedFields(c, "spec")...), denyInfraMetadata(c, reason))
 }
 
-// kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.
+// kindOf is the object's own kind, such as AWSMachine, or the rules' name of it where a manifest left it out. A review of /scale has a Scale instead of the
+// object.
 func kindOf(c policies.Change) string {
 	o := c.Old
 	if o == nil {
@@ -117,7 +118,7 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else. Others may delete what keeps a Machine from moving.
+// denyInfraDelete allows deletions by Kubernetes' own cleaners, because they follow another deletion. Anybody may delete what keeps a Machine from moving.
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	path := field.NewPath("metadata", "name")
 	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) {
@@ -134,8 +135,8 @@ func keepsOther(c policies.Change) bool {
 		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
 }
 
-// denyInfraMetadata leaves to others what has rules of its own: the pause annotation, what Cluster API propagates, and
-// the owner references and finalizers that the collector and the provider's controllers keep.
+// denyInfraMetadata leaves out metadata that other rules decide about: the pause annotation, what Cluster API propagates, and the owner references and
+// finalizers that the collector and the provider's controllers keep.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
@@ -156,9 +157,9 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// holdsWithoutAccount reports whether a request adds the provider's own finalizer to one of its objects, and changes no other, where its controllers have no
-// account of their own (Provider.Account). vSphere's do so before they look for a pause, and would never acknowledge one if they were refused. So anybody may:
-// nobody acts because of it.
+// holdsWithoutAccount reports whether a request only adds the provider's own finalizer to one of its objects, and the provider's controllers have no
+// account of their own (Provider.Account). vSphere's controllers add it before they check for a pause: refused, they would never acknowledge one. So
+// anybody may add it, because no controller acts on it.
 func holdsWithoutAccount(c policies.Change) bool {
 	if !hasNoAccount(c.Old.Kind) {
 		return false
@@ -206,7 +207,7 @@ func replicas(o *policies.Object) int64 {
 	return spec.Replicas
 }
 
-// maxNamed is how many differences a lock names: of a spec that was written anew nobody reads more.
+// maxNamed is how many differences a lock names: if a whole spec was rewritten, more would not be read.
 const maxNamed = 10
 
 // denySpec refuses the places where two specs differ, one error a place.
@@ -230,8 +231,8 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 	return policies.Deny(errs...)
 }
 
-// contentOf is how an object's spec is compared. What a provider reads is exact: an empty object asks for spot instances,
-// for one. In the fields that the APIs themselves define, empty and absent mean the same.
+// contentOf is how an object's spec is compared. What a provider reads is compared exactly: an empty object asks for spot instances, for example. In the
+// fields that the APIs themselves define, empty and absent mean the same.
 func contentOf(c policies.Change) policies.Comparison {
 	if c.Side == policies.SideInfrastructure {
 		return policies.Comparison{Exact: []string{specPath.String()}}
@@ -267,7 +268,7 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// sameOwners sees no owners in an absent list and in an empty one.
+// sameOwners treats an absent list of owners and an empty one as equal.
 func sameOwners(c policies.Change) bool {
 	before, after := c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences
 	return len(before)+len(after) == 0 || sameJSON(before, after)

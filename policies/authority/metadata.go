@@ -28,16 +28,15 @@ var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift
 // reservedNames are reserved without a domain.
 var reservedNames = []string{"machine-template-hash"}
 
-// theirs are the labels and annotations by which somebody recognizes an object as their own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup,
-// the autoscaler of bare metal. They stay on their object, whichever API is authoritative: a copy would make the twin theirs too, to be pruned or
-// scaled with the rest. A / at the end stands for a domain.
+// theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup,
+// the autoscaler of bare metal. They stay on their object, whichever API is authoritative: with a copy, the tool would prune or scale the twin too. A / at
+// the end stands for a domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",
 	"hive.openshift.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
 }
 
-// Theirs reports whether a label or annotation is of somebody who recognizes the object by it. It is never mirrored, but for a label by which
-// a set selects its Machines.
+// Theirs reports whether a tool recognizes an object by this label or annotation. It is never mirrored, unless a set selects its Machines by it.
 func Theirs(key string) bool {
 	return slices.ContainsFunc(theirs, func(t string) bool { return key == t || strings.HasSuffix(t, "/") && strings.HasPrefix(key, t) })
 }
@@ -98,13 +97,13 @@ func mapChanges(annotation bool, before, after map[string]string) []metadataChan
 	return out
 }
 
-// FreeAnnotations are the user's although their domains are reserved: every `kubectl apply` writes the first, and a person decides with the second.
+// FreeAnnotations are the user's although their domains are reserved: every `kubectl apply` writes the first, and the second is a person's decision.
 func FreeAnnotations() []string { return []string{LastAppliedAnnotation, NoInstanceAnnotation} }
 
 // free reports whether a change is the user's whatever the domain.
 func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAnnotations(), m.key) }
 
-// stays reports whether a name means the object alone, so that the twin's value of it is another matter. The labels of a Machine may be its set's.
+// stays reports whether a name concerns this object alone, so that the twin may have another value. The labels of a Machine may be its set's.
 func (m metadataChange) stays(c policies.Change) bool {
 	return Theirs(m.key) && (m.annotation || c.Kind != "Machine" && c.Kind != InfraMachine)
 }
@@ -157,13 +156,15 @@ func (m metadataChange) derivedFrom(c policies.Change) string {
 
 // Reasons of MetadataReserved for names that somebody else writes, and for a request that leaves names out.
 const (
-	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, and Poundlock mirrors it nowhere: leave it as it is"
-	reservedWhere   = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
-	LeftOutReason   = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
+	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, " +
+		"and Poundlock mirrors it nowhere: leave it as it is"
+	reservedWhere = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
+	LeftOutReason = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
 		"or use kubectl apply --server-side. To remove one, remove it on the authoritative object: "
 )
 
-// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API: the authoritative object's value does not count for it.
+// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API. Such a name is not compared with the authoritative
+// object's.
 func (m metadataChange) leftAlone(c policies.Change) bool {
 	of := "metadata.labels"
 	if m.annotation {
@@ -172,12 +173,12 @@ func (m metadataChange) leftAlone(c policies.Change) bool {
 	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
-// marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
+// marks reports whether a change is of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
-// markReason is what can be done by a person who wants a mirror to be none: the other object does not have the mark.
+// markReason is the remedy for a person who wants an object to be no mirror any more: the other object does not have the mark.
 func markReason(c policies.Change) string {
 	return fmt.Sprintf("Poundlock marks what mirrors %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
@@ -232,12 +233,12 @@ func nameThere(c policies.Change, key string) string {
 	return key
 }
 
-// PlainValue is a value that a command shows as it is; another one is VALUE.
+// PlainValue matches values that a command shows as they are; for others it shows VALUE.
 const PlainValue = `^[A-Za-z0-9._/:-]{0,63}$`
 
 var plainValue = regexp.MustCompile(PlainValue)
 
-// setThere is the commands that make the changes on the twin.
+// setThere lists the commands that make the changes on the twin.
 func setThere(c policies.Change, changes []metadataChange) string {
 	resource, _, _ := strings.Cut(there(c), " ")
 	var commands []string
@@ -260,7 +261,7 @@ func DeletionMarks() []string {
 	return []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
 }
 
-// word is the change of a name as kubectl label and annotate read it.
+// word is the change as an argument of kubectl label and annotate.
 func (m metadataChange) word(name string) string {
 	switch {
 	case m.removed || m.value == "false" && slices.Contains(DeletionMarks(), m.key):
@@ -271,13 +272,13 @@ func (m metadataChange) word(name string) string {
 	return name + "=VALUE"
 }
 
-// pauses leaves the pause annotation to PausedOwned, which has the message about it.
+// pauses reports whether a change is of the pause annotation, about which PausedOwned decides with its own message.
 func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.SideMachineAPI || PausesCheck(c.Old))
 }
 
-// unpauses reports whether a request takes Cluster API's pause off a Machine API object, where a person has put it: the Machine API's health checks and the
-// autoscaler obey it, whichever API is authoritative.
+// unpauses reports whether a request removes, from a Machine API object, the pause annotation of Cluster API that a person has set there. The Machine API's
+// health checks and the autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
@@ -323,11 +324,10 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
-// the mirror follows.
+// leaving reports whether a move away from the side of the object under review has begun: the mirror still follows its names.
 func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
 
-// brief is a value as a message has it: an annotation may hold 256 KiB.
+// brief shortens a value for a message: an annotation may have 256 KiB.
 func brief(value string) string {
 	const most = 64
 	if all := []rune(value); len(all) > most {
@@ -345,19 +345,18 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 	return v, ok
 }
 
-// MetadataFree refuses nothing: it is the exception that MetadataReserved and MetadataConflict leave, as a row, so
-// that it stands in the documentation and can be explained.
+// MetadataFree refuses nothing. It is a row for the exception of MetadataReserved and MetadataConflict, so that the exception is documented and can be
+// explained.
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
-// PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes onto its Machines in place, beside labels and annotations: a set
-// that may not gives up on all its writes, and reports that for ever. The lock on a paused Machine lets exactly these through,
-// and to Cluster API alone; the mirror leaves them as they are while the set is authoritative.
+// PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes to its Machines in place, beside labels and annotations. If
+// one of these writes is refused, the set gives up all its writes, and keeps reporting that. The lock on a paused Machine allows exactly these, and to
+// Cluster API alone; while the set is authoritative, the mirror leaves them as they are.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}
 }
 
-// Propagation: Cluster API's MachineSet writes labels and annotations onto its Machines in place, paused ones too.
-// It may, but for what is Poundlock's.
+// Propagation: Cluster API's MachineSet writes labels and annotations to its Machines in place, even to paused ones. It may, except for Poundlock's own.
 func Propagation(c policies.Change) policies.Verdict {
 	if !propagates(c) || !stand(c).locked() {
 		return policies.Verdict{}
@@ -372,7 +371,7 @@ func Propagation(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// propagates reports whether the request is Cluster API's own, on what a MachineSet of its propagates to.
+// propagates reports whether the request is Cluster API's own, on an object to which its MachineSet propagates.
 func propagates(c policies.Change) bool {
 	return c.Actor == policies.ClusterAPIController &&
 		(c.Side == policies.SideClusterAPI && c.Kind == "Machine" || c.Kind == InfraMachine)

@@ -17,17 +17,18 @@ import (
 // hostsAnnotation has Machine API's controller of bare metal sets decide a set's replicas.
 const hostsAnnotation = "metal3.io/autoscale-to-hosts"
 
-// Neighbour is somebody else who writes to an object of the Machine API.
+// Neighbour is another component that writes to an object of the Machine API.
 type Neighbour struct {
 	// Who is its name, as documents and Deployments have it.
 	Who string `json:"who"`
 	// What changes for it while Cluster API is authoritative, as a sentence.
 	What string `json:"what"`
-	// Refused reports that it is refused then. Its controllers read no warning, and report the refusal where nobody looks for the cause.
+	// Refused reports that its writes are refused then. Its controllers read no warning, and report the refusal in a place where nobody looks for the cause.
 	Refused bool `json:"refused"`
 }
 
-// Neighbours returns who else writes to a Machine API object, by what they have written to it, and what changes for them while Cluster API is authoritative.
+// Neighbours returns the other components that write to a Machine API object, by what they have written to it, and what changes for them while Cluster API
+// is authoritative.
 func Neighbours(kind string, o *policies.Object) []Neighbour {
 	out := gitOps(o)
 	if kind == "MachineSet" {
@@ -36,7 +37,7 @@ func Neighbours(kind string, o *policies.Object) []Neighbour {
 	return out
 }
 
-// neighbourWarnings are those who will be refused, and who lacks what they need.
+// neighbourWarnings name the components whose writes will be refused, or that will lack something.
 func neighbourWarnings(c policies.Change) []string {
 	if askedFor(c.New) != ClusterAPI {
 		return nil
@@ -82,11 +83,11 @@ func appOf(o *policies.Object) string {
 	return app
 }
 
-// bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since
-// 4.19. On others somebody asks for it.
+// bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On other
+// platforms somebody has to ask for it.
 var bootImaged = []string{"AWSMachineProviderConfig", "GCPMachineProviderSpec"}
 
-// setSpec is what of a MachineSet's spec is looked at here.
+// setSpec has those fields of a MachineSet's spec that matter here.
 type setSpec struct {
 	Template struct {
 		Metadata struct {
@@ -110,7 +111,7 @@ type setSpec struct {
 	} `json:"template"`
 }
 
-// onNode is what of a Machine's spec goes to its Node.
+// onNode has those fields of a Machine's spec that go to its Node.
 type onNode struct {
 	Metadata struct {
 		Labels map[string]string `json:"labels"`
@@ -126,7 +127,7 @@ func specOfSet(o *policies.Object) setSpec {
 // copied is the one Secret of boot data that OpenShift copies to the namespace of Cluster API.
 const copied = "worker-user-data"
 
-// bootDataWarning names the Secret that new Machines of a set would boot with, where nobody but a person puts it into the namespace of Cluster API.
+// bootDataWarning names the Secret that new Machines of a set would boot with, if only a person can copy it to the namespace of Cluster API.
 func bootDataWarning(c policies.Change) []string {
 	name := specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI {
@@ -135,7 +136,7 @@ func bootDataWarning(c policies.Change) []string {
 	return BootDataWarning(c, name)
 }
 
-// BootDataWarning names a Secret of boot data that a set is to boot new Machines with in Cluster API, unless it is the one that OpenShift copies there.
+// BootDataWarning names a Secret of boot data that a set would use for new Machines in Cluster API, unless OpenShift copies it there.
 func BootDataWarning(c policies.Change, name string) []string {
 	if name == "" || name == copied {
 		return nil
@@ -146,8 +147,7 @@ func BootDataWarning(c policies.Change, name string) []string {
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
-// roleWarnings name a role that becomes a label of Nodes in Cluster API, where Machine API keeps it to itself. The pool of a Node's
-// configuration may follow from that.
+// roleWarnings name a role that Cluster API writes to the labels of Nodes and Machine API does not. It may change the pool that configures a Node.
 func roleWarnings(c policies.Change) []string {
 	if askedFor(c.New) != ClusterAPI {
 		return nil
@@ -175,7 +175,7 @@ func roleWarnings(c policies.Change) []string {
 	return out
 }
 
-// groupWarning names the server group that Machine API would create on OpenStack.
+// groupWarning names the server group on OpenStack that Machine API would create and Cluster API does not.
 func groupWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" ||
@@ -199,16 +199,18 @@ func subnetWarning(c policies.Change) []string {
 	if id, _ := subnet["id"].(string); id != "" || len(filters) > 0 {
 		return nil
 	}
-	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: name it in the providerSpec's subnet before the set grows"}
+	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: " +
+		"name it in the providerSpec's subnet before the set grows"}
 }
 
-// guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.
+// guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
 func guestWarnings(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
 	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
 		return nil
 	}
-	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
+	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
+		"see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
 	// The id of the tag is nowhere in the cluster, so a list that is not empty may lack it.
 	what := "list its id in tagIDs"
 	if len(value.TagIDs) > 0 {

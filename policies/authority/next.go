@@ -5,10 +5,10 @@ package authority
 
 import "fmt"
 
-// Step is what the handoff does next, and what it reports about it: a value, so that a walk over all states can compare it.
+// Step is what the handoff does next, and what it reports about it. It is a value, so that a walk over all states can compare it.
 type Step struct {
 	Action Action
-	// To is the API that an Adopt or Switch makes the authority, and the one that an Acknowledge sets out for.
+	// To is the API that an Adopt or Switch makes authoritative, and that an Acknowledge begins a move to.
 	To API
 	// On are the objects that the action changes, or that a Wait waits for.
 	On Who
@@ -27,7 +27,7 @@ type Action string
 
 // The actions, in the order of a whole move.
 const (
-	// Rest: Poundlock has no say over this object.
+	// Rest: Poundlock does not manage this object.
 	Rest Action = "Rest"
 	// Adopt stores the first status.authoritativeAPI.
 	Adopt Action = "Adopt"
@@ -52,17 +52,17 @@ const (
 // Acts reports whether the action writes to anything but the condition AuthoritySettled.
 func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
 
-// HandsOver reports whether the step lets authority leave the API that has it: what the other one's objects live in is looked at first.
+// HandsOver reports whether the step lets authority leave its API. Then the surroundings of the other API's objects are read first.
 func (s Step) HandsOver() bool {
 	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
 }
 
-// Deserted reports that a move waits for a twin that went while it was under way, and may have gone with what it lived in: then it is not recreated.
+// Deserted reports that a move waits for a twin that was deleted during the move, maybe with its surroundings. In that case it is not recreated.
 func (s State) Deserted(step Step) bool {
 	return s.Current == Migrating && step.Reason == ReasonTwinMissing
 }
 
-// Who is a set of those that a step is about.
+// Who is a set of the objects that a step is about.
 type Who uint8
 
 // The members of Who.
@@ -84,12 +84,12 @@ const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
 // Has reports whether all of other are in w.
 func (w Who) Has(other Who) bool { return w&other == other }
 
-// Next is the state machine of DESIGN §4: the one step that follows from a state. It is pure and total. Whatever the
-// direction, the same lines decide: a source (the origin of authority) and a target, which are the two APIs either way.
+// Next is the state machine of DESIGN §4: the one step that follows from a state. It is pure and total. The same lines decide in both directions: they
+// speak of a source (the origin of authority) and a target, which may be either API.
 //
-// An order is only given to controllers once they have answered the last one, so that an answer is never older than the
-// order it is read as the answer to: nobody is asked to pause before Paused is False, nor unpaused before it is True.
-// Orders are written with the resourceVersion on which Next decided, and the answer stands on the same object.
+// Controllers are paused or unpaused only after they have acknowledged the last change, so that an acknowledgement is never older than the change it is
+// read for: Next pauses only if Paused is False, and unpauses only if it is True. Each change is written with the resourceVersion on which Next decided,
+// and the acknowledgement is on the same object.
 func Next(s State) Step {
 	switch {
 	case !s.Enabled:
@@ -147,7 +147,7 @@ func adopt(s State) Step {
 	return Step{Action: Adopt, To: to, On: WhoMachineAPI, Reason: ReasonAdopted, Message: to.Text() + " is authoritative for this new object."}
 }
 
-// keep is the stable state: orders first, then a request (steps 2 and 3), then the acknowledgements (step 9).
+// keep is the stable state: the pause of Cluster API first, then a request (steps 2 and 3), then the acknowledgements (step 9).
 func keep(s State) Step {
 	if step, ok := order(s); ok {
 		return step
@@ -165,11 +165,11 @@ func keep(s State) Step {
 	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
-// order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
-// API's controllers stand still, and the last pause has been answered. The core's object is released first, or both at once: the provider's must not make
-// an instance before the core's controller holds the object that it belongs to. A provider's object without an owner, as the collector leaves it when
-// somebody deletes its Machine with --cascade=orphan, is answered for only once the core's controller owns it again. None is released once the core's
-// object is being deleted and no finalizer holds it, unless there is an instance to terminate: the mirror keeps the object for that.
+// order pauses a Cluster API that is not authoritative, and releases one that is, once the switch is stored, the Machine API's controllers have
+// acknowledged, and the last pause has been acknowledged. The core object is released first, or both at once, because the provider must not create an
+// instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the collector leaves the provider's
+// object without an owner: that object is awaited only after the core's controller owns it again. Nothing is released once the core object is being deleted
+// without a finalizer, unless there is an instance to terminate, for which the mirror keeps the object.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -193,17 +193,18 @@ func order(s State) (Step, bool) {
 		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate()
 }
 
-// answered reports that nothing more comes of the last pause: it was acknowledged, or the object is being deleted.
+// answered reports that the last pause has no effect to come: it was acknowledged, or the object is being deleted.
 func (p Party) answered() bool { return p.Acknowledged == AcknowledgedPaused || p.Deleting }
 
-// withheld reports that a Cluster API set stays paused: it would create a Machine for each of the Machine API's set that it does not count yet. A move checks
-// this before its switch, but a set may be Cluster API's from the first and own Machines of the Machine API. A set that is being deleted creates none.
+// withheld reports that a Cluster API set stays paused, because it would create a Machine for each of the Machine API's set that it does not count yet. A
+// move checks this before its switch, but a set may be Cluster API's from its creation and own Machines of the Machine API. A set that is being deleted
+// creates none.
 func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports that a Cluster API set that is paused, and is to act, would delete a Machine by the mark of a check that looks at it no longer. The
-// mirror takes the mark back. A set that is being deleted deletes all of them.
+// wouldRemediate reports that a paused Cluster API set would delete a Machine when released, because of the mark of a check that no longer selects it. The
+// mirror removes the mark. A set that is being deleted deletes all of them anyway.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -217,11 +218,10 @@ func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines that have the same ID, of an object that has one. Where the provider's machine is gone,
-// too.
+// HoldersMatter reports whether the next step depends on other Machines with the same ID. That holds, too, where the provider's machine is gone.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
-// stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
+// stands reports whether no controller acts on the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
 	return p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
 }
@@ -237,7 +237,7 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked returns what a request waits for, what only a person can fix first.
+// blocked returns what a request waits for. What only a person can fix comes first.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -314,7 +314,7 @@ func (s State) uncounted(format string, args ...any) Step {
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the " +
 	"Machine any more. Poundlock removes the mark."
 
-// whoRequested is the object whose status shows an open request.
+// whoRequested is the object whose status shows an open request for remediation.
 func whoRequested(current API) Who {
 	if current == ClusterAPI {
 		return WhoClusterAPI
@@ -324,7 +324,7 @@ func whoRequested(current API) Who {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled returns whose acknowledgement of the present authority is missing.
+// unsettled returns whose acknowledgement of the current authority is missing.
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
@@ -350,7 +350,7 @@ func unsettled(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// move is Migrating: forth to the other side, or back to the origin if the request is withdrawn or something is deleted.
+// move is a step while Migrating: forward to the other side, or back to the origin if the request is withdrawn or something is deleted.
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
@@ -443,8 +443,8 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade waits for an object of Cluster API's that the mirror recreated after the request was acknowledged: its controllers put their finalizer on before they
-// answer.
+// remade waits for an object of Cluster API that the mirror recreated after the request was acknowledged: its controllers add their finalizer before they
+// acknowledge the pause.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -466,10 +466,10 @@ func last(s State) Step {
 		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
 }
 
-// handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
-// on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
-// target that does not was never given it: the source's own controller took its finalizer off, because its work is done. Cluster API's controllers put theirs
-// on paused objects too, so of a Machine API controller that does not obey authority (its feature gate is off) its phase shows that.
+// handedOver reports that the move can no longer go back: the source is being deleted without its finalizer, and a finalizer cannot be added to an object
+// that is being deleted. The target holds its own finalizer and can clean up, so it becomes authoritative whatever is requested. If the target has none, it
+// never got one: the source's own controller removed its finalizer, because its work is done. Cluster API's finalizer proves less, because its controllers
+// add it to paused objects too. Whether a Machine API controller has ended the instance, because its feature gate is off, is in Ended.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {
@@ -478,8 +478,8 @@ func (s State) handedOver() bool {
 	return (source.lost() || s.infraLost() || s.endedByTarget()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 
-// endedByTarget reports that the Machine API's controller ends the instance before authority is its API's: its feature gate is off. Cluster API stands still,
-// and may act no more.
+// endedByTarget reports that the Machine API's controller terminates the instance before its API is authoritative, because its feature gate is off. Cluster
+// API is paused, and must not act any more.
 func (s State) endedByTarget() bool {
 	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent && s.Ended
 }
@@ -487,13 +487,13 @@ func (s State) endedByTarget() bool {
 // lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
 func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
-// infraLost reports that the provider's object, under which Cluster API would delete the instance, has gone after its
-// finalizer moved: the Machine API object holds its own, which it got while Cluster API stood still.
+// infraLost reports that the provider's object, by which Cluster API would delete the instance, is gone after its finalizer moved. The Machine API object
+// holds its own finalizer, which it got while Cluster API was paused.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
 
-// over ends a move that can only go forth.
+// over completes a move that can no longer go back.
 func over(s State) Step {
 	if step, ok := stop(s); ok {
 		return step
@@ -501,9 +501,9 @@ func over(s State) Step {
 	return last(s)
 }
 
-// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was paused
-// is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
-// its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
+// back returns to the origin from any point of the move. The target was never unpaused. order releases a paused Cluster API once it has acknowledged. The
+// Machine API has no annotation that would keep a pause in the object, so its acknowledgement is awaited here: read late, it could count for the next
+// request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.say(ReasonNotPaused, WhoMachineAPI,
@@ -526,8 +526,8 @@ func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
-// endable is the Machine API object that authority does not go to, if it is being deleted with its machine finalizer: a controller that obeys no authority
-// would end the instance, while Cluster API is released. The sync finalizer keeps the object until then.
+// endable is a Machine API object that is being deleted with its machine finalizer while authority does not go to it. A controller that ignores authority
+// would terminate the instance while Cluster API is released. The sync finalizer keeps the object until then.
 func (s State) endable() Who {
 	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
 		return WhoMachineAPI
@@ -539,7 +539,7 @@ func (s State) deleting() Who {
 	return s.where(everyone, func(p Party) bool { return p.Deleting })
 }
 
-// notPaused are Cluster API's objects without the pause annotation, and the Machine API's where a blind controller is to stand still.
+// notPaused are Cluster API's objects without the pause annotation, and the Machine API's where its controller obeys nothing else.
 func (s State) notPaused() Who {
 	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested })
 	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.PauseRequested && !m.Deleting {
@@ -552,8 +552,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited returns what the step waits for. The mirror creates everything that is missing, but for the provider's object of an authoritative Cluster API
-// Machine.
+// awaited returns what the step waits for. The mirror creates everything that is missing, except the provider's object of a Machine for which Cluster API
+// is authoritative.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&
@@ -565,7 +565,7 @@ func (s State) awaited(missing Who, byMirror string) string {
 	return byMirror
 }
 
-// NoInfraRecreated is why an infrastructure machine stays away, and what a person can do. known: both Machines have the ID of the instance.
+// NoInfraRecreated is why an infrastructure machine is not recreated, and what a person can do. known: both Machines have the ID of the instance.
 func NoInfraRecreated(known bool) string {
 	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
 	if known {
@@ -577,7 +577,7 @@ func NoInfraRecreated(known bool) string {
 		"If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
 }
 
-// core is a side's object that owns the machine, as the other API sees it.
+// core is a side's core object.
 func (s State) core(a API) Party {
 	if a == MachineAPI {
 		return s.MachineAPI
@@ -585,7 +585,7 @@ func (s State) core(a API) Party {
 	return s.ClusterAPI
 }
 
-// who are the parties of a side to which something applies.
+// who are the parties of a side for which applies is true.
 func (s State) who(a API, applies func(Party) bool) Who {
 	if a == MachineAPI {
 		return s.where(WhoMachineAPI, applies)

@@ -12,11 +12,11 @@ const (
 	PutBack     Treatment = "put back"
 	Refused     Treatment = "refused"
 	CarriedOver Treatment = "carried over"
-	// Followed is of a deletion: what comes of it, is said at the prompt.
+	// Followed is for a deletion: a warning names its consequences.
 	Followed Treatment = "followed"
 )
 
-// Other is a neighbour's write for which no lock makes an exception: an ordinary rule decides about it. Grants has the exceptions.
+// Other is a neighbour's write for which no lock makes an exception: an ordinary rule decides. Grants has the exceptions.
 type Other struct {
 	// Writer is its component, Identity its user name in a cluster, "" for a person's.
 	Writer, Identity string

@@ -5,13 +5,13 @@ package authority
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionRequest is a deletion that somebody asks for, of an object that has a twin which is not being deleted itself. Deletion.Next is how it is brought
-// about, step by step; Outcome is what comes of it, so that admission can say so beforehand.
+// DeletionRequest is a deletion of an object whose twin is not being deleted itself. Deletion.Next carries it out step by step; Outcome is its result, so
+// that admission can warn beforehand.
 type DeletionRequest struct {
 	// Kind is the object's kind, On the API that it is deleted in.
 	Kind string
 	On   API
-	// Authority is the authoritative API of it: Authoritative of the Machine API object. A move that is under way ends first.
+	// Authority is its authoritative API: Authoritative of the Machine API object. A move in progress ends first.
 	Authority API
 	// Owned: a controller of Machines owns it (a MachineSet; not merely the Cluster).
 	Owned bool
@@ -31,19 +31,19 @@ const (
 	MadeAgain Fate = "MadeAgain"
 )
 
-// Instances is what becomes of the instances behind a Machine, or behind the Machines of a MachineSet.
+// Instances is what happens to the instances of a Machine, or of the Machines of a MachineSet.
 type Instances string
 
 const (
-	// NoInstance: none stands behind the kind.
+	// NoInstance: the kind has none.
 	NoInstance Instances = ""
 	// RunOn: none ends.
 	RunOn Instances = "RunOn"
 	// End: they end, and the Machines with them.
 	End Instances = "End"
-	// MayEnd: of a mirror in the foreground, those end whose Machines are in the hands of the API that the set is deleted in: the collector deletes them
-	// at once, before anybody can take them out of its reach. The others run on. Of Cluster API's set authoritative that is to leave orphans, all or some end:
-	// its controller deletes its Machines, and the collector releases them, whichever is first.
+	// MayEnd: some are terminated. If a mirror is deleted in the foreground, they are those whose Machines belong to the API in which the set is deleted: the
+	// collector deletes them at once, before Poundlock can detach them. The others keep running. If an authoritative set of Cluster API is deleted with
+	// orphans, all or some are: its controller deletes its Machines while the collector releases them, whichever is first.
 	MayEnd Instances = "MayEnd"
 )
 
@@ -66,7 +66,7 @@ func (d DeletionRequest) Outcome() Outcome {
 	return Outcome{Goes, Stays, d.spares()}
 }
 
-// ends is what the end of the authoritative object does.
+// ends is what deleting the authoritative object does.
 func (d DeletionRequest) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
@@ -79,7 +79,7 @@ func (d DeletionRequest) ends() Instances {
 	return End
 }
 
-// spares is what the end of a mirror does.
+// spares is what deleting a mirror does.
 func (d DeletionRequest) spares() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":

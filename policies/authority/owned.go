@@ -35,34 +35,34 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// mirrored reports whether the object has a twin. A Machine API object without a status stays editable as today, unless it is to become a mirror: a
-// MachineSet's controller adopts what it selects at once, and would delete the Machine of another MachineSet with it.
+// mirrored reports whether the object has a twin. A Machine API object without a status stays editable, unless it is to become a mirror: a MachineSet's
+// controller adopts what it selects at once, and could delete another MachineSet's Machine with it.
 func mirrored(c policies.Change, s standing) bool {
 	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset || s.Requested == ClusterAPI)
 }
 
-// mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is
-// authoritative, Cluster API's controllers where they see to what Poundlock did not make, the rows of Grants, the ClusterVersion as owner of the release's
-// check, which never moves: with it, all that the release wants of the check would be refused, and what a hub of ACM has applied.
+// mayOwn reports whether the actor may change the owner references. A MachineSet's controller on the authoritative side adopts and releases its Machines;
+// so do Cluster API's controllers with objects that Poundlock did not make. Rows of Grants allow others. The ClusterVersion may own the release's check,
+// which never moves: if that were refused, so would be all that the release wants of the check. The owner of ACM's work is allowed, too.
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
 		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
 }
 
-// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub has in it, and removes when the work no longer has it. Without that
-// owner, the work reports for ever that it could not be applied.
+// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub contains, and removes when the work no longer contains it. Without
+// that owner, the work keeps reporting that it could not be applied.
 const workGroup, appliedWork = "work.open-cluster-management.io", "AppliedManifestWork"
 
-// ownedByWork reports whether a request changes no owner but such, and none that controls. Their deletion is the deletion of the object, as a person asks for
-// it: the set that controls a Machine stays its owner.
+// ownedByWork reports whether a request changes only owners of that kind, and none that controls. Deleting them deletes the object, as a person's deletion
+// would: the set that controls a Machine stays its owner.
 func ownedByWork(c policies.Change) bool {
 	return changesOwners(c, workGroup, appliedWork) && !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return r.Kind == appliedWork && r.Controller != nil && *r.Controller
 	})
 }
 
-// FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose
-// feature gate is off and which act whatever the status is. Without the finalizer they never call (DESIGN §3.3).
+// FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud. Those whose feature gate is off act whatever the
+// status is, but without the finalizer they never call a cloud (DESIGN §3.3).
 func FinalizerFence(c policies.Change) policies.Verdict {
 	s := stand(c)
 	added := c.New.HasFinalizer(MachineAPIMachineFinalizer) && !c.Old.HasFinalizer(MachineAPIMachineFinalizer)
@@ -96,8 +96,7 @@ func authorityText(s standing) API {
 // ownStatus are the fields of status that say which API is authoritative, and since which generation that is mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may write it
-// (converting › API Extensions).
+// StatusOwned: status is where the two APIs' controllers read who may act, so only one writer may write it (converting › API Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -124,8 +123,8 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// ends reports whether the Machine API's controllers take back their acknowledgement of a pause that goes on. They end it once they have read that Machine
-// API is authoritative again, so this is a list of conditions from before the pause, of a stale cache or a former leader. Sent again it has what is stored.
+// ends reports whether the Machine API's controllers withdraw the acknowledgement of a pause that still holds. They withdraw it when they have read that
+// Machine API is authoritative again, so this is an older list of conditions, from a stale cache or a former leader. Sent again, it has the stored value.
 func ends(c policies.Change, before, after map[string]json.RawMessage) bool {
 	paused := func(status map[string]json.RawMessage, is bool) bool {
 		return slices.ContainsFunc(ofType(status, ConditionPaused), func(c map[string]any) bool { return (c["status"] == "True") == is })
@@ -135,8 +134,8 @@ func ends(c policies.Change, before, after map[string]json.RawMessage) bool {
 }
 
 // unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's
-// fields leaves them out of each status, and DefaultStatus puts them back. Where no replica does that, nothing is lost: the fields come back with Poundlock, as
-// of a new object. Refused, such a controller could write no status for as long as Poundlock is away, in a cluster in which nothing was ever moved.
+// fields omits them from each status, and DefaultStatus restores them. If no replica does that, nothing is lost: Poundlock writes the fields again, as for
+// a new object. If such statuses were refused, the controller could write none while Poundlock is away, even in a cluster in which nothing was ever moved.
 func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
@@ -144,9 +143,9 @@ func unmirrored(o *policies.Object) bool {
 const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until " +
 	"status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"
 
-// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff goes on when Paused acknowledges the pause, and
-// what AuthoritySettled waits for decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they have read
-// them, maybe some time ago. To leave one out is harmless: a handoff then waits.
+// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff continues when Paused acknowledges the pause, and
+// the wait in AuthoritySettled decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they read them,
+// maybe some time ago. Omitting one does no harm: a handoff then waits.
 func reportedConditions(c policies.Change) []string {
 	switch {
 	case controls(c.Actor, c.Side):
@@ -157,8 +156,8 @@ func reportedConditions(c policies.Change) []string {
 	return []string{ConditionSettled, ConditionPaused}
 }
 
-// adopts lets pass what the defaulter status-default itself would write: the stored spec's value, where there was none.
-// The Machine API's own controllers do the same when they meet a new object.
+// adopts allows what the defaulter status-default itself would write: the stored spec's value, where there was none. The Machine API's own controllers
+// write the same for a new object.
 func adopts(c policies.Change, name string, after json.RawMessage) bool {
 	s := Read(c.Old)
 	wanted := s.Requested
@@ -176,8 +175,8 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// synchronized is the Synchronized condition whole, fields that this build does not know included. Where no schema
-// forbids a second one it counts too, or it could contradict the first.
+// synchronized is the Synchronized condition whole, fields that this build does not know included. Where no schema forbids a second one, that is included
+// too, because it could contradict the first.
 func synchronized(status map[string]json.RawMessage) []map[string]any {
 	return ofType(status, ConditionSynchronized)
 }
@@ -202,13 +201,14 @@ func PausedOwned(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// stops reports whether somebody pauses what Poundlock did not make and Cluster API acts on, while Machine API is authoritative for its twin: that is how it
-// becomes the mirror (ForeignTo).
+// stops reports whether somebody pauses an object that Poundlock did not make and Cluster API acts on, while Machine API is authoritative for its twin:
+// that makes it the mirror (ForeignTo).
 func stops(c policies.Change, m metadataChange) bool {
 	return stand(c).mirror() && !m.removed && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
 }
 
-// lets reports whether somebody takes the pause off what Poundlock did not make and what is being deleted: its own controllers have to end it.
+// lets reports whether somebody unpauses an object that Poundlock did not make and that is being deleted: its own controllers have to complete the
+// deletion.
 func lets(c policies.Change, m metadataChange) bool {
 	return m.removed && c.Old.Deleting() && strange(c)
 }

@@ -11,7 +11,7 @@ import (
 // Pair is a namespace of the Machine API and the one of Cluster API that mirrors it.
 type Pair struct{ MachineAPI, ClusterAPI string }
 
-// Pairs are all namespaces that Poundlock looks after. No namespace stands in two pairs.
+// Pairs are all namespaces that Poundlock manages. No namespace is in two pairs.
 type Pairs []Pair
 
 // Of returns the pair to which a namespace belongs, on either side.

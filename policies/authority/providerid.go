@@ -22,7 +22,7 @@ func instanceFields(side policies.Side) []string {
 	return []string{"providerID"}
 }
 
-// ProviderIDKept: whatever names an instance, its controllers act on and delete. A stored ID is therefore theirs alone, on the authority's objects too.
+// ProviderIDKept: controllers act on the instance that an ID names, and delete it. So only they may change a stored ID, also on authoritative objects.
 func ProviderIDKept(c policies.Change) policies.Verdict {
 	s := stand(c)
 	// On the other side, and during a move, the whole spec is locked.
@@ -66,7 +66,7 @@ func changedInstance(c policies.Change) []string {
 
 func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 0 }
 
-// ProviderIDUnique: two Machines of one instance are two controllers that act on it, and the deletion of either deletes it.
+// ProviderIDUnique: with two Machines of one instance, two controllers act on it, and deleting either Machine deletes it.
 func ProviderIDUnique(c policies.Change) policies.Verdict {
 	named := namedAnew(c)
 	if len(named) == 0 || len(c.Facts.Holders) == 0 {
@@ -89,8 +89,8 @@ func namedAnew(c policies.Change) []string {
 	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return after[name] == "" || before[name] == after[name] })
 }
 
-// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. Somebody who makes the infrastructure
-// machine of a Machine that has an instance, after the first was lost, restores that one.
+// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. A person who recreates the infrastructure machine
+// of a Machine with an instance wants that instance, not a second one.
 func ProviderIDGiven(c policies.Change) policies.Verdict {
 	if !makesUnnamed(c) {
 		return policies.Verdict{}
@@ -109,8 +109,8 @@ func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && providerID(c.New) == ""
 }
 
-// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone and OpenStack's region, which not every controller writes,
-// are no part of it: controllers look at the end alone.
+// InstanceKey is the part that all spellings of one instance's ID share; "" for no ID. AWS's zone and OpenStack's region are no part of it: not every
+// controller writes them, and controllers look at the end alone.
 func InstanceKey(id string) string {
 	id = strings.ToLower(id)
 	for _, scheme := range []string{"aws://", "openstack://"} {

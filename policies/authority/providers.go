@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Provider is what rules have to know of one of Cluster API's infrastructure providers: how its controllers act on the objects that they own. A rule finds it
-// by the kind of the object under review, and not by the cluster's platform, which a request does not name and which may be unreadable.
+// Provider is what rules need about one of Cluster API's infrastructure providers: how its controllers act on the objects that they own. A rule finds it by
+// the kind of the object under review, because a request does not contain the cluster's platform, which may be unreadable.
 type Provider struct {
 	// Machine is the kind of its machines.
 	Machine string
-	// Instance is the kind of what it keeps for each instance beside the machine that owns it; "" for none. A controller of its own acts on the cloud because of
-	// it, and obeys the pause of this object alone, not its owner's.
+	// Instance is the kind of object that it keeps for each instance, owned by its machine; "" for none. A controller of its own acts on the cloud for this
+	// object, and obeys only this object's pause, not its owner's.
 	Instance string
 	// Acknowledges is how they report that they are paused.
 	Acknowledges Acknowledgement
-	// Account is the ServiceAccount of its manager in the Cluster API namespace. "": the namespace's default, as of whatever names none. That is anybody's: no
-	// exception for it would be safe.
+	// Account is the ServiceAccount of its manager in the Cluster API namespace. "" means the namespace's default. Any pod may use that one, so no exception
+	// for it would be safe.
 	Account string
 	// OwnFinalizer is that of its machines, behind the group and a slash; "" where it follows the convention of InfraFinalizer.
 	OwnFinalizer string
@@ -41,7 +41,7 @@ var providers = []Provider{
 	{Machine: "NutanixMachine", Account: "capx-controller-manager", Acknowledges: ByPatience, OwnFinalizer: "nutanixmachine"},
 }
 
-// providerOf finds a provider by the kind of its machine, or of what it keeps for an instance; the zero value, and none of its kinds, where there is none.
+// providerOf finds a provider by the kind of its machine, or of what it keeps for an instance; without one, it returns the zero value.
 func providerOf(kind string) Provider {
 	i := slices.IndexFunc(providers, func(p Provider) bool { return kind != "" && (p.Machine == kind || p.Instance == kind) })
 	if i < 0 {

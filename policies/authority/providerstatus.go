@@ -18,8 +18,8 @@ import (
 // statusNames are the members of a provider's status by which controllers find an instance, in lower case: some decoders ignore the case.
 var statusNames = []string{"instanceid", "vmid", "vmuuid"}
 
-// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and
-// deletes it together with the Machine. The whole of it is locked: which members an actuator acts by differs by provider.
+// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and deletes it
+// together with the Machine. All of it is locked, because providers differ in the members that their actuators use.
 func ProviderStatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) ||
 		sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
@@ -30,7 +30,7 @@ func ProviderStatusOwned(c policies.Change) policies.Verdict {
 			"for another instance create another Machine"))
 }
 
-// ProviderStatusUnique: two Machines of one instance are two controllers that act on it, whichever field names it.
+// ProviderStatusUnique: with two Machines of one instance, two controllers act on it, whichever field names the instance.
 func ProviderStatusUnique(c policies.Change) policies.Verdict {
 	path, names := statusPath, statusIDsAnew(c)
 	switch {
@@ -72,7 +72,7 @@ func statusIDsAnew(c policies.Change) []string {
 	return out
 }
 
-// instanceStatus is the JSON in which a provider's controller says of an instance.
+// instanceStatus is the JSON in which a provider's controller stores the instance.
 func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
 	switch {
 	case o == nil:
@@ -83,7 +83,7 @@ func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
 	return o.Status
 }
 
-// StatusIDs are the members of a provider's status, by name, that say which instance is meant.
+// StatusIDs are the members of a provider's status, by name, that identify the instance.
 func StatusIDs(raw json.RawMessage) map[string]string {
 	members, out := map[string]json.RawMessage{}, map[string]string{}
 	_ = json.Unmarshal(orNull(raw), &members)
@@ -96,8 +96,8 @@ func StatusIDs(raw json.RawMessage) map[string]string {
 	return out
 }
 
-// InstanceTail is what an instance's ID has in common with a provider ID that ends with it, "" for no ID. Which of those that share it name
-// the instance, Names says.
+// InstanceTail is the end that an instance's ID shares with its provider ID; "" for no ID. Names decides which of the provider IDs with that end names the
+// instance.
 func InstanceTail(id string) string {
 	if id == "" {
 		return ""

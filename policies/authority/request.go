@@ -23,7 +23,7 @@ func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && askedFor(c.Old) != askedFor(c.New)
 }
 
-// askedFor reads a request as everybody does: nothing means Machine API, as today.
+// askedFor reads a request as the Machine API does: an absent field asks for Machine API.
 func askedFor(o *policies.Object) API {
 	if asked := Read(o).Requested; asked != Unset {
 		return asked
@@ -31,13 +31,13 @@ func askedFor(o *policies.Object) API {
 	return MachineAPI
 }
 
-// moves reports whether an update asks for a move, or to go on with one; taking a request back is neither.
+// moves reports whether an update asks for a move, or to continue one. Withdrawing a request is neither.
 func moves(c policies.Change) bool {
 	return requests(c) && askedFor(c.New) != stand(c).authoritative()
 }
 
-// Uninitialised freezes spec.authoritativeAPI for the moment until Poundlock has stored it in status: before that,
-// nobody can tell a wish from the state (DESIGN §3.3). All else stays editable.
+// Uninitialised locks spec.authoritativeAPI until Poundlock has stored it in status: before that, a request cannot be distinguished from the state (DESIGN
+// §3.3). All else stays editable.
 func Uninitialised(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || Read(c.Old).Current != Unset || !requests(c) {
 		return policies.Verdict{}
@@ -47,8 +47,7 @@ func Uninitialised(c policies.Change) policies.Verdict {
 			"if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
 }
 
-// RequestBlocked refuses what can never be fulfilled; "The migration request will always be persisted" otherwise
-// (converting › Workflow extension).
+// RequestBlocked refuses what can never be fulfilled. Otherwise, "The migration request will always be persisted" (converting › Workflow extension).
 func RequestBlocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !moves(c) {
 		return policies.Verdict{}
@@ -74,8 +73,7 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not
-// look at authority.
+// scaledByHosts reports whether a request would move a set whose replicas a controller of the Machine API decides that ignores authority.
 func scaledByHosts(c policies.Change) bool {
 	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
 }
@@ -91,14 +89,14 @@ func ofRelease(kind string, o *policies.Object) bool {
 		}))
 }
 
-// actsOnInfra reports whether controllers act on a cloud because of the infrastructure object behind this kind.
+// actsOnInfra reports whether controllers act on a cloud for the infrastructure object of this kind.
 func actsOnInfra(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	return kind.InfraActs()
 }
 
-// twinGoing is the refusal beside a twin that is being deleted. The object goes with a twin that is authoritative (Deletion), so that there is nothing to
-// wait for.
+// twinGoing is the refusal beside a twin that is being deleted. If the twin is authoritative, the object is deleted with it (Deletion), so that waiting is
+// no remedy.
 func twinGoing(c policies.Change) string {
 	going := there(c) + " is being deleted"
 	if stand(c).Current == ClusterAPI {
@@ -167,8 +165,8 @@ func concat(lists ...[]string) []string {
 	return out
 }
 
-// hopeless reports whether no field is in the way, but that nothing of its kind can be converted in this cluster: an error
-// without a path, whose detail is all there is to say.
+// hopeless reports whether no field is the obstacle, but nothing of the kind can be converted in this cluster: an error without a path, whose detail says
+// everything.
 func hopeless(c policies.Change) bool {
 	return slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return e.Field == "" })
 }
@@ -186,14 +184,15 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	return out
 }
 
-// rolloutWarning comes before the refusals that ask for an edit of a control plane Machine's providerSpec: each of them ends with this, where a
-// warning is cut.
+// rolloutWarning comes before the refusals that ask for an edit of a control plane Machine's providerSpec. It could stand at the end of each of them, but
+// warnings are cut there.
 func rolloutWarning(c policies.Change, to API) []string {
 	inSpec := slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return strings.Contains(e.Field, "spec.providerSpec.value.") })
 	if to != ClusterAPI || !inSpec || !ofControlPlane(c) {
 		return nil
 	}
-	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: it replaces each Machine that differs from its template. Edit both alike, then set it back"}
+	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: " +
+		"it replaces each Machine that differs from its template. Edit both alike, then set it back"}
 }
 
 func ofControlPlane(c policies.Change) bool {
@@ -214,14 +213,15 @@ func ofControlPlane(c policies.Change) bool {
 // Refusals are the warnings about what the conversion in a review found, by path: to is the API that cannot express it, and so the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
-// synchronizedWarning leaves the message out where it repeats what the conversion in this review has said field by field.
+// synchronizedWarning omits the message where it repeats what the conversion in this review has reported field by field.
 func synchronizedWarning(c policies.Change, s standing) []string {
 	cond := s.Condition(ConditionSynchronized)
 	switch {
 	case cond.Status == "True":
 		return nil
 	case len(c.Facts.Unconvertible) == 0 && TakesOver(c):
-		return []string{"the infrastructure object of the Cluster API Machine does not exist: Machine API finds the instance by spec.providerID, and reports the Machine as Failed if there is none"}
+		return []string{"the infrastructure object of the Cluster API Machine does not exist: " +
+			"Machine API finds the instance by spec.providerID, and reports the Machine as Failed if there is none"}
 	case cond.Status == "False" && repeats(cond.Message, c.Facts.Unconvertible):
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s)", cond.Reason)}
 	case cond.Status == "False":
@@ -230,15 +230,15 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
 }
 
-// TakesOver reports whether Machine API takes a Machine over whose provider's object is gone: that the mirror is out of step because of it does not hold the
-// move up, and what the Machine API object has of it is enough.
+// TakesOver reports whether Machine API can take over a Machine whose provider's object is gone. The move does not wait for the mirror then, although it is
+// out of step: the Machine API object has all that is needed.
 func TakesOver(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	o := Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra}
 	return kind.InfraActs() && c.New != nil && c.Facts.Twin != nil && !o.State().InfraActs
 }
 
-// leavingWarning names what is being deleted of what the objects of the other API live in.
+// leavingWarning names those surroundings of the other API's objects that are being deleted.
 func leavingWarning(c policies.Change) []string {
 	if c.Facts.Leaving == "" {
 		return nil
@@ -251,7 +251,7 @@ func repeats(message string, errs field.ErrorList) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
 }
 
-// taintsInTheWay is silent where the condition names the gate, in Cluster API's own words.
+// taintsInTheWay returns nothing where the condition already names the gate, in Cluster API's own words.
 func taintsInTheWay(c policies.Change, s standing) []string {
 	if s.authoritative() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
 		return nil
@@ -295,11 +295,11 @@ func provisioned(infra *policies.Object) bool {
 
 const aloneWarning = "a set moves without its Machines"
 
-// LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are: nothing to say where somebody moves them after it.
+// LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are. It is superfluous where somebody moves them afterwards.
 func LeavesMachines(warning string) bool { return strings.HasPrefix(warning, aloneWarning) }
 
-// byDefault ends the sentence about a request for Machine API of a kind whose CRD has that as a default: a replacement without the field is one, and nobody can
-// tell whether it was meant.
+// byDefault ends the sentence about a request for Machine API, of a kind whose CRD has that as its default: a replacement without the field asks for it,
+// and nobody can determine whether that was intended.
 func byDefault(to API) string {
 	if to != MachineAPI {
 		return ""
@@ -307,7 +307,7 @@ func byDefault(to API) string {
 	return ". A manifest without spec.authoritativeAPI asks for this, too"
 }
 
-// extentWarning names what a move concerns. Each request has such a sentence.
+// extentWarning names the objects that a move includes. Each request has such a sentence.
 func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
@@ -329,9 +329,9 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine
-// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side. A Machine without an instance leaves that
-// behind (LeftBehind).
+// failedWarning: Machine API's controllers do nothing with a Machine in the phase Failed but delete it. Cluster API fails a Machine whose instance is gone,
+// and one that has an earlier failure, and the mirror copies that to the other side. A Machine without an instance loses the failure in a move
+// (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
 	if s.authoritative() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
@@ -347,8 +347,8 @@ func failed(c policies.Change) bool {
 	return c.Kind == "Machine" && (Read(c.Old).Phase == "Failed" || Read(c.Facts.Twin).Phase == "Failed")
 }
 
-// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran
-// it by. Whether that of a Failed Machine runs is not known.
+// keepsRunning names the instance where there is one: its ID is known, and no deletion of Cluster API's infrastructure object has terminated it. Whether
+// the instance of a Failed Machine runs is unknown.
 func keepsRunning(c policies.Change, to API) string {
 	if failed(c) || providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""
@@ -356,8 +356,8 @@ func keepsRunning(c policies.Change, to API) string {
 	return " and its instance keeps running"
 }
 
-// pausedWarning: people pause the Machine API's checks by Cluster API's annotation while they upgrade a cluster. On the
-// Cluster API side that annotation is Poundlock's.
+// pausedWarning: people pause the Machine API's checks by Cluster API's annotation while they upgrade a cluster. On the Cluster API side, that annotation
+// belongs to Poundlock.
 func pausedWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !c.New.HasAnnotation(PausedAnnotation) {
 		return nil
@@ -366,7 +366,7 @@ func pausedWarning(c policies.Change, to API) []string {
 		"the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
 }
 
-// openRequestsWarning names the requests to remediate for which a check's move waits.
+// openRequestsWarning names the requests for remediation that a check's move waits for.
 func openRequestsWarning(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	check, namespace := c.New, c.Namespace
@@ -382,8 +382,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
-// Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move
-// will not start (converting › A feature implemented in Machine API is not present in Cluster API).
+// Unconvertible warns early: the authoritative object may have what the other API cannot express. It is stored, but a later move will not start (converting
+// › A feature implemented in Machine API is not present in Cluster API).
 func Unconvertible(c policies.Change) policies.Verdict {
 	if !changesAuthority(c) {
 		return policies.Verdict{}
@@ -410,8 +410,8 @@ func refusals(c policies.Change, to API, so string) policies.Verdict {
 	return policies.Warn(append(unconvertibleWarnings(c, to, so), taintWarning(c, so)...)...)
 }
 
-// changesAuthority reports whether a request makes or changes the content of an authority that has, or will have, a
-// mirror; a request for a move is RequestWarning's.
+// changesAuthority reports whether a request creates or changes the content of an authoritative object that has, or will have, a mirror. A request for a
+// move is RequestWarning's.
 func changesAuthority(c policies.Change) bool {
 	if c.Actor == policies.Poundlock {
 		return false
@@ -421,7 +421,7 @@ func changesAuthority(c policies.Change) bool {
 		if c.Side != policies.SideMachineAPI {
 			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
 		}
-		// Without a twin it is what the first Cluster API object is made from, whichever API is authoritative.
+		// Without a twin, the first Cluster API object is made from it, whichever API is authoritative.
 		return s.authoritative() == MachineAPI || c.Facts.Twin == nil
 	}
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.authoritative(), c.Side) || requestsHere(c) {
@@ -430,7 +430,7 @@ func changesAuthority(c policies.Change) bool {
 	return changesContent(c)
 }
 
-// changesContent reports whether an update changes what is converted: the spec, or names that a person changes. Controllers write names all the time, and
+// changesContent reports whether an update changes what is converted: the spec, or names that a person changes. Controllers change names all the time, and
 // read no warning.
 func changesContent(c policies.Change) bool {
 	if c.Side == policies.SideInfrastructure && !reads(c) {
@@ -439,7 +439,7 @@ func changesContent(c policies.Change) bool {
 	return changesSpec(c) || c.Side != policies.SideInfrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
 }
 
-// reads reports whether a warning is for anybody's eyes: Cluster API's controllers make and change its objects without looking at one.
+// reads reports whether anybody reads a warning: Cluster API's controllers, which create and change its objects, do not.
 func reads(c policies.Change) bool {
 	return c.Actor != policies.ClusterAPIController && c.Actor != policies.InfrastructureController
 }
@@ -474,8 +474,8 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 		template.Text(), set.Text()))
 }
 
-// saidBefore reports whether an update changes nothing about what new Machines will be. A set that goes to Cluster API
-// with its template as it was needs no word: its new Machines go with it.
+// saidBefore reports whether an update leaves the authority of new Machines as it was. A set that moves to Cluster API with its template unchanged needs no
+// warning: its new Machines move with it.
 func saidBefore(c policies.Change, set, template API) bool {
 	return c.Old != nil && templateAuthority(c.Old) == template && (set == ClusterAPI || askedFor(c.Old) == set)
 }

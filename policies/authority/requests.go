@@ -15,9 +15,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// requestsOpen reports whether a check may have asked somebody else to remediate a Machine, by a request from its template that it deletes when the Machine is
-// healthy again. Paused it would not, and what remediates would go on with a sound Machine. So neither the check moves, nor a Machine away from it: a check
-// passes over one that is paused.
+// requestsOpen reports whether a check may have asked a remediator to remediate a Machine, by a request from its template, which it deletes when the
+// Machine is healthy again. A paused check would not delete it, and a healthy Machine would be remediated. So the check does not move. Nor does the Machine
+// move away from it, because a check skips a paused Machine.
 func (o Objects) requestsOpen(source API) bool {
 	switch {
 	case o.Kind.Name == "MachineHealthCheck" && source == MachineAPI:
@@ -34,7 +34,7 @@ func (o Objects) requestsOpen(source API) bool {
 	return false
 }
 
-// RequestedElsewhere reports whether a check of Cluster API's has found a Machine unhealthy, and has somebody else remediate it.
+// RequestedElsewhere reports whether a check of Cluster API has found a Machine unhealthy, and has asked a remediator to remediate it.
 func RequestedElsewhere(machine *policies.Object) bool {
 	all := ReadConditions(machine)
 	return find(all, clusterv1.MachineHealthCheckSucceededCondition).Status == metav1.ConditionFalse &&
@@ -44,14 +44,14 @@ func RequestedElsewhere(machine *policies.Object) bool {
 // requestKind is the kind of the template from which a check of either API makes requests; "" where it makes none.
 func requestKind(check *policies.Object) string { return RemediationTemplate(check).Kind }
 
-// TemplateReference names a template from which a check makes requests to remediate.
+// TemplateReference names a template from which a check makes requests for remediation.
 type TemplateReference struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// RemediationTemplate is the template to which a check of either API refers, the zero one where it deletes Machines itself.
+// RemediationTemplate is the template to which a check of either API refers; the zero value where the check deletes Machines itself.
 func RemediationTemplate(check *policies.Object) TemplateReference {
 	var spec struct {
 		RemediationTemplate TemplateReference `json:"remediationTemplate"`
@@ -74,8 +74,8 @@ func (t TemplateReference) GroupVersionKind() (gvk schema.GroupVersionKind, whol
 	return gv.WithKind(t.Kind), err == nil && t.APIVersion != "" && t.Kind != "" && t.Name != ""
 }
 
-// Remediator is what a check needs that is to be Cluster API's, or is, and has somebody else remediate: its template in the namespace of Cluster API, where
-// nobody copies it. Nothing where it is there.
+// Remediator is what a check with a remediator lacks if it is, or is to be, Cluster API's: its template in the namespace of Cluster API, to which nobody
+// copies it. It is empty where the template is there.
 func Remediator(c policies.Change) []Neighbour {
 	t := RemediationTemplate(c.New)
 	if _, whole := t.GroupVersionKind(); c.Kind != "MachineHealthCheck" || !whole || c.Facts.Remediation == policies.Exists {
@@ -89,7 +89,7 @@ func Remediator(c policies.Change) []Neighbour {
 	return []Neighbour{{Who: strings.TrimSuffix(brief(t.Kind), "Template"), What: what}}
 }
 
-// lacksHealthy reports whether a check has found fewer Machines healthy than it looks at.
+// lacksHealthy reports whether a check has found some of its Machines unhealthy.
 func lacksHealthy(check *policies.Object) bool {
 	var status struct {
 		ExpectedMachines int64 `json:"expectedMachines"`

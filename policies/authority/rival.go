@@ -22,10 +22,10 @@ var rivalPlatforms = []string{"AWS", "OpenStack"}
 // RivalPolicies are the ValidatingAdmissionPolicies that come with it: they refuse what Poundlock writes, on every platform.
 func RivalPolicies() []string { return []string{"cluster-api-machine-vap", "machine-api-machine-vap"} }
 
-// Rival names what of OpenShift's own migration would fight Poundlock over every field, as a list for a sentence; "" for nothing. deployments
-// are those of the Cluster API namespaces, policies which of RivalPolicies exist.
+// Rival names what of OpenShift's own migration would conflict with Poundlock over every field, as a list for a sentence; "" for nothing. deployments are
+// those of the Cluster API namespaces, policies which of RivalPolicies exist.
 //
-// Field managers in objects are no evidence: they outlast the process that wrote.
+// Field managers in objects prove nothing: they outlast the process that wrote.
 func Rival(platform string, deployments []unstructured.Unstructured, policies []string) string {
 	var out []string
 	for _, d := range deployments {

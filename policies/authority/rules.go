@@ -472,8 +472,9 @@ func Rules() policies.Set {
 			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the " +
 				"foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
 			Remedy: "Try again when Poundlock has removed the hook from the Machine that is named.",
-			On:     on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: []admissionv1.Operation{admissionv1.Delete}}),
-			Needs:  when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
+			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster},
+				Operations: []admissionv1.Operation{admissionv1.Delete}}),
+			Needs: when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,

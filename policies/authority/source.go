@@ -3,9 +3,8 @@
 
 package authority
 
-// Source is the API from which the pair is mirrored: which API is authoritative, and while authority moves, where it comes from.
-// Unset: nobody has settled it yet, or a move has no origin, which is never guessed from what is asked for: nothing is
-// mirrored.
+// Source is the API from which the pair is mirrored: the authoritative one, and during a move, its origin. It is Unset if authority is not stored yet, or
+// if a move has no origin, which is never inferred from the request. Then nothing is mirrored.
 func Source(s Shape) API {
 	switch s.Current {
 	case MachineAPI, ClusterAPI:
@@ -16,8 +15,8 @@ func Source(s Shape) API {
 	return Unset
 }
 
-// Authoritative is the API whose controllers act now. A move has not changed that before its switch is stored, and an object
-// that no one has looked at yet follows its spec, where nothing means Machine API. Unset: a move without an origin.
+// Authoritative is the API whose controllers act now. A move changes that only when its switch is stored. An object without a status follows its spec,
+// where an absent field means Machine API. Unset: a move without an origin.
 func Authoritative(s Shape) API {
 	switch {
 	case s.Current != Unset:

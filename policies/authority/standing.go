@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// standing is how the object under review stands to the authority over its pair.
+// standing is what the authority over its pair means for the object under review.
 type standing struct {
 	// mapi is the Machine API object of the pair, as stored; nil where there is none.
 	mapi *policies.Object
@@ -21,8 +21,8 @@ type standing struct {
 	side policies.Side
 }
 
-// stand reads the pair's standing from the change. Facts.Twin must have been gathered on every side but the Machine
-// API's, whose objects say themselves which API is authoritative.
+// stand reads it from the change. Facts.Twin must have been gathered on every side but the Machine API's, whose objects have the fields of authority
+// themselves.
 func stand(c policies.Change) standing {
 	mapi := c.Facts.Twin
 	if c.Side == policies.SideMachineAPI {
@@ -30,14 +30,14 @@ func stand(c policies.Change) standing {
 	}
 	shape := Read(mapi)
 	if c.Side == policies.SideMachineAPI && c.Operation == admissionv1.Create {
-		// An API server drops status on create: what a manifest claims there never comes true.
+		// An API server drops status on create, so a manifest's status is ignored.
 		shape = Shape{Requested: shape.Requested}
 	}
 	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
-// Strictest is the twin by which a change is judged, of those that share the object: several sets may make their machines from one template.
-// It is the first that locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
+// Strictest is the twin that decides about a change, of those that share the object: several sets may make their machines from one template. It is the
+// first that locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
 func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	for _, locks := range []func(standing) bool{
 		func(s standing) bool { return s.locked() && !s.seenTo(c) },
@@ -66,8 +66,7 @@ func stored(c policies.Change) *policies.Object {
 
 func (s standing) authoritative() API { return Authoritative(s.Shape) }
 
-// mirror reports whether the object under review is the one that is not authoritative. While a move runs both are
-// locked; that is moving's answer, not this one's.
+// mirror reports whether the object under review is the one that is not authoritative. During a move both objects are locked: see moving.
 func (s standing) mirror() bool {
 	if s.side == policies.SideMachineAPI {
 		return s.Current == ClusterAPI
@@ -79,18 +78,18 @@ func (s standing) mirror() bool {
 // moving reports whether authority over the pair is between the two APIs.
 func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating }
 
-// locked reports whether the object under review is not its user's to change.
+// locked reports whether a user may not change the object under review.
 func (s standing) locked() bool { return s.mirror() || s.moving() }
 
-// seenTo reports whether one of Cluster API's controllers sees to what Poundlock did not make and what is not paused (ForeignTo): it acts on its own
-// instance, and could not even end that if it were locked.
+// seenTo reports whether one of Cluster API's controllers acts on an object that Poundlock did not make and that is not paused (ForeignTo). It has its own
+// instance, and if the object were locked, the controller could not even terminate that.
 func (s standing) seenTo(c policies.Change) bool {
 	return s.mirror() && c.Side != policies.SideMachineAPI && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation) &&
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether the object belongs to somebody else's machine, and to a provider whose controllers have no account of their own
-// (Provider.Account), so that anybody may write to it. What runs Machine API's instance stays locked, and what is to name it.
+// seenToWithoutAccount reports whether the object belongs to a machine that Poundlock did not make, and to a provider whose controllers have no account of
+// their own (Provider.Account), so that anybody may write to it. An object that has, or is to have, the ID of Machine API's instance stays locked.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false
@@ -103,13 +102,13 @@ func seenToWithoutAccount(c policies.Change) bool {
 		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
-// keptFor reports whether what vSphere keeps for an instance is of the instance with this ID.
+// keptFor reports whether what vSphere keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
 	bios := biosUUID(kept)
 	return bios != "" && InstanceKey("vsphere://"+bios) == InstanceKey(id)
 }
 
-// controls reports whether the actor's own objects are on this side.
+// controls reports whether the actor is a controller of this side's objects.
 func controls(a policies.Actor, side policies.Side) bool {
 	switch a {
 	case policies.MachineAPIController:
@@ -122,7 +121,7 @@ func controls(a policies.Actor, side policies.Side) bool {
 	return false
 }
 
-// sideOf reports whether a side belongs to an API: a provider's objects are Cluster API's.
+// sideOf reports whether a side belongs to an API: the infrastructure side is Cluster API's.
 func sideOf(api API, side policies.Side) bool {
 	if side == policies.SideMachineAPI {
 		return api == MachineAPI
@@ -130,8 +129,8 @@ func sideOf(api API, side policies.Side) bool {
 	return api == ClusterAPI
 }
 
-// propagation is what the API server does with the dependents of what is deleted: what the request asks for, else what the first of the two
-// finalizers does that the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground without anybody asking.
+// propagation is what the API server does with the dependents of what is deleted: what the request asks for, or else what the first of the two finalizers
+// does that the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground even if the request does not ask for that.
 func propagation(c policies.Change) metav1.DeletionPropagation {
 	if c.Propagation != "" || c.Old == nil {
 		return c.Propagation
@@ -147,16 +146,16 @@ func propagation(c policies.Change) metav1.DeletionPropagation {
 	return ""
 }
 
-// owned reports whether a controller of Machines answers for the object: a mirror that only the Cluster owns is
-// owned by nobody in the sense of the rules (converting › Summary of the rules).
+// owned reports whether a controller of Machines owns the object. A mirror that only the Cluster owns is unowned in the sense of the rules (converting ›
+// Summary of the rules).
 func owned(o *policies.Object) bool {
 	return o != nil && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
 }
 
-// here names the object under review, as a person would type it.
+// here names the object under review, as an argument of kubectl.
 func here(c policies.Change) string { return address(c.Resource.String(), c.Namespace, c.Name) }
 
-// there names its twin; for a provider's object, the Machine API object whose machine it is.
+// there names its twin; for a provider's object, the Machine API object of its Machine.
 func there(c policies.Change) string {
 	group := "machine.openshift.io"
 	if c.Side == policies.SideMachineAPI {
@@ -186,7 +185,7 @@ func address(resource, namespace, name string) string {
 	return fmt.Sprintf("%s %s/%s", resource, namespace, name)
 }
 
-// moveTo is the command that hands the pair to an API.
+// moveTo is the command that moves the pair to an API.
 func moveTo(c policies.Change, api API) string {
 	target := there(c)
 	if c.Side == policies.SideMachineAPI {

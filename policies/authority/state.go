@@ -14,16 +14,16 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InfraGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror: the generation of the
-// provider's machine that the mirror was made from, as status.synchronizedGeneration is the core object's. Where the
-// mirror has not written it, the provider's machine is taken to be in step with its core object.
+// InfraGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror. Its value is the generation of the provider's
+// machine that the mirror was made from, as status.synchronizedGeneration is for the core object. Where the mirror has not written it, the provider's
+// machine counts as in step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
 
-// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object has a lower generation than
-// status.synchronizedGeneration, which may not decrease: the object was recreated. Its value is CoreGeneration of what the mirror was made from.
+// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object was recreated: it has a lower
+// generation than status.synchronizedGeneration, which may not decrease. The value is CoreGeneration of what the mirror was made from.
 const CoreGenerationAnnotation = Domain + "/synchronized-core"
 
-// CoreGeneration is an object in one of its generations.
+// CoreGeneration identifies an object in one of its generations.
 func CoreGeneration(uid types.UID, generation int64) string {
 	return fmt.Sprintf("%s/%d", uid, generation)
 }
@@ -35,56 +35,57 @@ type State struct {
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority
 	// came from while Current is Migrating. It is never inferred from Requested, which a user may set back.
 	Requested, Current, Origin API
-	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object behind the twin.
+	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object of the twin.
 	MachineAPI, ClusterAPI, Infra Party
 	// Blind reports that the Machine API's controller of this object ignores authority and acknowledges nothing. It obeys the pause annotation alone.
 	Blind bool
-	// InfraActs reports that controllers act because of the provider's object; otherwise Infra is no party, and all that is
-	// known of it is whether the mirror made it paused.
+	// InfraActs reports that controllers act on the provider's object. Otherwise Infra is no party, and only its pause matters, with which the mirror creates
+	// it.
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, has its hooks and what its provider needs
-	// to see to the instance, and was compared by this release.
+	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, that it has its hooks and what its
+	// provider needs to terminate the instance, and that this release has compared it.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
 	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
 	InfraNamesInstance bool
-	// TargetLeaves reports that what the objects of the other API live in is being deleted, and they with it. It is gathered before authority goes there.
+	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before authority goes
+	// there.
 	TargetLeaves bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
 	// Undefined reports that a Machine is not counted because the definition of its kind is missing in the other API, or is being deleted.
 	Undefined bool
-	// Judged reports that the Cluster API set would delete a Machine by the mark of a check that looks at it no longer (Roster.Judged).
+	// Judged reports that the Cluster API set would delete a Machine because of the mark of a check that no longer selects it (Roster.Judged).
 	Judged bool
-	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector deletes it, however late.
+	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector will delete it at some time.
 	Detached bool
-	// Ended reports that the Machine API's controller has seen the deletion of its object, and so ends the instance itself.
+	// Ended reports that the Machine API's controller has seen the deletion of its object, and so terminates the instance itself.
 	Ended bool
-	// Loose reports that the Machine API object has no sync finalizer: once it is being deleted, it goes with its machine finalizer.
+	// Loose reports that the Machine API object has no sync finalizer: once it is being deleted, it is gone when its machine finalizer is removed.
 	Loose bool
-	// RequestsOpen reports that a check may have asked somebody else to remediate, and could not take that back once this pair has moved.
+	// RequestsOpen reports that a check may have asked for a remediation that it could not withdraw once this pair has moved.
 	RequestsOpen bool
-	// Decided reports that a person has answered the wait for the instance that is reported: no instance exists.
+	// Decided reports that a person has answered the reported wait for the instance: no instance exists.
 	Decided bool
-	// Unprepared reports, in mid-move from the Machine API, that Cluster API's objects still have what ends with the move (LeftBehind), or that its checks do not
-	// spare a Machine without an instance (Spares).
+	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine
+	// without an instance is not yet spared from its checks (Spares).
 	Unprepared bool
 }
 
-// Party is one object of the two or three that change hands together. The zero Party is absent.
+// Party is one of the two or three objects that move together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead,
-	// but for a kind that obeys the annotation: there it is Poundlock's own.
+	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, except for a
+	// kind that obeys the annotation: there it means Poundlock's value.
 	PauseRequested bool
 	Acknowledged   AcknowledgedState
 	Finalizer      FinalizerState
 }
 
-// AcknowledgedState is what an object's controllers said last, in its Paused condition.
+// AcknowledgedState is the last acknowledgement of an object's controllers, in its Paused condition.
 type AcknowledgedState uint8
 
 // The states. NotAcknowledged: there is no condition, or it is Unknown.
@@ -115,7 +116,7 @@ type Objects struct {
 	InfraPausedLately bool
 	// InfraInstance is what the provider keeps for the instance beside Infra (InfraInstanceKind).
 	InfraInstance *policies.Object
-	// InstancesUnserved reports that the API server has no definition of the kind of InfraInstance: this provider keeps none.
+	// InstancesUnserved reports that the API server does not have the kind of InfraInstance: this provider's version keeps none.
 	InstancesUnserved bool
 	// InfraInstancePausedLately is InfraPausedLately of InfraInstance.
 	InfraInstancePausedLately bool
@@ -129,16 +130,17 @@ type Objects struct {
 	Judged []string
 	// Checks are Cluster API's checks, gathered for a Machine where RequestedElsewhere.
 	Checks []*policies.Object
-	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
+	// Leaving names the surroundings of the other API that are being deleted, in a sentence; "" for none. It is gathered where Step.HandsOver or
+	// State.Deserted.
 	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
 	Holders []string
 	Enabled bool
 }
 
-// InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
-// machine. A template is only read (its controller, where there is one, reports its size to the autoscaler), so it is no
-// party to a handoff: nobody waits for its answer, and it is released with its set because the mirror makes it paused.
+// InfraActs reports whether controllers act on a cloud for the kind's infrastructure object. They do for a machine. A template is only read (its
+// controller, where there is one, reports its size to the autoscaler), so it is no party to a handoff: nobody waits for its acknowledgement, and it is
+// released with its set only because the mirror creates it paused.
 func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
 
 // State reads the objects.
@@ -199,7 +201,8 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 	}
 }
 
-// machineAPIParty is the Machine API object, and whether its controller is blind: of a kind that obeys the annotation, one without a condition Paused.
+// machineAPIParty is the Machine API object, and whether its controller is blind: so is that of a kind that obeys the annotation, where there is no
+// condition Paused.
 func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
 	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
 	p.PauseRequested = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
@@ -263,8 +266,8 @@ func (o Objects) coreCaughtUp(shape Shape) bool {
 	return shape.MadeFrom(o.MachineAPI.Metadata.Annotations, core.UID, core.Generation)
 }
 
-// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. An object that
-// was recreated starts from generation 1, and status.synchronizedGeneration may not decrease meanwhile.
+// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. A recreated
+// object starts at generation 1, and status.synchronizedGeneration may not decrease.
 func (s Shape) MadeFrom(annotations map[string]string, uid types.UID, generation int64) bool {
 	if s.SynchronizedGeneration <= generation {
 		return s.SynchronizedGeneration == generation

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// HoldsMirrorsAnnotation is on each object without which mirrors cannot live. Its value counts what lives there, for people.
+	// HoldsMirrorsAnnotation is on each object with which mirrors would be deleted. Its value counts them, for people.
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
 	// AllowsDeletion is the value that allows a deletion, beside AllowsControlPlane: "false" allows nothing.
 	AllowsDeletion = "true"
-	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
-	// server.
+	// AdmissionLabel, with the value Enforced, is on each mirrored namespace in which webhooks fail closed. Poundlock sets it once a webhook was called
+	// through the API server.
 	AdmissionLabel = Domain + "/admission"
 	// Enforced is the value of AdmissionLabel where webhooks fail closed; without the label they fail open.
 	Enforced = "enforced"
@@ -35,23 +35,24 @@ const (
 	Namespace  = "Namespace"
 	Definition = "CustomResourceDefinition"
 	Cluster    = "Cluster"
-	// InfraCluster is a provider's cluster, an AWSCluster say: its machines need it, also those that it did not make.
+	// InfraCluster is a provider's cluster, such as an AWSCluster. The provider needs it for each machine, also for those that it did not create.
 	InfraCluster = "InfraCluster"
 )
 
-// Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
+// Surrounding is an object that others live in: when it is deleted, so are they (DESIGN §3.3, Deletion of the surroundings).
 type Surrounding struct {
 	Kind, Namespace, Name string
 	// UID is what an owner reference names; "" where any object of that name will do.
 	UID types.UID
-	// Since is when something that lived in it was created, so that one which was created later is another of its name; zero where it does not matter.
+	// Since is when something that lived in it was created. An object of the same name that was created later is another one. It is zero where that does not
+	// matter.
 	Since metav1.Time
-	// Outlived reports that the object stays for a while when this is gone: until the collector deletes it.
+	// Outlived reports that the object stays for a while after this one is gone, until the collector deletes it.
 	Outlived bool
 }
 
-// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster that
-// it names. With the definition of a set all sets go, and the collector deletes their Machines.
+// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster
+// that it names. If the definition of sets is deleted, all sets are, and the collector deletes their Machines.
 func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *policies.Object) []Surrounding {
 	if of != ClusterAPI {
 		return append([]Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}},
@@ -79,7 +80,7 @@ func (k Kind) ownersDefinition(o *policies.Object, group func(parent Kind) strin
 }
 
 // SurroundingsKept: "policy and webhook refuse DELETE by it unless poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the
-// surroundings). The mark itself can only be removed in the same way, or it would protect nothing.
+// surroundings). Removing the mark needs the same annotation, or the mark would protect nothing.
 func SurroundingsKept(c policies.Change) policies.Verdict {
 	mark := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	switch {
@@ -117,8 +118,8 @@ func notAllowed(o *policies.Object) string {
 	return fmt.Sprintf(" (%s allows its deletion only with the value %s)", AllowDeletionAnnotation, AllowsDeletion)
 }
 
-// follows reports whether a deletion is the consequence of another one that somebody had to allow: the namespace controller deletes what is in a namespace that
-// is being deleted, and the infrastructure cluster goes with its Cluster, by Cluster API's controller or the garbage collector.
+// follows reports whether a deletion is the consequence of another one that somebody had to allow: the namespace controller deletes what is in a namespace
+// that is being deleted, and Cluster API's controller or the garbage collector deletes the infrastructure cluster with its Cluster.
 func follows(c policies.Change) bool {
 	switch c.Actor {
 	case policies.NamespaceController:
@@ -129,7 +130,7 @@ func follows(c policies.Change) bool {
 	return false
 }
 
-// allow is the command that breaks the glass.
+// allow is the command that allows the deletion.
 func allow(c policies.Change) string { return allowAs(c, AllowsDeletion) }
 
 func allowAs(c policies.Change, value string) string {

@@ -11,12 +11,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// TaintGate is Cluster API's feature gate for the taints of Machines. With it off, as it is unless somebody turns it on, Cluster API's webhooks refuse
-// every Machine and MachineSet that has a taint, and its controllers would leave them to nobody.
+// TaintGate is Cluster API's feature gate for the taints of Machines. It is off by default. With it off, Cluster API's webhooks refuse every Machine and
+// MachineSet that has a taint.
 const TaintGate = "MachineTaintPropagation"
 
-// taintWarning warns of taints that convert and that Cluster API may refuse nevertheless. Poundlock cannot read whether the gate is on. A twin that has
-// taints shows that Cluster API takes them.
+// taintWarning warns of taints that can be converted but that Cluster API may refuse. Poundlock cannot read whether the gate is on. A twin that has taints
+// shows that it is.
 func taintWarning(c policies.Change, so string) []string {
 	if c.Side != policies.SideMachineAPI || !Tainted(c.New) || Tainted(c.Facts.Twin) || hopeless(c) {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Begins reports whether a request adds the finalizer after which a controller has an instance created. The review of a creation sees no twin
-// that is created in the same moment. At its first finalizer a Machine is stored, so of two Machines of one name at least one review sees the
-// other. A lookup that fails does not let it through: the controller tries again.
+// Begins reports whether a request adds the finalizer after which a controller has an instance created. The review of a creation does not see a twin that
+// is created at the same moment. But a Machine is stored before it gets its first finalizer, so of two Machines of one name at least one review sees the
+// other. If the lookup fails, the request is refused, and the controller retries.
 func Begins(c policies.Change) bool {
 	if c.Operation == admissionv1.Delete || c.Subresource != "" || c.Kind != "Machine" || c.Actor == policies.Poundlock {
 		return false
@@ -59,8 +59,8 @@ func neither(acts string) string {
 		acts, PausedAnnotation)
 }
 
-// besideClusterAPI is why Machine API must not ask for an instance beside an object of Cluster API's; "" if it may. Who holds a pause that was set later may
-// have asked for one before.
+// besideClusterAPI is why Machine API must not ask for an instance beside an object of Cluster API; "" if it may. A controller that holds an object which
+// was paused later may have asked for one before.
 func besideClusterAPI(c policies.Change, o *policies.Object, name string) string {
 	kind, _ := KindNamed(c.Kind)
 	id := providerID(o)

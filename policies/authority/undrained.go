@@ -16,14 +16,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Cluster API's Machine controller finds a Cluster's control plane by its Machines. While there is none that stays, it leaves out each step of a deletion that
-// needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the Node (isDeleteNodeAllowed, in internal/controllers/machine of v1.13).
-// It waits for preTerminate hooks all the same.
+// Cluster API's Machine controller finds a Cluster's control plane by its Machines. While there is none that is not being deleted, it skips each step of a
+// deletion that needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the Node (isDeleteNodeAllowed, in
+// internal/controllers/machine of v1.13). It still waits for preTerminate hooks.
 
-// drainFirst ends messages: the command that does what Cluster API leaves out.
+// drainFirst ends messages: the command that does what Cluster API skips.
 const drainFirst = "drain its Node yourself before you delete the Machine: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
 
-// undrained is what Cluster API leaves out in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
+// undrained is what Cluster API skips in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
 func undrained(namespace string) string {
 	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits "+
 		"for no preDrain hook and no volume, and leaves the Node behind. "+
@@ -32,7 +32,7 @@ func undrained(namespace string) string {
 		namespace, machineapi.RoleLabel, "NODE")
 }
 
-// UndrainedBy is what Cluster API leaves out, and the remedy, where a request for a move would bring Machines there; "" where it would not.
+// UndrainedBy is what Cluster API skips, and the remedy, where a request for a move would bring Machines there; "" where it would not.
 func UndrainedBy(c policies.Change) string {
 	if !c.Facts.Undrained || !movesToUndrained(c) {
 		return ""
@@ -40,7 +40,7 @@ func UndrainedBy(c policies.Change) string {
 	return undrained(c.TwinNamespace)
 }
 
-// CountsMasters reports whether Cluster API finds the control plane by one of these Machines of its own.
+// CountsMasters reports whether one of these Cluster API Machines is of the control plane, so that Cluster API finds it.
 func CountsMasters(machines []*policies.Object) bool {
 	return slices.ContainsFunc(machines, func(m *policies.Object) bool {
 		_, labelled := m.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
@@ -48,8 +48,8 @@ func CountsMasters(machines []*policies.Object) bool {
 	})
 }
 
-// movesToUndrained reports whether a request may bring Machines to Cluster API that it would delete without a drain. A Machine of the control plane
-// is itself one that Cluster API finds.
+// movesToUndrained reports whether a request may move Machines to Cluster API that it would delete without a drain. A Machine of the control plane is
+// itself one that Cluster API finds.
 func movesToUndrained(c policies.Change) bool {
 	return (c.Kind == "Machine" || c.Kind == "MachineSet") && moves(c) && askedFor(c.New) == ClusterAPI && !ofControlPlane(c)
 }
@@ -83,14 +83,14 @@ func preDrain(annotations map[string]string) []string {
 	return out
 }
 
-// deletesUndrained reports whether a person's deletion ends Machines that Cluster API runs, but for those of the control plane (ControlPlaneLast).
+// deletesUndrained reports whether a person's deletion deletes Machines that Cluster API runs, other than those of the control plane (ControlPlaneLast).
 func deletesUndrained(c policies.Change) bool {
 	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !OfControlPlane(c.Old.Metadata.Labels) &&
 		(c.Side == policies.SideClusterAPI || owned(c.Old))
 }
 
-// DeleteUndrained warns that nobody drains the Node of a Machine that is deleted, nor waits for its preDrain hooks.
+// DeleteUndrained warns that a Machine is deleted without draining its Node and without waiting for its preDrain hooks.
 func DeleteUndrained(c policies.Change) policies.Verdict {
 	if !c.Facts.Undrained || !deletesUndrained(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
 		return policies.Verdict{}
@@ -115,12 +115,12 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// shrinks reports whether a person has a MachineSet delete Machines of its own choice.
+// shrinks reports whether a person scales a MachineSet down, which then chooses the Machines that it deletes.
 func shrinks(c policies.Change) bool {
 	return c.Actor == policies.Anyone && replicas(c.New) < replicas(c.Old)
 }
 
-// ShrinkUndrained is DeleteUndrained of the Machines that a MachineSet of Cluster API's deletes because it is to have fewer.
+// ShrinkUndrained is DeleteUndrained for the Machines that a MachineSet of Cluster API deletes when it is scaled down.
 func ShrinkUndrained(c policies.Change) policies.Verdict {
 	if !c.Facts.Undrained || !shrinks(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
 		return policies.Verdict{}

@@ -22,12 +22,12 @@ const (
 	Adds Effect = 1 << iota
 	Changes
 	Removes
-	// Deletes is of the whole object; its field is metadata.name.
+	// Deletes is for the whole object; its field is metadata.name.
 	Deletes
 	Writes = Adds | Changes | Removes
 )
 
-// Phase is where a pair stands, as bits: what a lock depends on.
+// Phase is the state of a pair that a lock depends on, as bits.
 type Phase uint8
 
 // The phases of a pair.
@@ -35,8 +35,8 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
-	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI
-	// and LeftClusterAPI from then on: the mirror has caught up, and nobody would look at a later write again.
+	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI and LeftClusterAPI
+	// from then on: the mirror has caught up, and a later write would be lost.
 	LeavingMachineAPI
 	LeavingClusterAPI
 	LeftMachineAPI
@@ -50,13 +50,13 @@ const (
 	MirroredByClusterAPI = Uninitialized | ByMachineAPI
 )
 
-// Grant lets one writer through one lock: it names fields, effects and phases, never a whole object. The rules of locks ask Granted, the CEL policies and
-// the mirror are made from the same rows. What is not in a row is locked.
+// Grant lets one writer through one lock. It names fields, effects and phases, never a whole object. The locks' rules ask Granted; the CEL policies and the
+// mirror are generated from the same rows. What is in no row is locked.
 type Grant struct {
 	// Writer is its name in documents.
 	Writer string
 	Actor  policies.Actor
-	// Manager is its field manager, where the mirror carries its writes over to the authority; "": it does not, and leaves them alone.
+	// Manager is its field manager if the mirror carries its writes over to the authoritative object; "" if the mirror leaves them alone.
 	Manager string
 	Side    policies.Side
 	Kinds   []string
@@ -66,7 +66,7 @@ type Grant struct {
 	While   Phase
 	// Only narrows the row to some requests; nil: all.
 	Only func(policies.Change) bool
-	// Why is what breaks if the writer is refused.
+	// Why is what fails if the writer is refused.
 	Why string
 	// Unverified reports that the row was not read in the component's source.
 	Unverified bool
@@ -240,14 +240,14 @@ func keyed(of string, keys []string) []string {
 // grants is the table, built once: every review asks it.
 var grants = Grants()
 
-// Granted reports whether a lock lets the request's writer have this effect on a field, by its path.
+// Granted reports whether a lock allows this effect on a field to the request's writer.
 func Granted(c policies.Change, path string, effect Effect) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
 		return g.Effects&effect == effect && g.applies(c) && slices.ContainsFunc(g.Fields, func(f string) bool { return covers(f, path) })
 	})
 }
 
-// grantedFields are the paths beneath a root that a lock lets the request's writer change at will.
+// grantedFields are the paths beneath a root that a lock lets the request's writer change.
 func grantedFields(c policies.Change, root string) []string {
 	var out []string
 	for _, g := range grants {
@@ -279,8 +279,8 @@ func Annotated(side policies.Side) []Grant {
 	return out
 }
 
-// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that a controller of its own
-// keeps up to date while Cluster API is authoritative, and that nobody carries over: the mirror leaves them as they are.
+// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that its own controller keeps up to date
+// while Cluster API is authoritative, and that are not carried over: the mirror leaves them as they are.
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {
@@ -305,7 +305,7 @@ func (g Grant) Names(of string) []string {
 	return out
 }
 
-// covers reports whether a row's path means this one.
+// covers reports whether a row's path includes this one.
 func covers(field, path string) bool {
 	every, wild := strings.CutSuffix(field, "[*]")
 	return field == path || wild && strings.HasPrefix(path, every+"[")
@@ -339,16 +339,16 @@ func moving(c policies.Change, s standing) Phase {
 	return LeavingUnknown
 }
 
-// controlPlaneRoles are the values of machineapi.RoleLabel that tell a Machine of the control plane.
+// controlPlaneRoles are the values of machineapi.RoleLabel that mark a Machine of the control plane.
 var controlPlaneRoles = []string{"master", "control-plane"}
 
-// ownedByControlPlane reports whether a request changes no owner of a control plane Machine but a ControlPlaneMachineSet.
+// ownedByControlPlane reports whether a request, on a control plane Machine, changes only owners that are ControlPlaneMachineSets.
 func ownedByControlPlane(c policies.Change) bool {
 	return c.Old != nil && c.New != nil && OfControlPlane(c.Old.Metadata.Labels) &&
 		changesOwners(c, "machine.openshift.io", ControlPlane)
 }
 
-// changesOwners reports whether a request changes no owner but those of a kind.
+// changesOwners reports whether a request changes only owners of one kind.
 func changesOwners(c policies.Change, group, kind string) bool {
 	before, after := otherOwners(c.Old, group, kind), otherOwners(c.New, group, kind)
 	return len(before)+len(after) == 0 || sameJSON(before, after)

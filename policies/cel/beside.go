@@ -43,7 +43,8 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 		id := text(object("dyn(params)", "spec"), "providerID")
 		mirror += fmt.Sprintf(` && %[1]s == '' || %[1]s != '' && %[1]s == %[2]s`, id, text(object("dyn(object)", "spec"), "providerID"))
 		restore = fmt.Sprintf(
-			` : %[1]s != '' && %[2]s ? "spec.providerID: Invalid value: " + variables.there + " is paused and has the instance " + %[1]s + ": without this ID Machine API could create a second one: `+
+			` : %[1]s != '' && %[2]s ? "spec.providerID: Invalid value: " + variables.there + `+
+				`" is paused and has the instance " + %[1]s + ": without this ID Machine API could create a second one: `+
 				`set spec.providerID: " + %[1]s + ", and create it again [authority/create-machineapi]"`, id, stopped)
 	}
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`,

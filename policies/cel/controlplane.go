@@ -37,7 +37,9 @@ func controlPlaneTwins() []Twin {
 				`request.operation == "DELETE" ? (%s ? "metadata.name" : '') : (%s && !(request.operation == "UPDATE" && %s) ? "metadata.finalizers" : '')`,
 				InForeground(), Dependents("variables.is"), Dependents("variables.was")),
 			Reason: fmt.Sprintf(`request.operation == "DELETE" `+
-				`? "in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + " --cascade=background" `+
+				`? "in the foreground the garbage collector deletes the control plane's Machines before the set. `+
+				`To delete the set and keep them: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + `+
+				`" --cascade=background" `+
 				`: "%[2]s has the garbage collector delete the control plane's Machines before the set: leave it out"`,
 				controlplane.Resource, metav1.FinalizerDeleteDependents),
 		},

@@ -12,9 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ForSetPolicies refuse, while no webhook answers, what authority/create-for-set refuses: a Machine that Machine API's controllers create for a set which Cluster API
-// scales. They have each MachineSet of the namespace as a parameter, and judge the one that controls the Machine. They are no twins of the rule: they see what the API
-// server's cache of sets has.
+// ForSetPolicies refuse, while no webhook answers, what authority/create-for-set refuses: a Machine that Machine API's controllers create for a set which
+// Cluster API scales. Each MachineSet of the namespace is a parameter; the one that controls the Machine decides. They are no twins of the rule, because the
+// API server reads parameters from its cache, which may lag.
 func ForSetPolicies(o Options) []Policy {
 	const name = "poundlock-create-for-set"
 	set, _ := authority.KindNamed("MachineSet")
@@ -34,7 +34,8 @@ func ForSetPolicies(o Options) []Policy {
 	p := policyOfEach(o, name, set.MachineAPIGVK(), nil, namespaces, admissionregistrationv1.Validation{
 		Expression: fmt.Sprintf("%s || !(%s)", other, left),
 		MessageExpression: other + // evaluated for each parameter (otherSet)
-			` ? '' : "metadata.ownerReferences: Forbidden: Cluster API creates the Machines of MachineSet " + dyn(params).metadata.name + " (its authoritativeAPI is " + ` +
+			` ? '' : "metadata.ownerReferences: Forbidden: Cluster API creates the Machines of MachineSet ` +
+			`" + dyn(params).metadata.name + " (its authoritativeAPI is " + ` +
 			current + ` + "): no Machine API controller may. Turn its feature gate MachineAPIMigration on, or migrate the set [authority/create-for-set]"`,
 		Message: "Cluster API creates the Machines of this MachineSet. Remedy: turn the feature gate MachineAPIMigration of Machine API's controllers on, " +
 			"or migrate the set. [authority/create-for-set]",

@@ -316,7 +316,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		// A request that leaves the name to the server has none itself.
 		variable("name", "variables.is.metadata.?name.orValue('')"),
 		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
-		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
+		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + `+
+			`" --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
 		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,

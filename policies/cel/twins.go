@@ -35,7 +35,9 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/spec-locked", Variable: "specLocked",
 			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
-			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + (has(variables.was.metadata.deletionTimestamp) ? ". It is being deleted, so that it can no longer be moved" : ", or move it first: " + variables.toMachineAPI)`,
+			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" ` +
+				`+ variables.scaleInstead + (has(variables.was.metadata.deletionTimestamp) ` +
+				`? ". It is being deleted, so that it can no longer be moved" : ", or move it first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
@@ -88,7 +90,8 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
 			Fields: `variables.current == '' && variables.asked != variables.asks ? "spec.authoritativeAPI" : ''`,
-			Reason: `"which API is authoritative for this " + request.kind.kind + " is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
+			Reason: `"which API is authoritative for this " + request.kind.kind + " is being stored in status.authoritativeAPI: ` +
+				`try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
 		},
 		{
 			Rule: "authority/template-authority", Variable: "templateAuthority", Warns: true,

@@ -19,18 +19,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Future is what a set does from where things stand, to its end.
+// Future is what a set does from the present state to the end.
 type Future struct {
 	// Moments are in order.
 	Moments []Moment
-	// Last is the plan that is left when nothing more happens by itself.
+	// Last is the plan at the end, when nothing more happens by itself.
 	Last Plan
 }
 
-// Moment is a step, or what is waited for before the next one.
+// Moment is a step, or a wait before the next one.
 type Moment struct {
 	PlannedStep
-	// Name is the Machine's. One that is made has xxxxx where five letters will be.
+	// Name is the Machine's. A Machine that the set will create has xxxxx in place of the five letters.
 	Name string
 	// Waits is what is waited for; "" where the moment is a step.
 	Waits string
@@ -38,11 +38,11 @@ type Moment struct {
 	Now bool
 }
 
-// passes are more than any plan takes: a guard against steps that undo each other.
+// passes is more than any plan takes. It stops steps that undo each other.
 const passes = 200
 
-// Ahead plays a set's plan to its end, as if the set were Active and all went well: what is made becomes ready, what is deleted goes once its index has a
-// Machine that is ready, moves of authority end, and nothing else happens.
+// Ahead simulates a set's plan to its end, as if the set were Active and all went well: a created Machine becomes ready, a deleted one is gone once its
+// index has a Machine that is ready, moves of authority complete, and nothing else happens.
 func Ahead(v View) Future {
 	w, f, done := imagine(v), Future{}, map[string]bool{}
 	for pass := range passes {
@@ -75,11 +75,11 @@ func Ahead(v View) Future {
 	return f
 }
 
-// imagined is a view in which things are done.
+// imagined is a view in which steps are carried out.
 type imagined struct {
 	View
 	made int
-	// own are the Machines that were made or deleted in it.
+	// own are the Machines that the simulation created or deleted.
 	own map[string]bool
 }
 
@@ -90,7 +90,7 @@ func imagine(v View) *imagined {
 	return &imagined{View: v, own: map[string]bool{}}
 }
 
-// do does a step that makes or deletes a Machine, and returns the Machine's name.
+// do carries out a step that creates or deletes a Machine, and returns the Machine's name.
 func (w *imagined) do(p *Plan, s PlannedStep) string {
 	switch s.Verb {
 	case Create:
@@ -103,7 +103,7 @@ func (w *imagined) do(p *Plan, s PlannedStep) string {
 	return s.Machine.Name
 }
 
-// create makes a Machine without a Node.
+// create creates a Machine without a Node.
 func (w *imagined) create(p *Plan, s PlannedStep) string {
 	w.made++
 	m := p.Machine(s.Index)
@@ -113,10 +113,10 @@ func (w *imagined) create(p *Plan, s PlannedStep) string {
 	return m.Name
 }
 
-// fiveLetters stands where a Machine's name has five letters: they follow from the set as it will be then.
+// fiveLetters stands for the five letters of a name: they follow from the set's state at the time, which is unknown.
 const fiveLetters = "xxxxx"
 
-// free is a name with its letters made unknown, such as no Machine has.
+// free is a name with fiveLetters that no Machine has yet.
 func (w *imagined) free(name string, index int) string {
 	end := fmt.Sprintf("-%d", index)
 	name = strings.TrimSuffix(name, end)
@@ -127,7 +127,7 @@ func (w *imagined) free(name string, index int) string {
 	return name + end
 }
 
-// change changes a Machine, and not the one that was given.
+// change changes a copy of a Machine, and leaves the one of the view as it is.
 func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	at := slices.IndexFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
 	m := w.Machines[at].DeepCopy()
@@ -135,8 +135,8 @@ func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	w.Machines[at] = *m
 }
 
-// finishNext ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes
-// what is being deleted, where its index has another Machine that is ready before others: etcd's hook lets it go then.
+// finishNext completes the next thing in progress, and returns the Machine's name; "" where nothing is in progress. Machines that join come first. Then
+// come deleted Machines, first those whose index has another Machine that is ready, because etcd's hook releases such a Machine.
 func (w *imagined) finishNext(p *Plan) string {
 	if w.Authority == authority.Migrating {
 		w.Authority = authority.Unset
@@ -192,7 +192,7 @@ func (w *imagined) join(name string) {
 	})
 }
 
-// remove takes a Machine away, with its Node.
+// remove removes a Machine with its Node.
 func (w *imagined) remove(gone MachineState) {
 	w.Nodes = slices.DeleteFunc(w.Nodes, func(n corev1.Node) bool { return refers(gone.machine, &n) })
 	w.Machines = slices.DeleteFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == gone.Name })

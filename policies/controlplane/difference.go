@@ -32,7 +32,7 @@ const (
 	Ignored Effect = "Ignored"
 )
 
-// Difference is one field in which a Machine is not what its set would make.
+// Difference is one field in which a Machine differs from what its set would create.
 type Difference struct {
 	// Path is the field's, below the Machine.
 	Path   string
@@ -44,7 +44,7 @@ type Difference struct {
 // String is the difference in a sentence: what is there → what is wanted.
 func (d Difference) String() string { return fmt.Sprintf("%s %s → %s", d.short(), d.Have, d.Want) }
 
-// short leaves out what every field of a providerSpec has before it.
+// short omits the prefix that every path in a providerSpec has.
 func (d Difference) short() string {
 	if s, ok := strings.CutPrefix(d.Path, "spec.providerSpec.value."); ok {
 		return s
@@ -69,7 +69,7 @@ type wanted struct {
 	authority machinev1beta1.MachineAuthority
 }
 
-// comparisons is every part of a Machine that a template has a word on, and what a difference in it leads to.
+// comparisons is every part of a Machine that a template determines, and the effect of a difference in it.
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
@@ -89,14 +89,14 @@ func comparisons() []comparing {
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
 		}},
-		// The hooks of a Machine that is there are those of who put them there, etcd's operator above all.
+		// An existing Machine's hooks belong to their owners, above all etcd's operator.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			have, want := m.Spec.LifecycleHooks, w.template.Spec.LifecycleHooks
 			path := field.NewPath("spec", "lifecycleHooks")
 			return append(Different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
 				Different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
-		// Which API is authoritative for a Machine that is there is decided Machine by Machine.
+		// Which API is authoritative for an existing Machine is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)),
 				values.Plain(w.authority))
@@ -104,7 +104,7 @@ func comparisons() []comparing {
 	}
 }
 
-// differences are all between a Machine and what the set would make of it, those that lead to a rollout first.
+// differences are all between a Machine and what the set would create, those with a rollout first.
 func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	var out []Difference
 	for _, c := range comparisons() {
@@ -142,7 +142,7 @@ func (w *wanted) bootImage(path string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// elsewhere reports whether a Machine is what the Cluster API object of its name makes of it: a change of it would be lost.
+// elsewhere reports whether a Machine mirrors the Cluster API object of its name: a change of it would be reverted.
 func elsewhere(m *machinev1beta1.Machine) bool {
 	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
@@ -160,7 +160,7 @@ func Different(path *field.Path, have, want any, except ...string) []Difference 
 	return out
 }
 
-// lacking are the members of want that have lacks, or has otherwise. What have has beside them is somebody else's.
+// lacking are the members of want that have lacks, or has with another value. Further members of have belong to others.
 func lacking(path *field.Path, have, want map[string]string) []Difference {
 	kept := map[string]string{}
 	for k := range want {
@@ -178,15 +178,15 @@ func OfMachineController() []string {
 		"openstack-resourceId", "metal3.io/BareMetalHost"}
 }
 
-// ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be
-// fought over, and by the label of the cluster it finds the instance.
+// ours are the labels or annotations of a template that the set may write to an existing Machine. It leaves out those of a Machine controller, which would
+// write them back, and which finds the instance by the label of the cluster.
 func ours(all map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(key, _ string) bool { return key == ClusterLabel || slices.Contains(OfMachineController(), key) })
 	return out
 }
 
-// beside are the hooks that others are not.
+// beside are the hooks that are not among others.
 func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.LifecycleHook {
 	return slices.DeleteFunc(slices.Clone(hooks), func(h machinev1beta1.LifecycleHook) bool { return slices.Contains(others, h) })
 }

@@ -13,7 +13,7 @@ import (
 // Hold is a hook that keeps a deleted Machine.
 type Hold struct{ Machine, Hook, Owner string }
 
-// Holds are the hooks that keep deleted Machines from going (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
+// Holds are the hooks that keep deleted Machines (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
 func (p *Plan) Holds() []Hold {
 	var out []Hold
 	for _, m := range p.Machines() {
@@ -35,7 +35,7 @@ func (m MachineState) holds() []Hold {
 	return out
 }
 
-// held returns what holds a deleted Machine, and, where that may never let go, what a person may do.
+// held returns what holds a deleted Machine, and the remedy where it may do so forever.
 func (p *Plan) held(m MachineState) string {
 	var hooks []string
 	for _, h := range m.holds() {

@@ -22,10 +22,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Machine is the one that the set makes at an index, with its name.
+// Machine is the one that the set creates at an index, with its name.
 //
-// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name. The API server takes
-// one. Once one is made, the set's status counts it, and the next letters are others, also where that Machine has gone.
+// Its five letters follow from the state of the set, so that two processes that decide from the same state use the same name, and the API server accepts
+// one of them. Afterwards the set's status counts that Machine, so the next letters differ, even if it is gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	t := TemplateOf(p.set)
 	m := &machinev1beta1.Machine{
@@ -43,7 +43,7 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	return m
 }
 
-// makesFor is which API is to be authoritative for the Machines that are made: under a set for which Cluster API is authoritative, it.
+// makesFor is which API is to be authoritative for created Machines: Cluster API if it is authoritative for the set.
 func (p *Plan) makesFor() machinev1beta1.MachineAuthority {
 	if p.authority == authority.ClusterAPI {
 		return machinev1beta1.MachineAuthorityClusterAPI
@@ -56,14 +56,14 @@ func (p *Plan) Owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
 }
 
-// Owners are a Machine's owner references with the set as its controller, and in no other reference. A former set of the same name is gone, and the garbage
-// collector deletes what refers to it.
+// Owners are a Machine's owner references with the set as its controller, and without references to a former set of the same name: that one is gone, and
+// the garbage collector would delete the Machine.
 func (p *Plan) Owners(m *machinev1beta1.Machine) []metav1.OwnerReference {
 	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) || o.UID == p.set.UID })
 	return append(kept, p.Owner())
 }
 
-// former reports whether a reference is to a set of this name that is no more: a control plane has one at a time.
+// former reports whether a reference is to a set of this name that does not exist any more: a control plane has one at a time.
 func former(o metav1.OwnerReference, set *machinev1.ControlPlaneMachineSet) bool {
 	group, _, _ := strings.Cut(o.APIVersion, "/")
 	return group == machinev1.GroupName && o.Kind == Kind && o.Name == set.Name && o.UID != set.UID
@@ -77,10 +77,10 @@ func (p *Plan) name(i Index) string {
 	return fmt.Sprintf("%s-%s-%d", prefix, p.letters(i), i.Number)
 }
 
-// madeName is the end of a name that a set gave: base32 in small letters.
+// madeName matches the end of a name that a set generated: base32 in small letters.
 var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
 
-// made reports whether a set made the Machine, this one or a former one. A person's copy of such a Machine has its annotation and another name.
+// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has its annotation, but another name.
 func (m MachineState) made() bool {
 	_, from := m.machine.Annotations[MadeFromAnnotation]
 	return from && madeName.MatchString(m.Name)
@@ -95,7 +95,7 @@ func (p *Plan) letters(i Index) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:5])
 }
 
-// Amendment is the merge patch that gives a Machine what it differs in, and can be given in place; nil where there is nothing.
+// Amendment is the merge patch for the differences that can be changed in place; nil where there are none.
 func (p *Plan) Amendment(m MachineState) map[string]any {
 	if len(m.In(InPlace)) == 0 {
 		return nil
@@ -111,7 +111,7 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	return lean(values.Plain(out))
 }
 
-// lean leaves out empty members: in a merge patch a null removes the member.
+// lean omits empty members: in a merge patch, a null removes the member.
 func lean(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	for key, member := range m {

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
+// Selecting are the labels by which a generated set selects: the whole control plane, even where a Machine lacks the cluster's name.
 func Selecting() map[string]string { return map[string]string{RoleLabel: master, TypeLabel: master} }
 
 const master = "master"
@@ -21,13 +21,13 @@ func OfControlPlane(labels map[string]string) bool {
 	return labels[RoleLabel] == master && labels[TypeLabel] == master
 }
 
-// Name is the only one that a ControlPlaneMachineSet may have.
+// Name is the only one that a ControlPlaneMachineSet can have.
 const Name = "cluster"
 
 // OtherOperator is the Deployment of OpenShift's own operator of ControlPlaneMachineSets, in the namespace of the Machine API.
 const OtherOperator = "control-plane-machine-set-operator"
 
-// OtherOperatorRuns is an event's note, and a message of the log: nothing is done beside it.
+// OtherOperatorRuns is an event's note, and a log message: while that operator runs, Poundlock does nothing.
 func OtherOperatorRuns(deployment string) string {
 	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
 		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
@@ -41,7 +41,7 @@ func Roles() []string {
 // Finalizer keeps a set until its Machines no longer refer to it as their owner.
 const Finalizer = "controlplanemachineset.machine.openshift.io"
 
-// SpecPath is where a set has what it is to be.
+// SpecPath is the path of a set's spec.
 var SpecPath = field.NewPath("spec")
 
 // Kind and Resource are how the API server calls a ControlPlaneMachineSet.

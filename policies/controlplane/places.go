@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// PlaceText names a place in a sentence, also where there is none.
+// PlaceText names a place in a sentence, even if there is none.
 func PlaceText(zone string) string { return cmp.Or(zone, "no zone") }
 
 // Lists reports whether a providerSpec is in one of the plan's places.
@@ -35,7 +35,7 @@ func (p *Plan) Listed() string {
 	return strings.Join(values.Names(p.Domains, func(d platform.Domain) string { return d.Name }), ", ")
 }
 
-// Nearly returns what keeps a Machine out of a failure domain of the same zone.
+// Nearly returns why a Machine is not in the failure domain of its zone.
 func (p *Plan) Nearly(spec map[string]any) string {
 	row, zone := p.Row, p.Row.ZoneOf(spec)
 	for _, d := range p.Domains {
@@ -67,7 +67,7 @@ func (i Index) stays() bool {
 	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
 }
 
-// Staying are the Machines that determine where the control plane is: those that nobody deletes, and where an index has none, those that go.
+// Staying are the Machines that determine where the control plane is: those that are not being deleted, and those that are where an index has no other.
 func (p *Plan) Staying() []*machinev1beta1.Machine {
 	var out []*machinev1beta1.Machine
 	for _, i := range p.Indexes {

@@ -24,9 +24,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// Plan is what a set makes of a control plane.
+// Plan is what a set does with a control plane.
 type Plan struct {
-	// Replicas is how many Machines there are to be.
+	// Replicas is the wanted number of Machines.
 	Replicas int
 	// Platform is the cluster's.
 	Platform configv1.PlatformType
@@ -34,15 +34,15 @@ type Plan struct {
 	Active   bool
 	// Indexes are in order. There are as many as replicas, or more where Machines have more.
 	Indexes []Index
-	// Domains are those of the set, each once.
+	// Domains are those of the set, without duplicates.
 	Domains []platform.Domain
-	// Problems keep the set from acting: it is degraded, and does nothing at all until they are gone.
+	// Problems keep the set from acting: it is degraded, and does nothing until they are solved.
 	Problems []Problem
 	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
 	Invalid field.ErrorList
 	// Waits is what the set is waiting for, in a sentence; "" where it waits for nothing.
 	Waits string
-	// Next is when to look again though nothing has changed: a Node's Grace ends. Zero: nothing ends.
+	// Next is when to plan again even if nothing has changed, because a Node's Grace ends. Zero: no Grace ends.
 	Next time.Time
 
 	set       *machinev1.ControlPlaneMachineSet
@@ -54,29 +54,29 @@ type Plan struct {
 	trials    []policies.Trial
 }
 
-// Index is a place in the control plane. Its Machines' names end with its number.
+// Index is a place in the control plane. Its number is the end of its Machines' names.
 type Index struct {
 	Number int
-	// Domain is where the index belongs; nil where the set has no failure domains.
+	// Domain is the failure domain of the index; nil where the set has none.
 	Domain *platform.Domain
-	// Machines are the index's, the oldest first: as a rule one, and two while one is replaced.
+	// Machines are the index's, the oldest first: usually one, and two during a replacement.
 	Machines []MachineState
-	// Spec is the providerSpec of a Machine that the set makes here.
+	// Spec is the providerSpec of a Machine that the set creates here.
 	Spec map[string]any
 }
 
-// MachineState is a Machine in the light of a set.
+// MachineState is a Machine as the set sees it.
 type MachineState struct {
 	Name string
-	// Ready: it runs, its Node is ready, and it is not going.
+	// Ready: it runs, its Node is ready, and it is not being deleted.
 	Ready bool
 	// Deleting: somebody has deleted it.
 	Deleting bool
-	// Failed: its phase is Failed, which does not end by itself.
+	// Failed: its phase is Failed, which never changes.
 	Failed bool
 	// Adopted: the set is its controller.
 	Adopted bool
-	// Differences are all between it and what the set would make here, those that lead to its replacement first.
+	// Differences are all between it and what the set would create here, those with a replacement first.
 	Differences []Difference
 
 	machine *machinev1beta1.Machine
@@ -105,7 +105,7 @@ func (m MachineState) moves() string {
 	return ""
 }
 
-// Machine is the object that the state is of. It is not to be changed.
+// Machine is the object itself. Do not change it.
 func (m MachineState) Machine() *machinev1beta1.Machine { return m.machine }
 
 // Updated reports whether nothing has to be replaced.
@@ -122,7 +122,7 @@ func (m MachineState) In(e Effect) []Difference {
 	return out
 }
 
-// Make makes the plan of a view. It never panics on what a person can write: what cannot be read is in Invalid.
+// Make makes the plan of a view. It never panics, whatever a person writes: fields that cannot be read are in Invalid.
 func Make(v View) Plan {
 	t := TemplateOf(v.Set)
 	p := Plan{
@@ -152,7 +152,7 @@ func Make(v View) Plan {
 	return p
 }
 
-// domains reads the set's failure domains, each once. Those that are given twice are refused by admission.
+// domains reads the set's failure domains, without duplicates. Admission refuses duplicates.
 func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
 	if t.FailureDomains == nil {
 		return
@@ -172,8 +172,8 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place puts each Machine at its index. The number that ends a name decides. Machines whose names have none take the numbers that are free, the oldest the
-// lowest; where there are more of them, one takes the place of the Machine that was made to replace it (unnumbered).
+// place assigns each Machine to its index, by the number that ends its name. Machines whose names have none get the free numbers, the oldest the lowest. If
+// there are more of them than free numbers, one shares the number of the Machine that was created to replace it (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
@@ -229,8 +229,8 @@ func oldest(all []MachineState) {
 	})
 }
 
-// unnumbered are the numbers for Machines whose names have none, the oldest first. They keep their order: a Machine that is replaced had its number before the
-// youngest of the numbered Machines was made in its place, and those beside it keep theirs.
+// unnumbered are the numbers for Machines whose names have none, the oldest first. The order is kept, because a replaced Machine had its number before the
+// youngest of the numbered Machines was created in its place, and the Machines before and after it keep theirs.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
@@ -260,7 +260,7 @@ func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	return out
 }
 
-// wasOurs reports whether a Machine belonged to a former set. What no set ever had, no set has made a Machine in the place of.
+// wasOurs reports whether a Machine belonged to a former set. No set has replaced a Machine that never had one.
 func (p *Plan) wasOurs(m MachineState) bool {
 	c := controller(m.machine)
 	return c != nil && former(*c, p.set)
@@ -281,8 +281,8 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 }
 
-// assignDomains gives each index its failure domain: as far as may be the one in which its youngest Machine is. Where a domain has too many indexes, one whose
-// Machine is replaced anyway moves before one whose Machine would stay.
+// assignDomains assigns a failure domain to each index: if possible the one of its youngest Machine. If a domain has too many indexes, one whose Machine is
+// replaced anyway moves before one whose Machine would stay.
 func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
@@ -301,7 +301,7 @@ func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate)
 	}
 }
 
-// leaves returns how much of an index is replaced though it stays in its domain: 0 nothing, 1 each Machine since it is outdated, 2 all since none stays.
+// leaves returns how much of an index is replaced even if it keeps its domain: 0 nothing, 1 its outdated Machines, 2 all because none stays.
 func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, domain int) int {
 	switch {
 	case !i.stays():
@@ -316,8 +316,8 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	return 1
 }
 
-// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is being deleted counts only where the index has no
-// other. Where none is in any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
+// domainOf is the set's domain that contains the index's youngest Machine, -1 for none. A Machine that is being deleted counts only if the index has no
+// other. If none is in a domain, it is the only domain of its zone: when a domain gets another subnet, its Machines are replaced there, and do not move.
 func (p *Plan) domainOf(row platform.Row, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {
@@ -375,7 +375,7 @@ func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	}
 }
 
-// differences are those of a Machine from what the set makes at an index, or, where that was tried, from what it becomes.
+// differences are those between a Machine and what the set creates at an index; if a dry run was made, from what that becomes.
 func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
 	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.makesFor()}
 	out := w.differences(m)
@@ -395,10 +395,10 @@ func (p *Plan) Machines() []MachineState {
 	return out
 }
 
-// Numbers are what a set's status counts.
+// Numbers are the counts in a set's status.
 type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
 
-// Numbers counts. A Machine that is being deleted is a replica, and ready for as long as its Node serves; one is updated once it is ready now, and stays.
+// Numbers counts. A Machine that is being deleted is a replica, and is ready as long as its Node is. Updated ones are ready now and not being deleted.
 func (p *Plan) Numbers() Numbers {
 	n := Numbers{}
 	for _, i := range p.Indexes {
@@ -421,7 +421,7 @@ func (p *Plan) Numbers() Numbers {
 	return n
 }
 
-// unmanaged lists the control plane's Nodes that no Machine of the set refers to, once they have been there for Grace.
+// unmanaged lists the control plane's Nodes that no Machine of the set refers to, if they have existed for Grace.
 func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
@@ -437,7 +437,7 @@ func unmanaged(v View) []string {
 	return out
 }
 
-// unselected is the Machine of a Node, if it is there and only the selector does not match it; "" for none.
+// unselected is a Node's Machine if it exists and only the selector does not match it; "" for none.
 func unselected(v View, n *corev1.Node) string {
 	for i := range v.Unselected {
 		if m := &v.Unselected[i]; refers(m, n) && m.DeletionTimestamp == nil {
@@ -447,7 +447,7 @@ func unselected(v View, n *corev1.Node) string {
 	return ""
 }
 
-// graceEnds is when the first of the Nodes that are without a Machine, or not ready, has been so for too long.
+// graceEnds is when the first of the Nodes that are without a Machine, or not ready, reaches the end of its grace.
 func graceEnds(v View) time.Time {
 	var next time.Time
 	ends := func(at time.Time) {
@@ -473,8 +473,8 @@ func strays(v View) []corev1.Node {
 	})
 }
 
-// left is a sentence about a Node whose Machine may have lost a label alone, "" for none: the Machine is there, or the Node had one and is ready all the same,
-// so that its instance runs. One whose instance has ended is ready for no more than a moment.
+// left is a sentence about a Node whose Machine may only have lost a label; "" for none. Either the Machine exists, or the Node had one and is still ready,
+// so that its instance runs. A Node whose instance was terminated is ready for a moment at most.
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {

@@ -18,10 +18,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Reason is why a set is degraded: a word for conditions.
+// Reason is why a set is degraded, as the reason of conditions.
 type Reason string
 
-// The reasons, the gravest first. UnknownPlatform is one of the generator, too.
+// The reasons, the most severe first. The generator uses UnknownPlatform, too.
 const (
 	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
@@ -106,8 +106,8 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unsure are the Machines that would be replaced though the platform is unknown: a region, a resource group or a tag that one of the two spells out is then
-// a difference. OnDelete replaces what a person deletes, and nothing else.
+// unsure are the Machines that would be replaced although the platform is unknown: then a region, a resource group or a tag counts as a difference where
+// only one of the two has it. With OnDelete, the set replaces only what a person deletes, so there are none.
 func (p *Plan) unsure() []string {
 	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
 		return nil
@@ -121,9 +121,9 @@ func (p *Plan) unsure() []string {
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"
 
-// failed are Machines that have failed and that nothing replaces: replacements, without which one that is outdated or deleted cannot go, or
-// those that are alone at their index. One that is outdated is replaced, unless a hook holds another Machine: etcd may not release that one
-// before this one has gone. Only a replacement stops the set: what befalls the rest of the control plane has nothing to do with another.
+// failed are Machines that have failed and that nothing replaces: replacements, without which an outdated or deleted Machine cannot go, or Machines that
+// are alone at their index. An outdated one is replaced, unless a hook holds another Machine: etcd may not release that one before this one is gone. Only
+// failed replacements stop the set, because other failures do not concern a replacement.
 func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -136,8 +136,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken are the Machines of nobody's beside another at their index. Only a person can decide which of the two is to go. One in whose place
-// a set made the other had it before.
+// taken are the unowned Machines beside another at their index. Only a person can decide which of the two to delete. Not among them is a Machine for which
+// a set created the other as its replacement.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -156,8 +156,8 @@ func (p *Plan) taken() []string {
 	return out
 }
 
-// onOtherNode reports whether a Machine's Node has been there for Grace without the role of the control plane. The Machine got the set's labels, but the set
-// would delete an instance that was never its own.
+// onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Then the Machine got the set's labels by
+// mistake, and the set would delete an instance that was never its own.
 func onOtherNode(v View, m *machinev1beta1.Machine) bool {
 	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }
@@ -182,7 +182,7 @@ func unless(fine bool, all []string) []string {
 	return all
 }
 
-// NamesOf are the Machines that are so.
+// NamesOf are the names of the Machines for which is is true.
 func NamesOf(all []MachineState, is func(MachineState) bool) []string {
 	var out []string
 	for _, m := range all {
@@ -201,7 +201,7 @@ func (p *Plan) excess() []string {
 	return out
 }
 
-// RecreateRisk returns what comes of a further failure: a quorum is more than half of the members.
+// RecreateRisk returns the consequence of one more failure: a quorum is more than half of the members.
 func RecreateRisk(replicas int) string {
 	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, "+
 		"etcd has %d of %d members: it bears the failure of %d more, and no other",

@@ -14,18 +14,18 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// Place is where a set creates Machines: one of its failure domains, or its template's place if it has none.
+// Place is where a set creates Machines: one of its failure domains, or its template's own place if it has none.
 type Place struct {
 	// Domain is the failure domain's name in the set, "" for none.
 	Domain string
-	// FailureDomain is what Cluster API calls it: the value of a Machine's spec.failureDomain. "" where it has no name for it.
+	// FailureDomain is its name in Cluster API: the value of a Machine's spec.failureDomain. "" where Cluster API has none.
 	FailureDomain string
-	// ProviderSpec is what a Machine there is made from; nil where the set has none that can be read.
+	// ProviderSpec is that of the Machines created there; nil where the set has none that can be read.
 	ProviderSpec map[string]any
 }
 
-// Places are where a resolved set makes Machines, in the order of their names: a set that lists the same in another order has the same places. Errors are of
-// failure domains that the Infrastructure does not describe, by path.
+// Places are where a resolved set creates Machines, in the order of their names, so that the order in the set does not matter. Errors are of failure
+// domains that the Infrastructure does not describe, by path.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
 	t := TemplateOf(set)
 	p := Plan{Platform: platform.Of(i), Row: platform.RowOf(t, i)}

@@ -23,7 +23,7 @@ const (
 	Upgradeable = "Upgradeable"
 )
 
-// OperatorName is the ClusterOperator's.
+// OperatorName is the name of the ClusterOperator.
 const OperatorName = "control-plane-machine-set"
 
 // The reasons of conditions beside those of problems.
@@ -39,7 +39,7 @@ const (
 	Stopped             Reason = "Stopped"
 )
 
-// Conditions are the set's. They have no times: those are the writer's.
+// Conditions are the set's. The writer adds their times.
 func (p *Plan) Conditions() []metav1.Condition {
 	return []metav1.Condition{p.available(), p.progressing(), p.degraded()}
 }
@@ -52,7 +52,7 @@ func condition(kind string, holds bool, r Reason, message string) metav1.Conditi
 	return c
 }
 
-// available: each index has a Machine that serves, whether or not it is being deleted.
+// available: each index has a Machine that serves, even one that is being deleted.
 func (p *Plan) available() metav1.Condition {
 	var without []string
 	for _, i := range p.Indexes {
@@ -100,7 +100,7 @@ func (p *Plan) progressing() metav1.Condition {
 	return condition(Progressing, false, AsExpected, sentence(p.rest()))
 }
 
-// stopped repeats the API server's words, which a person waits for here.
+// stopped quotes the API server's refusal, which a person looks for here.
 func (p *Plan) stopped() string {
 	says := "Stopped. Fix the problem in the Degraded condition"
 	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
@@ -109,7 +109,7 @@ func (p *Plan) stopped() string {
 	return says
 }
 
-// state begins with how far it is, and goes on with what is next or waited for.
+// state begins with the progress, and continues with the next step or the wait.
 func (p *Plan) state(now string) string {
 	says := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
@@ -118,7 +118,7 @@ func (p *Plan) state(now string) string {
 	return sentence(says...)
 }
 
-// rest is what is reported where nothing is to be done, and what of the template is left aside.
+// rest is what is reported when there is nothing to do, and which parts of the template are ignored.
 func (p *Plan) rest() string {
 	says := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
@@ -156,7 +156,7 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
 }
 
-// OperatorConditions are the ClusterOperator's; of no set where the plan is nil. Then ungenerated is why none can be generated, if so.
+// OperatorConditions are the ClusterOperator's; if the plan is nil, there is no set. Then ungenerated is why none can be generated, if so.
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)
@@ -175,7 +175,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	return append(out, operatorCondition(upgradeable))
 }
 
-// idle is what the operator reports where it has nothing to do, because it does not manage the control plane's Machines.
+// idle is what the operator reports when it does not manage the control plane's Machines.
 func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	reason, says := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {

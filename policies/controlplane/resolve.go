@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// The members of the template's union, which are the values of its discriminator too. The published types have the first alone.
+// The members of the template's union, which are the values of its discriminator too. The published types have only the first.
 const (
 	MachineAPIMember = machinev1.OpenShiftMachineV1Beta1MachineType
 	ClusterAPIMember = machinev1.ControlPlaneMachineSetMachineType("machines_v1beta2_cluster_x_k8s_io")
@@ -25,12 +25,12 @@ const (
 // ClusterAPITemplate is the union's member for Cluster API: what the overlay of the CRD adds to the published types.
 type ClusterAPITemplate struct {
 	FailureDomains *machinev1.FailureDomains `json:"failureDomains,omitempty"`
-	// ObjectMeta is in Machine API's words, as in the other member: the Machines are made there.
+	// ObjectMeta has Machine API's names, as in the other member, because the Machines are created in Machine API.
 	ObjectMeta machinev1.ControlPlaneMachineSetTemplateObjectMeta `json:"metadata"`
 	Spec       ClusterAPIMachineSpec                              `json:"spec"`
 }
 
-// ClusterAPIMachineSpec is what of a Cluster API Machine's spec such a template has.
+// ClusterAPIMachineSpec has the fields of a Cluster API Machine's spec that such a template has.
 type ClusterAPIMachineSpec struct {
 	InfrastructureRef TemplateReference `json:"infrastructureRef"`
 	Bootstrap         Bootstrap         `json:"bootstrap"`
@@ -43,16 +43,16 @@ type TemplateReference struct {
 	Name     string `json:"name"`
 }
 
-// Bootstrap has the Secret from which an instance becomes a Node.
+// Bootstrap names the Secret from which an instance becomes a Node.
 type Bootstrap struct {
 	DataSecretName string `json:"dataSecretName"`
 }
 
-// Resolved is a set whose template is in Machine API's words, whichever member it was written with. The plan sees no other.
+// Resolved is a set whose template is in Machine API's form, whichever member it was written with. The plan is made from no other.
 type Resolved struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// Unresolved are the fields that keep the template from being put into Machine API's words, by path. Set then has a template without a
-	// providerSpec, from which nothing can be made.
+	// Unresolved are the fields that keep the template from being converted to Machine API's form, by path. Set then has a template without a providerSpec,
+	// from which nothing can be created.
 	Unresolved field.ErrorList
 }
 
@@ -77,8 +77,8 @@ func Template(set []byte) (*ClusterAPITemplate, error) {
 	return out, nil
 }
 
-// Resolve gives a set the template that its member for Cluster API stands for: with the providerSpec that its infrastructure machine template converts
-// into, or the reasons why it does not convert. A set without that member (nil) is resolved already.
+// Resolve gives a set the template that its member for Cluster API means: with the providerSpec that its infrastructure machine template converts to, or
+// the reasons why it does not convert. A set without that member (nil) needs no conversion.
 func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, providerSpec []byte, errs field.ErrorList) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
@@ -92,10 +92,10 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 	return Resolved{Set: out, Unresolved: errs}
 }
 
-// key is the template in a fixed form: what was looked up for it is found by it.
+// key is the template in a canonical form, by which a lookup's result is found.
 func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
-// Known is what was found out of a set's template for Cluster API, as a fact for the rules. A set that has the other member needs no such fact.
+// Known is the result of a lookup for a set's template for Cluster API, as a fact for the rules. A set with the other member needs no such fact.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
 	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {
@@ -104,7 +104,7 @@ func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	return out
 }
 
-// ResolvedIn resolves a set with what has been found out.
+// ResolvedIn resolves a set with the result of that lookup.
 func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
@@ -119,7 +119,7 @@ func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 		field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
 }
 
-// ClusterAPITemplatePath is where a set has its member for Cluster API.
+// ClusterAPITemplatePath is the path of a set's member for Cluster API.
 func ClusterAPITemplatePath() *field.Path {
 	return field.NewPath("spec", "template", string(ClusterAPIMember))
 }

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// spread gives each index a domain: the one that it has, as far as no domain then has more than its share, else the one that is used least.
-// have is each index's present domain in all, -1 for none of them; the answer is an index into all each, and nil where there is no domain.
-// moves returns which indexes give way: where a domain has too many, those with a greater number do, and of two with the same the later one.
+// spread assigns a domain to each index: its present one, as long as no domain has more than its share, or else the domain with the fewest indexes. have is
+// each index's present domain in all, -1 for none; the result is an index into all each, and nil if there is no domain. moves has a number for each index:
+// where a domain has too many, those with a greater number leave it, and of equal ones the later.
 //
-// It depends on the indexes alone, and not on the order in which the set lists its domains, but for those that no Machine uses.
+// The result depends on the indexes alone. The order in which the set lists its domains matters only for domains that no Machine uses.
 func spread(have, moves []int, domains int) []int {
 	if domains == 0 {
 		return nil

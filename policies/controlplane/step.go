@@ -23,9 +23,9 @@ type Verb string
 const (
 	// Adopt makes the set the Machine's controller.
 	Adopt Verb = "Adopt"
-	// Amend patches onto the Machine what differs in place.
+	// Amend patches the differences that can be changed in place.
 	Amend Verb = "Amend"
-	// Create makes a Machine at the index.
+	// Create creates a Machine at the index.
 	Create Verb = "Create"
 	// Delete deletes the Machine. Its hooks hold it for as long as etcd needs it.
 	Delete Verb = "Delete"
@@ -39,11 +39,11 @@ type PlannedStep struct {
 	Machine MachineState
 	// Why is the reason, in a sentence for an event.
 	Why string
-	// Cause is a word for why a Machine is made or deleted.
+	// Cause is why a Machine is created or deleted, in a word.
 	Cause Cause
 }
 
-// Cause is why a Machine is made or deleted.
+// Cause is why a Machine is created or deleted.
 type Cause string
 
 // The causes.
@@ -59,8 +59,8 @@ const (
 // surge is how many Machines there may be beyond the replicas (control-plane-machine-set-controller › The RollingUpdate update strategy).
 const surge = 1
 
-// Steps are what is to be done now. All may be done in one pass; at most one of them makes or deletes a Machine, and the one after that follows
-// from what has then become of it. An inactive set does nothing, and neither does one with problems.
+// Steps are what to do now. All of them can be done in one pass; at most one creates or deletes a Machine, and the next such step depends on its result. An
+// inactive set does nothing, and neither does one with problems.
 func (p *Plan) Steps() []PlannedStep {
 	if !p.Active || len(p.Problems) > 0 || p.authority == authority.Migrating {
 		return nil
@@ -85,13 +85,13 @@ func (p *Plan) Steps() []PlannedStep {
 	return out
 }
 
-// change is the one Machine that is made or deleted next.
+// change is the Machine that is created or deleted next.
 func (p *Plan) change() (PlannedStep, bool) {
 	s, ok, _ := p.changing()
 	return s, ok
 }
 
-// changing is change, and the deletion that comes before it but waits, in a sentence.
+// changing is change, and, in a sentence, the deletion that comes before it but has to wait.
 func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	if p.standsStill() != "" {
 		return PlannedStep{}, false, ""
@@ -121,8 +121,8 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	return PlannedStep{}, false, held
 }
 
-// short returns what a deletion waits for because too few indexes would have a Node that is ready, "" for nothing: etcd's hook may be missing on a Machine that
-// has just joined. What is not ready itself adds nothing.
+// short returns what a deletion waits for because too few indexes would have a Node that is ready; "" for nothing. Etcd's hook may still be missing on a
+// Machine that has just joined. Deleting a Machine that is not ready does not reduce the number.
 func (p *Plan) short(s PlannedStep) string {
 	if s.Verb != Delete || !s.Machine.serves {
 		return ""
@@ -140,10 +140,10 @@ func (p *Plan) short(s PlannedStep) string {
 		s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
-// room reports whether one Machine more may exist. It counts those that are being deleted.
+// room reports whether one more Machine may exist. Machines that are being deleted count.
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
-// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one each, or somebody else did.
+// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one each, or somebody else has.
 func surplus(i Index) (PlannedStep, bool) {
 	var good []MachineState
 	for _, m := range i.Machines {
@@ -164,7 +164,7 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked is the deletion at the first index that calls for it. OnDelete leaves every one to a person.
+// unasked is the deletion at the first index that needs one. With OnDelete, a person deletes.
 func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
 	return func() (PlannedStep, bool) {
 		if p.Strategy == machinev1.OnDelete {
@@ -179,7 +179,7 @@ func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep
 	}
 }
 
-// undeleted are the deletions that OnDelete leaves to a person: of each index the Machine that is no longer needed beside another.
+// undeleted are the deletions that OnDelete leaves to a person: the Machine of each index that its other Machine replaces.
 func (p *Plan) undeleted() []PlannedStep {
 	if p.Strategy != machinev1.OnDelete {
 		return nil
@@ -206,8 +206,8 @@ func replaced(i Index) (PlannedStep, bool) {
 	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
 }
 
-// superseded is one of two Machines of an index. Neither is both ready and equal to the template, since the template has changed once more while
-// one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
+// superseded is one of two Machines of an index if neither is both ready and equal to the template, because the template has changed again during a
+// replacement. It is deleted before another one is created, or each change would add a Machine to the index.
 func superseded(i Index) (PlannedStep, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
 	slices.SortStableFunc(staying, func(a, b MachineState) int {
@@ -227,7 +227,7 @@ func superseded(i Index) (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// vacant is an index without a Machine. A Node whose Machine may only have lost a label may be the index's.
+// vacant is an index without a Machine. It is none if a Node whose Machine may only have lost a label could be the index's.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		if len(i.Machines) == 0 && p.room() && p.left() == "" {
@@ -237,7 +237,7 @@ func (p *Plan) vacant() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// leaving is an index whose Machines are all being deleted. Where there is no room for one more, the Machine has to be gone first.
+// leaving is an index whose Machines are all being deleted. If there is no room for one more, the replacement waits until one is gone.
 func (p *Plan) leaving() (PlannedStep, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
 		return PlannedStep{}, false
@@ -250,8 +250,8 @@ func (p *Plan) leaving() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// renew begins to replace the next outdated Machine: those that are lost first, since there is least to lose, then index by index. Nothing is
-// begun while a Machine is on its way in or out.
+// renew begins to replace the next outdated Machine: first lost ones, which are already out of service, then index by index. Nothing begins while a Machine
+// is joining or being deleted.
 func (p *Plan) renew() (PlannedStep, bool) {
 	next := p.Outdated()
 	if len(next) == 0 || p.Strategy == machinev1.OnDelete || p.busy() != "" {
@@ -272,7 +272,7 @@ func (p *Plan) renew() (PlannedStep, bool) {
 	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + ListDifferences(old.In(Rollout)) + "."}, true
 }
 
-// busy returns which Machine is on its way in or out, "" if none is.
+// busy returns which Machine is joining or being deleted; "" if none is.
 func (p *Plan) busy() string {
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
@@ -295,7 +295,7 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// unmade returns why Cluster API makes no instance of a Machine, "" where nothing is found to keep it from that.
+// unmade returns why Cluster API creates no instance for a Machine; "" where no obstacle is found.
 func (m MachineState) unmade() string {
 	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 		return ""
@@ -308,11 +308,11 @@ func (m MachineState) unmade() string {
 	return ""
 }
 
-// moves returns whose authority is being moved, or that it is open yet whether Cluster API can make what the set describes now; "" for neither.
-// Until then nothing is begun, but that a Machine which somebody deletes, or which is gone, is replaced while another one moves.
+// moves returns whose authority is moving, or that it is unknown yet whether Cluster API can express what the set describes; "" for neither. Until then
+// nothing begins, with one exception: while a Machine moves, another one that somebody deletes, or that is gone, is replaced.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
-// standsStill is of moves what leaves open whose a new Machine would be.
+// standsStill is the part of moves that leaves open which API a new Machine would belong to.
 func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
@@ -332,7 +332,7 @@ func (p *Plan) machineMoves() string {
 	return ""
 }
 
-// lost names an index none of whose Machines is ready. Recreate takes no second one away.
+// lost names an index none of whose Machines is ready. Recreate deletes no second one.
 func (p *Plan) lost() string {
 	for _, i := range p.Indexes {
 		if !anyReady(i.Machines) {
@@ -342,13 +342,13 @@ func (p *Plan) lost() string {
 	return ""
 }
 
-// joining reports whether a Machine has yet to get its Node. One that had a Node and lost it may stay so for ever, and holds nothing up.
+// joining reports whether a Machine has not got its Node yet. One that had a Node and lost it may never get one, and delays nothing.
 func (m MachineState) joining() bool { return m.machine.Status.NodeRef == nil }
 
-// lost reports whether a Machine is not ready, and not only for less than the grace, as at a reboot: what is given up for it would be given up for nothing.
+// lost reports whether a Machine is not ready, and not only within the grace for a reboot, after which it would be ready again.
 func (m MachineState) lost() bool { return !m.Ready && (m.serves || !m.available) }
 
-// outdated is the index's oldest Machine that is to be replaced.
+// outdated is the index's oldest Machine that has to be replaced.
 func (i Index) outdated() MachineState {
 	for _, m := range i.Machines {
 		if !m.Updated() && !m.Deleting {
@@ -358,7 +358,7 @@ func (i Index) outdated() MachineState {
 	return MachineState{}
 }
 
-// Outdated are the indexes whose Machine is to be replaced and has no replacement yet, in the order in which they are.
+// Outdated are the indexes whose Machine has to be replaced and has no replacement yet, in order.
 func (p *Plan) Outdated() []Index {
 	var out []Index
 	for _, i := range p.Indexes {
@@ -374,7 +374,7 @@ func (p *Plan) Outdated() []Index {
 // maxDifferences is how many differences a sentence lists.
 const maxDifferences = 5
 
-// ListDifferences is what differs in a sentence, the first few of many.
+// ListDifferences lists the first few differences in a sentence.
 func ListDifferences(all []Difference) string {
 	var out []string
 	for _, d := range all[:min(len(all), maxDifferences)] {

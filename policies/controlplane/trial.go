@@ -19,11 +19,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// MadeFromAnnotation is on each Machine that a set creates: a hash of the providerSpec that the set asked for. A Machine that has the present one and differs
-// was changed by somebody else, and to replace it would begin an endless loop.
+// MadeFromAnnotation is on each Machine that a set creates: a hash of the providerSpec that the set asked for. If a Machine with the present hash differs,
+// somebody else changes such Machines, and replacing it would begin an endless loop.
 const MadeFromAnnotation = "poundlock.openshift.io/made-from"
 
-// Trial is a Machine whose creation the shell tries with a dry run. Of identifies it in the answer.
+// Trial is a Machine whose creation the shell tries with a dry run. Of identifies it in the result.
 type Trial struct {
 	Of string
 	// Domain is the failure domain's name, "" for none.
@@ -31,13 +31,13 @@ type Trial struct {
 	Machine *machinev1beta1.Machine
 }
 
-// Trials are one Machine for each failure domain, or one where the set has none. They are what a review tries.
+// Trials are one Machine for each failure domain, or one where the set has none. A review tries these.
 func (p *Plan) Trials() []Trial {
 	return p.try(func(Index) bool { return true }, p.Domains)
 }
 
-// NeededTrials are those without which the plan may replace a Machine for what admission writes, or create one that the API server refuses. A control plane at
-// rest, all of whose Machines are as the template has them, needs none.
+// NeededTrials are those without which the plan might replace a Machine because of what admission writes, or create one that the API server refuses. A
+// control plane whose Machines all equal the template needs none.
 func (p *Plan) NeededTrials() []Trial {
 	step, any := p.change()
 	return p.try(func(i Index) bool {
@@ -50,7 +50,7 @@ func (p *Plan) NeededTrials() []Trial {
 	}, nil)
 }
 
-// try are the trials at some indexes, and in the domains in which no index is.
+// try are the trials at some indexes, and in the domains that contain no index.
 func (p *Plan) try(at func(Index) bool, domains []platform.Domain) []Trial {
 	if len(p.Invalid) > 0 || p.Spec == nil {
 		return nil
@@ -91,7 +91,7 @@ func hashOf(of ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// tried is the answer to the trial at an index; a zero one where nobody has tried.
+// tried is the result of the trial at an index; the zero value where there was none.
 func (p *Plan) tried(i Index) policies.Trial {
 	if len(p.trials) == 0 {
 		return policies.Trial{}
@@ -103,7 +103,7 @@ func (p *Plan) tried(i Index) policies.Trial {
 	return policies.Trial{}
 }
 
-// becomes is the Machine that admission makes of the one that is wanted.
+// becomes is what admission makes of the wanted Machine.
 func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	own := w.template
 	w.spec = platform.ProviderSpec(m.Spec)
@@ -113,7 +113,7 @@ func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	return w
 }
 
-// among are the members whose keys another map has.
+// among are the members whose keys are in another map.
 func among(all, keys map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(k, _ string) bool {
@@ -123,8 +123,8 @@ func among(all, keys map[string]string) map[string]string {
 	return out
 }
 
-// explained leaves out the differences from the template in which a Machine is what admission makes of it. Of the rest, a member that the template leaves to
-// admission is no reason to replace a Machine: nobody asked for another value.
+// explained omits the differences from the template where a Machine equals what admission makes of it. It also omits a member that the template leaves to
+// admission: nobody asked for another value, so it is no reason to replace a Machine.
 func explained(fromTemplate, fromTrial []Difference) []Difference {
 	var out []Difference
 	add := func(d Difference) {
@@ -149,7 +149,7 @@ func explained(fromTemplate, fromTrial []Difference) []Difference {
 	return out
 }
 
-// related reports whether two paths are of one member, or the one of a member beneath the other.
+// related reports whether two paths are equal, or one is beneath the other.
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -158,7 +158,7 @@ func related(a, b string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// void reports whether the template has nothing where a difference is. For a list's items this cannot be determined.
+// void reports whether the template has nothing at a difference. For a list's items this cannot be determined.
 func void(d Difference) bool {
 	return !strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
 }
@@ -173,10 +173,10 @@ func (p *Plan) Refused() bool {
 	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused })
 }
 
-// madeFrom is what a Machine at an index has in MadeFromAnnotation.
+// madeFrom is the value of MadeFromAnnotation for a Machine at an index.
 func madeFrom(i Index) string { return hashOf(i.Spec) }
 
-// altered are the Machines that the set created from this very providerSpec, and that differ from it all the same.
+// altered are the Machines that the set created from this providerSpec and that differ from it nevertheless.
 func (p *Plan) altered() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -190,7 +190,7 @@ func (p *Plan) altered() []string {
 	return out
 }
 
-// refusedNext is what the API server answers to the next step's Machine: the one that is created, or the one for which room is made.
+// refusedNext is the API server's refusal of the next step's Machine: the one that is created, or the one for which a deletion makes room.
 func (p *Plan) refusedNext() string {
 	step, ok := p.change()
 	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
@@ -203,7 +203,7 @@ func (p *Plan) refusedNext() string {
 	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
 }
 
-// Overridden warns of each field of the template that admission writes otherwise.
+// Overridden warns of each field of the template that admission changes.
 func (p *Plan) Overridden(t Trial, becomes *machinev1beta1.Machine) []string {
 	w := wanted{platform: p.Row, template: TemplateOf(p.set), spec: platform.ProviderSpec(t.Machine.Spec), authority: p.makesFor()}
 	var out []string

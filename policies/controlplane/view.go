@@ -21,15 +21,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// View is what a plan is made from: the world as the shell has read it. Nothing in it is changed.
+// View is what a plan is made from, as the shell has read it. A plan changes nothing in it.
 type View struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// Unresolved are the reasons why the set's template for Cluster API could not be put into Machine API's words (Resolved has both).
+	// Unresolved are the reasons why the set's template for Cluster API could not be converted to Machine API's form (Resolved has both).
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
 	Authority authority.API
-	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has yet to. Neither concerns a set whose new Machines are Machine
-	// API's.
+	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has not followed yet. Neither matters to a set whose new Machines
+	// are Machine API's.
 	Unreflected string
 	Behind      bool
 	// MayRecreate: the operator's flags allow the strategy Recreate.
@@ -44,29 +44,29 @@ type View struct {
 	Unselected []machinev1beta1.Machine
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
-	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
+	// Trials are the results of dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
 	Trials []policies.Trial
-	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It lets no step of a plan begin: what steps take for
-	// ready is ready now.
+	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It does not let a step begin: for steps, ready
+	// means ready now.
 	NotReadyGrace time.Duration
 	// Unlinked is since when Nodes that had a Machine have none, by UID.
 	Unlinked map[types.UID]time.Time
-	// Now is the time; a Node may have been without its Machine for Grace.
+	// Now is the time of the plan, from which graces are counted.
 	Now time.Time
 }
 
 // NotReadyGrace is how long a Node may be not ready where nobody has set it: long enough for the reboot of a large host.
 const NotReadyGrace = 20 * time.Minute
 
-// standing is how a Node is.
+// standing is the state of a Node.
 type standing struct {
-	// ready is as of now; serves is with the grace.
+	// ready is without the grace, serves with it.
 	ready, serves bool
 	// since is when that began.
 	since time.Time
 }
 
-// standingOf grants the grace to a Node that was ready before: one that is still joining has none.
+// standingOf grants the grace only to a Node that was ready before, and not to one that is still joining.
 func (v View) standingOf(n *corev1.Node) standing {
 	for _, c := range n.Status.Conditions {
 		if c.Type != corev1.NodeReady {
@@ -91,7 +91,7 @@ func (v View) alone(n *corev1.Node) time.Time {
 // Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
 const Grace = 10 * time.Minute
 
-// TemplateOf is the only one that the published union has; an empty one where it is left out.
+// TemplateOf is the only template that the published union has; an empty one where it is absent.
 func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
 	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
 		return *t
@@ -99,7 +99,7 @@ func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachin
 	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
 }
 
-// ReplicasOf are 3 where the set has none, as its CRD has it.
+// ReplicasOf is 3 where the set has none, which is the CRD's default.
 func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 3
@@ -117,16 +117,16 @@ func Phase(m *machinev1beta1.Machine) string {
 
 func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(m) }
 
-// Selector is what a set selects its Machines by.
+// Selector is the label selector of a set's Machines.
 func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 }
 
-// ReflectionRefused is the reason of Synchronized where the API server refuses what is made of the set in Cluster API.
+// ReflectionRefused is the reason of Synchronized where the API server refuses the set's objects in Cluster API.
 const ReflectionRefused = "ReflectionRefused"
 
-// Reflects fills in which API is authoritative for the set as it is stored, and how Cluster API's side of it stands. That means nothing before the mirror has
-// once followed it.
+// Reflects fills in which API is authoritative for the stored set, and whether Cluster API's side has followed it. Before the mirror has followed it once,
+// that means nothing.
 func (v *View) Reflects(says authority.Shape, generation int64) {
 	v.Authority = says.Current
 	switch c := says.Condition(authority.ConditionSynchronized); {
@@ -138,7 +138,7 @@ func (v *View) Reflects(says authority.Shape, generation int64) {
 	v.Behind = says.SynchronizedGeneration > 0 && says.SynchronizedGeneration < generation
 }
 
-// ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
+// ViewOf is what a set's plan is made from, given a control plane that was read. A set whose selector cannot be read has no Machines.
 func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
 	selector, err := Selector(set)
 	if err != nil {

@@ -38,7 +38,7 @@ func (p *Plan) waits() string {
 	return ""
 }
 
-// person is what OnDelete waits for: that somebody deletes what is outdated, and what has its replacement beside it.
+// person is what OnDelete waits for: that somebody deletes outdated Machines, and those whose replacement is there.
 func (p *Plan) person() string {
 	var out []string
 	if all := p.beside(); all != "" {
@@ -50,7 +50,7 @@ func (p *Plan) person() string {
 	return strings.Join(out, "; ")
 }
 
-// beside returns which Machines OnDelete leaves beside another at their index, and why each is not needed.
+// beside returns which Machines OnDelete leaves beside their replacements, and why each is not needed.
 func (p *Plan) beside() string {
 	var out []string
 	for _, s := range p.undeleted() {
@@ -71,7 +71,7 @@ func (p *Plan) alone() []Index {
 	})
 }
 
-// Reason is why a step is taken, within a sentence.
+// Reason is why a step is taken, as a part of a sentence.
 func (s PlannedStep) Reason() string {
 	why := strings.TrimSuffix(s.Why, ".")
 	for _, begins := range []string{"It", "Index"} {
@@ -82,9 +82,9 @@ func (s PlannedStep) Reason() string {
 	return why
 }
 
-// Forecast returns what the set will do, in sentences for the person who writes it: which Machines it makes, deletes and replaces, in this order, to the
-// end, then
-// what else. It is what the operator will do from where things stand, whatever the set's state is: for an inactive one it is what activating it would lead to.
+// Forecast returns what the set will do, in sentences for the person who writes it. First come the Machines that it creates, deletes and replaces, in order
+// and to the end, then the rest. It is what the operator will do from the present state, whatever the set's state is: for an inactive one, what activating
+// it would lead to.
 func (p *Plan) Forecast() []string {
 	future := Ahead(p.view)
 	out := p.changes(future.Moments)
@@ -107,7 +107,7 @@ func (p *Plan) Forecast() []string {
 	return out
 }
 
-// problems returns them in one text, the gravest first.
+// problems joins them in one text, the most severe first.
 func (p *Plan) problems() string {
 	var out []string
 	for _, problem := range p.Problems {
@@ -123,17 +123,17 @@ func (p *Plan) will() string {
 	return "the set is Inactive; made Active it would do"
 }
 
-// doing is will for another verb.
+// doing is will with another verb.
 func (p *Plan) doing(verb string) string { return strings.TrimSuffix(p.will(), "do") + verb }
 
-// deed is a Machine that is made, deleted or, which is both, replaced.
+// deed is a Machine that is created, deleted or both, which is a replacement.
 type deed struct {
 	verb Verb // "" for a replacement
 	text string
 }
 
-// changes lists the Machines that are created and deleted in the order of the moments, those of one kind that follow each other in one sentence. A Machine
-// that is made for another, or that takes the place of one that was deleted for it, is a replacement.
+// changes lists the created and deleted Machines in the order of the moments, with consecutive ones of one kind in one sentence. A Machine that is created
+// for another, or in the place of one that was deleted for it, is a replacement.
 func (p *Plan) changes(all []Moment) []string {
 	var deeds []deed
 	partner := map[int]bool{}
@@ -199,7 +199,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
 
-// leavesOff returns what is left to a person, or waited for, when nothing more happens by itself.
+// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
 		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
@@ -258,7 +258,7 @@ func (p *Plan) ignores() string {
 	return ""
 }
 
-// sum returns what is the same for several Machines once.
+// sum returns once what is the same for several Machines.
 func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}

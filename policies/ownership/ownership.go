@@ -268,8 +268,8 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //     The pause stays the handoff's, too, which takes it off by itself.
-//   - The annotations that Poundlock carried over while live was authoritative, and those named, also where wanted does not have them: nobody may have them on a
-//     mirror but as the authority does, and the autoscaler may have taken its mark back on the other object right before that became the authority.
+//   - The annotations that Poundlock carried over while live was authoritative, and those named, also where wanted does not have them. A mirror has them only
+//     as the authoritative object does, and the autoscaler may have removed its mark from the other object right before that became authoritative.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.

@@ -19,8 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// apply is the only place that writes: one step, and what there is to report about it. It returns when to look again at
-// the latest; 0: when there is news.
+// apply is the only place that writes: one step and its report. It returns after how long at most another pass has to follow; 0 for none before an event.
 func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	switch step.Action {
 	case authority.Rest:
@@ -62,8 +61,8 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	return afterStep, nil
 }
 
-// recordUntouched records that Poundlock adopts the object before anybody could ask for an instance. Without the record, a move waits for the instance's ID; so
-// an API server that refuses the patch keeps nobody from being adopted.
+// recordUntouched records that Poundlock adopts the object before anybody can have asked for an instance. Without the record, a move waits for the
+// instance's ID. So if the API server refuses the patch, the object is adopted nevertheless.
 func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 	uid := string(p.machineAPI.GetUID())
 	if !p.objects.Untouched() || p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation] == uid {
@@ -77,7 +76,7 @@ func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 	return err
 }
 
-// rests reports a step that changes nothing. The record of an untouched object goes first, once somebody may have asked for an instance.
+// rests reports a step that changes nothing. Before that, it removes the record of an untouched object once somebody may have asked for an instance.
 func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) error {
 	if _, recorded := p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation]; recorded && !p.objects.Untouched() {
 		if err := r.mark(ctx, p, nil); err != nil {
@@ -119,8 +118,8 @@ func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.St
 	return r.store(ctx, p, step, status)
 }
 
-// change takes the finalizers of those who are no longer authoritative, then stores who is. Where authority changed hands,
-// what the mirror reported about the old direction is taken back in the same patch, and what ends with the move: no check sees the one without the other.
+// change removes the finalizers of the objects that are no longer authoritative, then stores which are. If authority changed, the same patch resets the
+// mirror's report of the old direction, and clears what ends with the move, so that no check sees one without the other.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
@@ -135,8 +134,7 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	return r.store(ctx, p, step, status)
 }
 
-// store writes the status of the Machine API object: authority, its condition, and the resourceVersion on which
-// it was decided, in one patch.
+// store writes the status of the Machine API object: authority and its condition, with the resourceVersion of the decision, in one patch.
 func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, status map[string]any) error {
 	conditions := conditionlist.Of(p.machineAPI)
 	if step.Action == authority.Switch && !step.Cancelled {
@@ -154,7 +152,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 	return nil
 }
 
-// unsynchronized takes back what the mirror reported about the other direction.
+// unsynchronized resets the mirror's report of the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
 		"The mirror has not run from "+step.To.Text()+" yet.")
@@ -162,7 +160,7 @@ func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	return c
 }
 
-// each gives the same order to several objects, the provider's first.
+// each writes the same to several objects, the provider's first.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
 		if o.has(step) {
@@ -193,7 +191,7 @@ func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }
 
-// object is one of a pair's, with what its side gives up.
+// object is one of a pair's objects, with the finalizer of its side.
 type object struct {
 	live      *unstructured.Unstructured
 	finalizer string
@@ -201,8 +199,8 @@ type object struct {
 	pause string
 }
 
-// has reports whether a step writes nothing to an object of a party: of two objects one may be paused, and what a provider keeps for an instance has a
-// finalizer that no side passes on.
+// has reports whether a step has nothing to write to an object of a party: of two objects one may be paused already, and what a provider keeps for an
+// instance has a finalizer that does not move.
 func (o object) has(step authority.Step) bool {
 	_, paused := o.live.GetAnnotations()[authority.PausedAnnotation]
 	switch step.Action {
@@ -214,7 +212,7 @@ func (o object) has(step authority.Step) bool {
 	return o.finalizer == ""
 }
 
-// of are the objects of parties. The provider's are one party.
+// of are the objects of parties. The provider's objects are one party.
 func (p *pair) of(who authority.Who) []object {
 	var out []object
 	for _, o := range []struct {

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// machinesOf lists the Machines that a set may count: from the cache by their owner, and those without one, from the API server by the set's selector.
+// machinesOf lists the Machines that a set may count: those that it owns, from the cache, and unowned ones that its selector matches, from the API server.
 func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
 	which := []client.ListOption{client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}}
 	if from == r.cache && r.indexed {
@@ -43,7 +43,7 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 	return out, nil
 }
 
-// list reads the objects of a namespace; of a kind that is not served there are none.
+// list reads the objects of a namespace. A kind that is not served has none.
 func list(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which ...client.ListOption) ([]*policies.Object, error) {
 	found, err := served.List(ctx, from, gvk, namespace, append(which, client.UnsafeDisableDeepCopy)...)
 	if err != nil && !served.Missing(err) {
@@ -77,8 +77,8 @@ func (r *reconciler) index(mgr ctrl.Manager) error {
 
 func apis() []authority.API { return []authority.API{authority.MachineAPI, authority.ClusterAPI} }
 
-// gatherUncounted compares what the two sets of a pair count. It lists Machines after it has read the sets: a set that has reported its pause creates no more,
-// so a later list has all of them.
+// gatherUncounted compares what the two sets of a pair count. It lists Machines after it has read the sets: a set that has acknowledged its pause creates
+// no more, so a later list is complete.
 func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p *pair) error {
 	child, ok := r.kind.Children()
 	if !ok || p.core == nil || p.machineAPI == nil || !p.state().CountMatters() {
@@ -101,8 +101,8 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 	return r.explain(ctx, p, child, roster)
 }
 
-// gatherJudged finds the Machines that Cluster API's set would delete by the mark of a check that looks at them no longer. Checks are read where a Machine is
-// marked.
+// gatherJudged finds the Machines that Cluster API's set would delete because of the mark of a check that no longer selects them. It reads checks only if a
+// Machine is marked.
 func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil
@@ -125,7 +125,7 @@ func (r *reconciler) checks(ctx context.Context, from client.Reader, namespace s
 	return found, nil
 }
 
-// explain finds out, for as many Machines as a message names, why one set does not count them. The cache will do for that.
+// explain finds out, for as many Machines as a message names, why one set does not count them. The cache is fresh enough for that.
 func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind, roster authority.Roster) (err error) {
 	for i := range min(len(p.objects.Uncounted), authority.UncountedNamed) {
 		u := &p.objects.Uncounted[i]
@@ -175,7 +175,7 @@ func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
 }
 
-// countChanges lets through the news of a Machine by which a set begins or ceases to count it, or to delete it by the mark of a check.
+// countChanges passes events of a Machine by which a set begins or ceases to count it, or to delete it because of a check's mark.
 func countChanges() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -192,7 +192,7 @@ func marked(o client.Object) bool {
 	return ok && status.Marked(u)
 }
 
-// paused matters of a Machine that is marked: a check skips one that is paused.
+// paused matters for a marked Machine: a check skips one that is paused.
 func paused(o client.Object) bool {
 	_, has := o.GetAnnotations()[authority.PausedAnnotation]
 	return has

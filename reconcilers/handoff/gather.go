@@ -20,17 +20,17 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// infraGroup is where providers' objects live. A reference to anything else is none that Poundlock follows.
+// infraGroup is the group of providers' objects. Poundlock follows no reference to another group.
 const infraGroup = "infrastructure.cluster.x-k8s.io"
 
-// pair is everything that one pass looks at. Objects that do not exist are nil.
+// pair is everything that one pass reads. Objects that do not exist are nil.
 type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
 	// infraInstance is what the provider keeps for the instance beside its machine.
 	infraInstance *unstructured.Unstructured
 	objects       authority.Objects
-	// pauseSeenIn is how long it may still take until a controller that never answers, a provider's or the one of the Machine API's checks, has seen its pause.
+	// pauseSeenIn is how much longer a controller that never acknowledges, a provider's or that of the Machine API's checks, may take to see its pause.
 	pauseSeenIn time.Duration
 }
 
@@ -50,7 +50,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	if err := r.gatherInfra(ctx, from, p); err != nil {
 		return nil, err
 	}
-	// Last: a status that is read after the others is never older than what they answered to.
+	// The Machine API object is read last, so that its status is never older than the acknowledgements in the other objects.
 	if p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	return p, r.gatherUncounted(ctx, from, p)
 }
 
-// gatherInfra follows the Cluster API object's reference to the provider's.
+// gatherInfra reads the provider's object that the Cluster API object refers to.
 func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
 	kind, name := p.infraRef()
 	if name == "" {
@@ -89,7 +89,8 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	return nil
 }
 
-// pausedLately reports whether an object of a provider that never answers was paused so lately that it may not have seen it, and has the pair wait for that.
+// pausedLately reports whether an object whose provider never acknowledges was paused so lately that its controller may not have seen it. If so, the pair
+// waits.
 func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {
 	if infra == nil || authority.Acknowledges(infra.GetKind()) != authority.ByPatience {
 		return false
@@ -119,7 +120,7 @@ func infraFinalizer(kind schema.GroupKind) string {
 	return authority.InfraFinalizer(kind.Group, kind.Kind)
 }
 
-// get returns an object twice: as it is written, and as policies read it. There is none of a kind that is not served.
+// get returns an object in two forms: as it is written, and as policies read it. A kind that is not served has none.
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
 	u, o, err := getServed(ctx, from, gvk, namespace, name)
 	if served.Missing(err) {

@@ -26,22 +26,22 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// fieldManager is the owner of what the handoff writes.
+// fieldManager is the owner of the fields that the handoff writes.
 const fieldManager = ownership.HandoffManager
 
 // Options are the parameters of the handoff.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled reports whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and its CRD
-	// has the fields. nil: yes. Of what is not enabled nothing is touched.
+	// Enabled reports whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and the kind's CRD has the fields. nil: yes.
+	// Objects of other kinds are not touched.
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// Compared reports whether the mirror of this process has found or made a pair equal, by its Machine API object, from this authority.Edition: without it no
-	// move begins or is completed. nil: yes.
+	// Compared reports whether this process' mirror has found or made a pair equal, by its Machine API object, from this authority.Edition. Until then no move
+	// begins or completes. nil: yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
-	// Concurrency is how many pairs of a kind are looked at at a time; 0: 10.
+	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10.
 	Concurrency int
 }
 
@@ -90,12 +90,12 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
-	// pauses are those that no controller acknowledges.
+	// pauses are the pauses that no controller acknowledges.
 	pauses pauses
-	// indexed reports that the cache finds Machines by their owner, or by their instance.
+	// indexed reports that the cache has the indexes of Machines by owner and by instance.
 	indexed bool
 
-	// follow watches a provider's kind from the first time that an object refers to one.
+	// follow starts a watch of a provider's kind when an object first refers to it.
 	follow func(schema.GroupVersionKind) error
 	rested sync.Once
 }
@@ -106,23 +106,23 @@ const (
 	afterStep = 5 * time.Second
 	afterWait = time.Minute
 	afterRest = 10 * time.Minute
-	// afterStart is for the mirror of a process that has just begun.
+	// afterStart is while the mirror of a new process has not compared the pair yet.
 	afterStart = time.Second
 )
 
-// longest is how long a pass may take: a provider's kind that Poundlock may not watch would hold it for ever.
+// longest is how long a pass may take: without a limit, a provider's kind that Poundlock may not watch would block it forever.
 const longest = time.Minute
 
-// Reconcile looks at one pair and takes at most one step.
+// Reconcile reads one pair and takes at most one step.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, step, err := r.decide(ctx, r.cache, req.NamespacedName)
 	if err != nil {
 		return result(r.blind(ctx, req.NamespacedName, err))
 	}
-	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed since: a live read would prove no more.
+	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed. So it needs no live read.
 	doubt := step.Action.Acts() && step.Action != authority.Adopt
 	if doubt {
-		// The cache calls for a change of who may act. It may lag: the API server decides.
+		// The cache requires a change of who may act. It may lag, so the API server decides.
 		if p, step, err = r.decide(ctx, r.live, req.NamespacedName); err != nil {
 			return result(err)
 		}
@@ -147,8 +147,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// decide gathers a pair and takes the step that follows. What the objects of the API that is to be authoritative live in is read from the API server, where it
-// matters: before authority leaves the other one, or while a twin is missing.
+// decide gathers a pair and decides its step. It reads from the API server whether the surroundings of the next authoritative API are being deleted, where
+// that matters: before authority leaves the other API, or while a twin is missing.
 func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, authority.Step, error) {
 	p, err := r.gather(ctx, from, key)
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.N
 	return p, authority.Next(p.state()), nil
 }
 
-// blind reports on an object whose move waits because what it needs cannot be read. Other errors of reading pass, or the report would fail like them.
+// blind reports that a move waits because an object that it needs cannot be read. Other read errors are transient, or the report would fail like them.
 func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err error) error {
 	var why *unreadable
 	if !errors.As(err, &why) {
@@ -182,7 +182,7 @@ func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err er
 	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: "This is tried again: " + why.Error()}))
 }
 
-// show sets the metrics from the object after the pass. An object that Poundlock does not manage gets none.
+// show sets the metrics from the object after the pass. An object that Poundlock does not manage has none.
 func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step) {
 	o := p.machineAPI
 	if step.Action == authority.Rest {
@@ -191,7 +191,7 @@ func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step
 	r.meters.since.Show(r.kind.Name, key, o)
 }
 
-// fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Else the move would hang without a report. A
+// fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Otherwise nobody would see why the move does not continue. A
 // conflict is not reported: another writer was faster.
 func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
 	if versioned.Outdated(err) || !step.Action.Acts() {
@@ -205,12 +205,12 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 // reasonStepFailed is the condition's while the API server refuses what the handoff writes.
 const reasonStepFailed = "StepFailed"
 
-// result is that of a pass that ended so.
+// result is that of a pass that ended with an error or without one.
 func result(err error) (reconcile.Result, error) { return requeue.Result(0, err, versioned.Outdated) }
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
 
-// rest reports once that nothing is done.
+// rest logs once that nothing is done.
 func (r *reconciler) rest(ctx context.Context, step authority.Step) {
 	if step.Reason == authority.ReasonGone {
 		return

@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// pauseSeenAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
-	// was under way, with a cache that was behind, is over by then.
+	// pauseSeenAfter is how long an object must have been paused before Poundlock assumes that a controller which never acknowledges has seen the pause: by
+	// then, a pass with a lagging cache is over.
 	pauseSeenAfter = 30 * time.Second
-	// trustedAfter is the age from which Poundlock believes the time of a pause. Its own clock and the API server's are not that far apart.
+	// trustedAfter is the age from which Poundlock trusts the time of a pause: its own clock and the API server's differ by less.
 	trustedAfter = 5 * time.Minute
-	// mostPauses bounds what is remembered. Beyond it, all waits begin anew.
+	// mostPauses is how many pauses are remembered. Beyond it, all waits start again.
 	mostPauses = 10_000
 )
 
-// pauses remember since when this process has seen an object paused, by its UID. The API server's time of a pause proves little: the clocks may differ, and
-// anybody may clear managed fields. What this process has seen is later, and never earlier.
+// pauses remember since when this process has seen an object paused, by its UID. The API server's time of a pause proves little, because the clocks may
+// differ and anybody can clear managed fields. The time at which this process saw it is never too early.
 type pauses struct {
 	mu   sync.Mutex
 	seen map[types.UID]seenPause
 }
 
-// seenPause is a pause by the time at which it was written, and since when it was seen.
+// seenPause is when a pause was written, and since when it was seen.
 type seenPause struct{ written, since time.Time }
 
-// left is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that is not paused.
+// left is the remaining wait until the controller of an object, which does not acknowledge, has seen the pause; 0 for an object that is not paused.
 func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration {
 	if o == nil {
 		return 0
@@ -62,9 +62,10 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration
 	return max(0, pauseSeenAfter-now.Sub(last.since))
 }
 
-// pausedAt is when the pause annotation was last written, by the word of the API server, and whether there is such a word. Who writes it again with something
-// else begins anew: that is late, and never early. Of a pause of the handoff's its own entry shows that: a pause that was taken off, by whomever, and put on
-// again by somebody else is not in it any more, and the mirror's apply, which repeats the pause with all else, begins nothing anew.
+// pausedAt is when the pause annotation was last written according to its managed fields, and whether they have it. A writer that repeats the annotation
+// with another change moves the time, so it may be too late but never too early. For the handoff's pause, the handoff's own entry counts. If somebody
+// removed the annotation and somebody else set it again, that entry no longer has it. The mirror's apply repeats the pause with everything else, and does
+// not restart the wait.
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	handoffs := false
 	for _, f := range o.GetManagedFields() {

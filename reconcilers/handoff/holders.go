@@ -30,7 +30,7 @@ func (r *reconciler) indexHolders(mgr ctrl.Manager) error {
 	return nil
 }
 
-// gatherHolders finds other Machines of the same instance. The cache will do: while a move is under way nobody but controllers may write an ID.
+// gatherHolders finds other Machines of the same instance. The cache is fresh enough: during a move, only controllers may write an ID.
 func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	id := authority.InstanceKeyOf(p.objects.MachineAPI)
 	if id == "" || !p.state().HoldersMatter() {

@@ -16,9 +16,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the
-// Machine API then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was
-// upgraded or rolled back, proves nothing.
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. If it finds none, there must be none, because the
+// Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a version that is not served, as after
+// an upgrade or rollback of the provider.
 func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -36,8 +36,7 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that, also when the machine of that name has gone
-// before it.
+// readInfraInstance reads what the provider keeps for the instance beside its machine. It does so as readInfra does, even if that machine is already gone.
 func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
 	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
 	if kind.Kind == "" || !p.kind.InfraActs() {
@@ -67,7 +66,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 	return err
 }
 
-// versions are those in which a kind may be read, the preferred one first; none where the API server served none when it was asked.
+// versions are those in which a kind may be read, the preferred one first; none where the API server serves none.
 func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind, error) {
 	preferred, err := r.mapper.RESTMapping(kind)
 	if meta.IsNoMatchError(err) {
@@ -89,12 +88,12 @@ func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind,
 	return out, nil
 }
 
-// unreadable is why a provider's object cannot be read, which may exist: a sentence for the condition.
+// unreadable is why a provider's object that may exist cannot be read, as a sentence for the condition.
 type unreadable struct{ why string }
 
 func (u *unreadable) Error() string { return u.why }
 
-// notInstalled is an error while the definition of a kind exists that the API server does not serve: its objects may exist, too.
+// notInstalled returns an error while a kind that the API server does not serve has a definition: its objects may exist, too.
 func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 	definition := authority.Surrounding{Kind: authority.Definition, Name: plural.Resource + "." + kind.Group}

@@ -22,8 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report writes the condition AuthoritySettled, if it is not the same already, and status.synchronizedAPI, the last
-// stable value, where it is missing.
+// report writes the condition AuthoritySettled if it differs, and status.synchronizedAPI, the last stable value, where it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
 	conditions := conditionlist.Of(p.machineAPI)
 	c, before := r.settled(p, step, conditions)
@@ -48,16 +47,16 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	return nil
 }
 
-// early reports whether there is nothing to report yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
-// the object. What is waited for in these moments ends by itself, and each report would be a write.
+// early reports whether there is nothing to report yet: nobody has asked for a move, and the mirror, whose report requeues the pair, has not compared the
+// object yet. Such waits are short, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
 	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset &&
 		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
-// settled is the condition that a step gives rise to, and the one that is there, nil if none. Its time moves with its
-// reason, not with its status alone: it is since when that is waited for.
+// settled is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since when the
+// pair waits for that.
 func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
 	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)
@@ -76,7 +75,7 @@ func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (no
 	return now, before
 }
 
-// severityOf: a Machine API condition that is False has one.
+// severityOf: a Machine API condition that is False has a severity.
 func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
@@ -97,7 +96,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 	return c
 }
 
-// details name the objects that are waited for, and their conditions.
+// details name the objects that are waited for, with their conditions.
 func (p *pair) details(step authority.Step) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
@@ -129,7 +128,7 @@ func (p *pair) details(step authority.Step) []string {
 	return out
 }
 
-// decision is what a person can do about an instance whose ID does not appear, the command last.
+// decision is what a person can do about an instance whose ID does not appear, with the command last.
 func (p *pair) decision(step authority.Step, since string) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
@@ -152,7 +151,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 		authority.NoInstanceToken(s.Current, at))
 }
 
-// lastError is why an acknowledgement may take minutes, and the command that shows it, of the first object that lacks one; "" where no controller acknowledges.
+// lastError is why an acknowledgement may take minutes, of the first object that lacks one, with the command that shows it; "" where no controller
+// acknowledges.
 func (p *pair) lastError(step authority.Step) string {
 	missing := missingAnswer(step)
 	for _, o := range p.of(step.On) {
@@ -262,8 +262,7 @@ func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
 	return authority.Paused(p.objects.Infra)
 }
 
-// event reports on the object what began, ended or is waited for. What only repeats a settled state's
-// upkeep is not reported.
+// event reports on the object what began, ended or is waited for. A repair of a settled state gets none.
 func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	s := p.state()
 	if step.Action == authority.Wait && s.Current != authority.Migrating && s.Requested != s.Current.Other() {

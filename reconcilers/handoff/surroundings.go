@@ -13,9 +13,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// gatherSurroundings reads from the API server whether what the objects of the API that is to be authoritative live in is being deleted. They are then about
-// to be deleted too, though nobody has asked for that, and their controllers would terminate the instance. deserted: also whether it is gone, and the twin with
-// it; elsewhere a twin that is missing is what Synchronized reports.
+// gatherSurroundings reads from the API server whether surroundings of the next authoritative API's objects are being deleted. Then those objects are
+// deleted too, although nobody has asked for that, and their controllers would terminate the instance. deserted: it also checks whether they are gone, and
+// the twin with them; otherwise a missing twin is reported by Synchronized.
 func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
 	to := p.state().Requested

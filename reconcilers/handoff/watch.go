@@ -46,8 +46,8 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// behind maps an object of either side to the Machine API object of its pair: of the same name, and for a provider's
-// object whose mirror it is or who owns it.
+// behind maps an object of either side to the Machine API object of its pair: the one of the same name, and for a provider's object the one that it mirrors
+// or whose twin owns it.
 func (r *reconciler) behind(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {

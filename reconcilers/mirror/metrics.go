@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// meters count what the mirror does, and show what it cannot do.
+// meters count the mirror's writes, and show the pairs that it cannot make equal.
 type meters struct {
 	since    *conditionmetric.Gauge
 	alone    *conditionmetric.Gauge

@@ -40,8 +40,8 @@ type Options struct {
 	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, and the authority.Edition of what it was made from, and
-	// with one whose Machine API object does not exist; nil: nobody asks.
+	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, with the authority.Edition of its source. It is also
+	// called with one whose Machine API object does not exist. nil: it is not needed.
 	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
@@ -94,13 +94,13 @@ type reconciler struct {
 	watcher  *served.Watcher
 	refusals answers.Refusals
 	kept     answers.Kept
-	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
+	// owners is held by a write that depends on whether a set and its Machine belong together, from that check to the answer.
 	owners   *sync.Mutex
 	now      func() time.Time
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
-// Reconcile looks at one pair and makes it equal.
+// Reconcile makes one pair equal.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.facts.Read(ctx, r.facts.Cache, req.NamespacedName)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	// The cache calls for a write. It may lag: the API server decides, by what is there now, or by refusing a first write.
+	// The cache requires a write. It may lag, so the API server decides: by a live read, or by refusing a first write.
 	first := s.Begins(w)
 	if first {
 		err = r.facts.Cluster(ctx, s)
@@ -144,7 +144,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result(err)
 }
 
-// live reads a pair from the API server, and what it lives in.
+// live reads a pair and its surroundings from the API server.
 func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.State, error) {
 	s, err := r.facts.Read(ctx, r.facts.Live, req.NamespacedName)
 	if err != nil {
@@ -156,12 +156,12 @@ func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.St
 	return s, r.facts.Migration(ctx, s)
 }
 
-// isEqual reports a pair to which there is nothing to do.
+// isEqual reports a pair that needs no write.
 func (r *reconciler) isEqual(req reconcile.Request, s *pairs.State) {
 	r.compared(r.kind.Name, req.NamespacedName, authority.Edition(s.Source(), s.MachineAPI, s.Core, s.Infra), s.MachineAPI != nil)
 }
 
-// show makes the metrics what the objects of the pair are.
+// show sets the metrics from the objects of the pair.
 func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 	r.since.Show(r.kind.Name, req.NamespacedName, s.MachineAPI)
 	if r.kind.Scales {
@@ -169,11 +169,11 @@ func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 	}
 }
 
-// afterDoubt is when a pass follows one in which cache and API server disagreed on whether there is anything to do. As a rule the cache is behind, and
-// its news wakes the pair anyway; if it was the answer of the server that was old, nothing else would.
+// afterDoubt is when a pass follows one in which cache and API server disagreed about whether a write is needed. The cache usually lags, and its next event
+// requeues the pair. After a stale live read there is no event.
 const afterDoubt = 5 * time.Second
 
-// result is that of a pass that ended so. What the API server refuses rests for as long as its refusals ask for.
+// result is that of a pass that ended with an error or without one. A pair that the API server refused is requeued as late as its refusals require.
 func result(err error) (reconcile.Result, error) {
 	again, err := requeue.Result(0, err)
 	var rests refused
@@ -183,7 +183,7 @@ func result(err error) (reconcile.Result, error) {
 	return again, err
 }
 
-// most is more writes than any pair takes in one pass.
+// most is more writes than any pair needs in one pass.
 const most = 200
 
 // converge performs one write after the other until the pair is equal.
@@ -208,9 +208,9 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 // pass is one over a pair, and what it has to report.
 type pass struct {
 	*pairs.State
-	// first reports a pass that began by the cache (pairs.State.Begins): only the Cluster was read from the API server, which itself creates nothing
-	// where a namespace or a definition is being deleted.
+	// first reports a pass that began from the cache alone (pairs.State.Begins): of the surroundings, only the Cluster was read live. The API server itself
+	// creates nothing in a namespace or of a definition that is being deleted.
 	first bool
-	// news are the events of what the pass has done so far.
+	// news are the events of the pass so far.
 	news []mirroring.News
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// refused is the error of a write that the API server has judged and refused. The condition reports it, and nothing else needs to.
+// refused is the error of a write that the API server has judged and refused. The condition reports it, so nothing else has to.
 type refused struct {
 	error
 	rest time.Duration
@@ -28,8 +28,8 @@ type refused struct {
 
 func (r refused) Unwrap() error { return r.error }
 
-// refused reports on the Machine API object that the API server refuses the mirror (answers.IsRefusal). The error is returned either way; after a
-// reported one the pair rests.
+// refused reports on the Machine API object that the API server refuses the mirror (answers.IsRefusal). It returns the error in any case; after a reported
+// one, the pair is requeued later.
 func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err error) error {
 	if w.Failure || !answers.IsRefusal(err) {
 		return err
@@ -53,8 +53,9 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 	return refused{err, rest}
 }
 
-// replaced deletes what the API server refuses to change, if it would create it as it is wanted; the deletion wakes the pair, which does. It is asked once for
-// each content: what is given another content at its creation would be refused again, and be replaced for ever.
+// replaced deletes an object that the API server refuses to change, if it would create it with the wanted content. The deletion requeues the pair, which
+// creates the object. This happens once for each content: if webhooks change the content at creation, the change would be refused again, and the object
+// replaced forever.
 func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (bool, error) {
 	replacement, k := deletion.Of(p.State).Replace(w), types.NamespacedName{Namespace: p.Pair.MachineAPI, Name: p.Name}
 	if replacement == nil || !r.refusals.Replace(k, w.Object.Object["spec"]) {

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// perform sends one write and puts what came back into the state.
+// perform sends one write and puts the answer into the state.
 func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error {
 	now := w.Object.DeepCopy()
 	err := r.send(ctx, p.State, w, now)
@@ -74,7 +74,7 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, as, client.PropagationPolicy(w.Propagation())))
 }
 
-// holds refuses a write, as a conflict, whose proviso is true no more.
+// holds returns a conflict if the write's condition is no longer true.
 func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
 	if set := w.Provided.Stays; set != nil {
 		now, err := served.Read(ctx, r.facts.Live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
@@ -93,5 +93,5 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 	return err
 }
 
-// ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.
+// ofNothing is a resourceVersion that no object has: an apply with it creates an absent object, and gets a conflict if somebody has created one meanwhile.
 const ofNothing = "1"

@@ -58,7 +58,7 @@ func (r *reconciler) woken() pairfacts.Woken {
 	return pairfacts.Woken{Kind: r.kind, Pairs: r.facts.Pairs, Cache: r.facts.Cache}
 }
 
-// watched is a kind, the pairs that its objects wake, and which of their changes do; nil: all.
+// watched is a kind, the pairs that its objects requeue, and which of their changes do; nil: all.
 type watched struct {
 	kind schema.GroupVersionKind
 	to   handler.MapFunc
@@ -74,7 +74,7 @@ func (r *reconciler) watch(all ...watched) error {
 	return nil
 }
 
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once the platform is known.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	woken := r.woken()
 	return r.watcher.Once(p.Name, func() error {
@@ -90,8 +90,8 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	})
 }
 
-// infraClusterChanged lets through what conversions read of an infrastructure cluster object: beside the spec its annotations, and what in its status does
-// not move all day. A person writes these too, as messages ask, and waits for the answer.
+// infraClusterChanged passes changes of what conversions read of an infrastructure cluster object: its spec, its annotations, and those parts of its status
+// that rarely change. A person edits these too, as messages ask, and waits for the result.
 func infraClusterChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, isOld := e.ObjectOld.(*unstructured.Unstructured)

@@ -25,7 +25,7 @@ func controls(set *unstructured.Unstructured) bool {
 	return slices.Contains(set.GetFinalizers(), controlplane.Finalizer)
 }
 
-// holdOn puts the finalizer on: nothing refers to a set that could go without it.
+// holdOn adds the finalizer: no Machine may refer to a set that can be deleted without it.
 func (r *reconciler) holdOn(set *unstructured.Unstructured) write {
 	return func(ctx context.Context) error {
 		finalizers := append(slices.Clone(set.GetFinalizers()), controlplane.Finalizer)
@@ -37,7 +37,7 @@ func (r *reconciler) holdOn(set *unstructured.Unstructured) write {
 	}
 }
 
-// release takes the set's Machines out of the garbage collector's sight, and lets the set go once none is left in it.
+// release removes the set as an owner of its Machines, so that the garbage collector does not delete them. Then it removes the finalizer.
 func (r *reconciler) release(s *state) []write {
 	var out []write
 	for _, m := range s.owned {
@@ -63,7 +63,7 @@ func (r *reconciler) release(s *state) []write {
 	return out
 }
 
-// steps are what the plan calls for. A Machine is written to once in a pass: what it was read as is old by then.
+// steps are the writes of the plan. A pass writes to a Machine once, because what it has read is outdated then.
 func (r *reconciler) steps(s *state) []write {
 	var out []write
 	written := map[string]bool{}
@@ -119,7 +119,8 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Plan
 	return nil
 }
 
-// create creates the Machine under a name derived from its inputs. Two that decide from the same inputs make the same name, and the API server takes one.
+// create creates the Machine under a name derived from its inputs. Two processes that decide from the same inputs use the same name, and the API server
+// accepts one of them.
 func (r *reconciler) create(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m, err := facts.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
@@ -135,7 +136,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// remove deletes the Machine if it still is what was decided from.
+// remove deletes the Machine if it is unchanged since the decision.
 func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	err := versioned.Delete(ctx, r.writer, m)
@@ -150,7 +151,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// stored is the step's Machine, as far as a write needs it.
+// stored has those fields of the step's Machine that a write needs.
 func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 	from := step.Machine.Machine()
 	m := object(machineKind)
@@ -162,7 +163,7 @@ func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 	return m
 }
 
-// patch merges into an object, if it still is what was decided from.
+// patch merges into an object if it is unchanged since the decision.
 func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, metadata, spec map[string]any) error {
 	body := map[string]any{"metadata": metadata}
 	if spec != nil {
@@ -171,7 +172,7 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, me
 	return versioned.Patch(ctx, r.writer, o.DeepCopy(), body)
 }
 
-// tell reports on the set, with the Machine beside it, what was done and why.
+// tell reports an event on the set, with the Machine as the related object.
 func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
 	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s",

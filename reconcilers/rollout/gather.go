@@ -40,13 +40,13 @@ type state struct {
 	set *unstructured.Unstructured
 	// plan is the set's; nil where there is no set, or it is being deleted.
 	plan *controlplane.Plan
-	// unresolved: the plan waits for something that nobody watches.
+	// unresolved: the plan waits for something that is not watched.
 	unresolved bool
-	// retries: a Machine that the API server refused is tried again. What is reported of it stays until the API server has answered.
+	// retries: a Machine that the API server refused is tried again. Until the API server has answered, the report stays.
 	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured
-	// ungenerated is why there is no set, where none can be generated.
+	// ungenerated is why there is no set, if none can be generated.
 	ungenerated string
 	// operator is the ClusterOperator; nil where there is none.
 	operator *configv1.ClusterOperator
@@ -54,8 +54,8 @@ type state struct {
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
-// gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read
-// was made by then. acts reports that its plan may be carried out.
+// gather reads the set first: the plan is for the set as it was before the rest was read. A Machine that exists when the rest is read is in it. acts
+// reports that the plan may be carried out.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
@@ -87,7 +87,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	return s, nil
 }
 
-// clusterOperator is read without a type, as it is watched: a typed read through the cache would watch it once more.
+// clusterOperator is read untyped, as it is watched: a typed read through the cache would add a second watch.
 func clusterOperator(ctx context.Context, from client.Reader) (*configv1.ClusterOperator, error) {
 	read, err := served.Get(ctx, from, operatorKind, "", controlplane.OperatorName)
 	if err != nil || read == nil {
@@ -130,7 +130,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	return &v, nil
 }
 
-// ownedBy lists all Machines that refer to the set, also those that its selector no longer matches: the garbage collector asks for no selector.
+// ownedBy lists all Machines that refer to the set, even those that its selector no longer matches: the garbage collector ignores selectors.
 func (r *reconciler) ownedBy(ctx context.Context, from client.Reader, set types.UID) ([]*unstructured.Unstructured, error) {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(machineKind.GroupVersion().WithKind("MachineList"))

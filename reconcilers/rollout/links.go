@@ -13,11 +13,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// links remember Nodes that had a Machine, by UID, with the time since when they have none; zero: they have one. A Node outlives its Machine
-// for a moment. An operator that has just started remembers none, and stops at once for a Node without a Machine.
+// links remember Nodes that had a Machine, by UID, with the time since when they have none; zero: they have one. A Node outlives its Machine for a moment.
+// An operator that has just started remembers none, and stops at once if a Node has no Machine.
 type links map[types.UID]time.Time
 
-// unlinked are the Nodes that are without a Machine that had one.
+// unlinked are the Nodes without a Machine that had one.
 func (l *links) unlinked(in *policies.ControlPlane, now time.Time) map[types.UID]time.Time {
 	next, out := links{}, map[types.UID]time.Time{}
 	for _, n := range in.Nodes {

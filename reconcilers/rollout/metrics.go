@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// meters show how a control plane stands, and count what is done to it.
+// meters show the state of a control plane, and count what is done to it.
 type meters struct {
 	machines *prometheus.GaugeVec
 	degraded prometheus.Gauge

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// report writes the state to the set's status and to the ClusterOperator, where they differ. Entries of others stay.
+// report writes the state to the set's status and to the ClusterOperator, if they differ. Entries of others stay.
 func (r *reconciler) report(s *state) []write {
 	var out []write
 	status, err := r.statusOf(s)
@@ -52,7 +52,7 @@ func (r *reconciler) report(s *state) []write {
 	return out
 }
 
-// statusOf is what of the set's status is not as it is to be.
+// statusOf is the part of the set's status that differs from the plan's.
 func (r *reconciler) statusOf(s *state) (map[string]any, error) {
 	if s.plan == nil {
 		return nil, nil
@@ -82,7 +82,7 @@ func (r *reconciler) statusOf(s *state) (map[string]any, error) {
 	return out, nil
 }
 
-// operatorStatus is what of the ClusterOperator's status is not as it is to be.
+// operatorStatus is the part of the ClusterOperator's status that differs.
 func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
 		return nil // it is reported once the set is gone
@@ -100,7 +100,7 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 	return out
 }
 
-// related are where to look, and what a must-gather takes along.
+// related are the objects to look at, which a must-gather collects.
 func (r *reconciler) related() []configv1.ObjectReference {
 	return []configv1.ObjectReference{
 		{Group: setKind.Group, Resource: controlplane.Resource, Namespace: r.pair.MachineAPI, Name: controlplane.Name},
@@ -127,7 +127,7 @@ func (r *reconciler) makeOperator(ctx context.Context) error {
 	return nil
 }
 
-// conditionsOf copies what the set has: what came from the cache is not written to.
+// conditionsOf copies the set's conditions, because an object of the cache must not be changed.
 func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
 	var o struct {
 		Status struct {
@@ -140,7 +140,7 @@ func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
 	return o.Status.Conditions, nil
 }
 
-// tellConditions reports as an event what a person may have to fix: that the set is degraded, and what holds it.
+// tellConditions makes events of what a person may have to fix: that the set is degraded, and what holds it.
 func (r *reconciler) tellConditions(s *state, written map[string]any) {
 	now, ok := written["conditions"].([]metav1.Condition)
 	before, err := conditionsOf(s.set)

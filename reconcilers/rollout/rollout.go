@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
 	Pairs authority.Pairs
-	// Recreate allows the strategy Recreate, under which etcd is without a member for as long as a Machine is being replaced.
+	// Recreate allows the strategy Recreate, under which etcd lacks a member as long as a Machine is being replaced.
 	Recreate bool
 	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
 	NotReadyGrace time.Duration
@@ -77,12 +77,12 @@ type reconciler struct {
 	accounts    *facts.Accounts
 }
 
-// unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
-// server still refuses a Machine.
+// unwatched is how often to check for what a template for Cluster API lacks, because the kinds that it may name are not watched, and whether the API server
+// still refuses a Machine.
 const unwatched = 15 * time.Second
 
-// Reconcile takes the step that the cache calls for, if a live read calls for it too. From a stale cache alone it could create a Machine too
-// many, or adopt one for a set that is gone, whereupon the garbage collector deletes it.
+// Reconcile takes the step that the cache calls for, if a live read calls for it too. From a stale cache alone, it could create a Machine too many, or
+// adopt one for a set that is gone, and the garbage collector would delete that Machine.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
@@ -101,10 +101,10 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return requeue.Result(r.next(s), err)
 }
 
-// afterOther is how often to look whether another operator still runs.
+// afterOther is how often to check whether another operator still runs.
 const afterOther = time.Minute
 
-// standBack leaves the control plane to another operator, its report included: two would write the same status in turns.
+// standBack leaves the control plane to another operator, including its report: two would overwrite each other's status.
 func (r *reconciler) standBack(ctx context.Context, s *state, other string, err error) (reconcile.Result, error) {
 	if err != nil {
 		return requeue.Result(0, fmt.Errorf("reading whether another operator of ControlPlaneMachineSets runs: %w", err))
@@ -133,7 +133,7 @@ func (r *reconciler) next(s *state) time.Duration {
 // write is one request to the API server.
 type write func(context.Context) error
 
-// carryOut makes all of them: one that fails keeps none back, and least of all the report.
+// carryOut sends all of them: a failed one does not keep the others back, above all the report.
 func carryOut(ctx context.Context, all []write) error {
 	var failures error
 	for _, w := range all {
@@ -142,7 +142,7 @@ func carryOut(ctx context.Context, all []write) error {
 	return failures
 }
 
-// writes are what a state calls for, in order. The finalizer comes before everything that must be undone before the set may go.
+// writes are those that a state calls for, in order. The finalizer comes before everything that must be undone before the set may be deleted.
 func (r *reconciler) writes(s *state) []write {
 	switch {
 	case s.deleting():

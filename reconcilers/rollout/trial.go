@@ -12,21 +12,21 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// trials remember what the API server makes of a set's Machines, by what each is made from, so that an idle pass asks nothing.
+// trials remember the API server's answers to a set's Machines, by what each is made from, so that an idle pass sends no request.
 type trials struct {
 	answers map[string]policies.Trial
-	// refusals are those that no dry run shows: the API server refused a Machine itself.
+	// refusals are those that no dry run shows: the API server refused the Machine itself.
 	refusals map[string]refusal
 }
 
 type refusal struct {
 	words string
-	// until is when the Machine is created again.
+	// until is when the Machine may be created again.
 	until time.Time
 }
 
-// tried makes the plan with the API server's answers to the Machines that matter to it. What is remembered suffices, but not before a Machine is created or
-// deleted: then all are asked for again.
+// tried makes the plan with the API server's answers to the Machines that it needs. Remembered answers suffice, except before a Machine is created or
+// deleted: then all dry runs are repeated.
 func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool) (plan controlplane.Plan, retries bool, err error) {
 	plan = controlplane.Make(*v)
 	needed := plan.NeededTrials()
@@ -44,7 +44,7 @@ func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool)
 	return plan, r.due(needed), nil
 }
 
-// answers are the remembered ones, and the API server's to the rest. It remembers no refusal: each pass checks whether it has ended.
+// answers are the remembered ones, and the API server's to the rest. It remembers no refusal, so that each pass checks whether it has ended.
 func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, fresh bool) ([]policies.Trial, error) {
 	known := map[string]policies.Trial{}
 	var out []policies.Trial
@@ -73,7 +73,7 @@ func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, f
 	return out, err
 }
 
-// due reports whether a Machine that the API server refused is to be tried again in this pass.
+// due reports whether a Machine that the API server refused has to be tried again in this pass.
 func (r *reconciler) due(needed []controlplane.Trial) bool {
 	for _, t := range needed {
 		if last, ok := r.trials.refusals[t.Of]; ok && !r.now().Before(last.until) {

@@ -60,7 +60,7 @@ func (r *reconciler) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: r.pair.MachineAPI, Name: controlplane.Name}}
 }
 
-// all maps everything to the one set that there is, but Machines that have nothing to do with it: a cluster may have thousands of workers.
+// all maps everything to the one set, except Machines that do not concern it: a cluster may have thousands of workers.
 func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetObjectKind().GroupVersionKind().Kind == machineKind.Kind && !r.concerns(ctx, o) {
 		return nil
@@ -68,7 +68,7 @@ func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{r.request()}
 }
 
-// concerns reports whether a Machine is one that the set selects, or that some set owns; of no set, whether one would be generated from it.
+// concerns reports whether a set selects or owns a Machine; without a set, whether one would be generated from it.
 func (r *reconciler) concerns(ctx context.Context, o client.Object) bool {
 	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.Kind == controlplane.Kind }) {
 		return true
@@ -96,7 +96,8 @@ func named(name string) func(client.Object) bool {
 	return func(o client.Object) bool { return o.GetName() == name }
 }
 
-// nodeChanged lets pass Nodes of a control plane, when they come, go, or turn ready or not: a kubelet reports every few seconds that nothing has changed.
+// nodeChanged passes Nodes of a control plane when they are created, deleted, or turn ready or not ready: a kubelet reports every few seconds that nothing
+// has changed.
 func nodeChanged() predicate.Predicate {
 	isOne := func(o client.Object) bool {
 		return slices.ContainsFunc(controlplane.Roles(), func(role string) bool {

@@ -132,9 +132,11 @@ func (t *track) createRunning(ctx context.Context, namespace string, machines in
 	return g.Wait()
 }
 
-const running = `{"status":{"phase":"Running","lastUpdated":"2026-01-01T00:00:00Z","nodeRef":{"kind":"Node","name":"ip-10-0-1-1","uid":"0b1c5e9e-7d1d-4a8e-9d33-000000000001"},
+const running = `{"status":{"phase":"Running","lastUpdated":"2026-01-01T00:00:00Z",
+"nodeRef":{"kind":"Node","name":"ip-10-0-1-1","uid":"0b1c5e9e-7d1d-4a8e-9d33-000000000001"},
 "addresses":[{"type":"InternalIP","address":"10.0.1.1"},{"type":"Hostname","address":"ip-10-0-1-1"}],
-"conditions":[{"type":"InstanceExists","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"Drainable","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+"conditions":[{"type":"InstanceExists","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},
+{"type":"Drainable","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 
 // mirrored waits until every Machine is. It asks no more often than patience says: a client that lists a large fleet each second takes as much of the
 // processor as Poundlock.

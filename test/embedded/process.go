@@ -40,6 +40,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // process is one child. Its fields are set before done is closed, or atomic.
 type process struct {
 	name, log string
+	before    int64 // how long the log was, of earlier starts
 	cmd       *exec.Cmd
 	stopping  atomic.Bool
 	done      chan struct{}
@@ -53,7 +54,11 @@ func launch(s *spawner, name, bin, log string, args, env []string, onExit func(*
 		return nil, err
 	}
 	defer out.Close()
-	p := &process{name: name, log: log, cmd: exec.Command(bin, args...), done: make(chan struct{})}
+	info, err := out.Stat()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{name: name, log: log, before: info.Size(), cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = out, out, append(withoutProxy(os.Environ()), env...)
 	if err := s.start(p.cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
@@ -67,7 +72,7 @@ func (p *process) watch(onExit func(*ExitError)) {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	said := end(p.log)
+	said := end(p.log, p.before)
 	p.exit = &ExitError{Part: p.name, Log: p.log, Tail: tail(said), Err: err, full: strings.Contains(said, "no space left on device"),
 		portTaken: strings.Contains(said, "address already in use")}
 	close(p.done)
@@ -117,16 +122,16 @@ func fatal(line string) bool {
 		strings.Contains(line, `"level":"fatal"`) || strings.Contains(line, `"level":"panic"`)
 }
 
-// end reads the last 64 KiB of a log, or says why it cannot.
-func end(path string) string {
+// end reads the last 64 KiB of a log behind its first bytes, which an earlier start has written, or says why it cannot.
+func end(path string, before int64) string {
 	const most = 64 << 10
 	file, err := os.Open(path)
 	if err != nil {
 		return err.Error()
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		_, _ = file.Seek(-most, io.SeekEnd)
+	if info, err := file.Stat(); err == nil {
+		_, _ = file.Seek(max(before, info.Size()-most), io.SeekStart)
 	}
 	text, _ := io.ReadAll(file)
 	return string(text)

@@ -32,7 +32,7 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 		err = check(ctx)
 		return err == nil, nil
 	}, func() error {
-		return fmt.Errorf("waiting for %s: %w (last answer: %v); the end of its log:\n%s", part, context.Cause(ctx), err, tail(end(p.Log(part))))
+		return fmt.Errorf("waiting for %s: %w (last answer: %v); the end of its log:\n%s", part, context.Cause(ctx), err, tail(end(p.Log(part), p.earlier(part))))
 	})
 }
 
@@ -68,6 +68,16 @@ func (p *Plane) lost(part string) error {
 		}
 	}
 	return nil
+}
+
+// earlier is how much of a part's log is of its earlier starts.
+func (p *Plane) earlier(part string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if child := p.running[part]; child != nil {
+		return child.before
+	}
+	return 0
 }
 
 // poll calls ask until it is done or fails. When ctx ends first, poll returns the error of late.

@@ -24,7 +24,8 @@ func (familyMachineAPISet) Moves(t *familyTurn) {
 	}
 	for i, k := range w.machines {
 		if t.set == authority.ClusterAPI && k.clusters && k.m.has(here|mine) && !k.m.has(going) {
-			t.may(user, fmt.Sprintf("Machine API's set, which looks at no authority, deletes its object of Machine %d", i+1), func(w *family) { w.machines[i].m |= going })
+			t.may(user, fmt.Sprintf("Machine API's set, which looks at no authority, deletes its object of Machine %d", i+1),
+				func(w *family) { w.machines[i].m |= going })
 		}
 	}
 }

@@ -80,8 +80,10 @@ func (t *familyTurn) deleteSet(a authority.API) {
 		t.may(user, "somebody deletes "+a.Text()+"'s MachineSet"+policy.name, func(w *family) {
 			*w.sets(a) |= going | policy.bit
 			for i := range w.machines {
-				if w.machines[i].ends = t.meant(w, i, a, policy.bit); w.namespaceDeleted && w.machines[i].ends == ends && w.machines[i].authoritative() == authority.MachineAPI {
-					w.machines[i].ends = either
+				k := &w.machines[i]
+				k.ends = t.meant(w, i, a, policy.bit)
+				if w.namespaceDeleted && k.ends == ends && k.authoritative() == authority.MachineAPI {
+					k.ends = either
 				}
 			}
 		})

@@ -444,8 +444,10 @@ var deedNames = []struct {
 	deeds
 	name string
 }{
-	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects recreated"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
-	{torn, "reads at two moments"}, {anyDelay, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
+	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"},
+	{recreates, "objects recreated"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
+	{torn, "reads at two moments"}, {anyDelay, "at any time"}, {skips, "caches that lag by two versions"},
+	{leaders, "a former leader"}, {decides, "a person who decides"},
 	{vanishes, "a namespace that is deleted"},
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},

@@ -24,9 +24,11 @@ func (VersionOperator) Identity() string {
 }
 
 // released is the check, with the fields that the release has: another field that stands in spec makes it differ.
-const released = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: machine-api-termination-handler, namespace: openshift-machine-api,
+const released = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck,
+  metadata: {name: machine-api-termination-handler, namespace: openshift-machine-api,
   annotations: {include.release.openshift.io/self-managed-high-availability: "true"}},
-  spec: {maxUnhealthy: 100%, nodeStartupTimeout: 10m, selector: {matchLabels: {machine.openshift.io/interruptible-instance: ""}}, unhealthyConditions: [{type: Terminating, status: "True", timeout: 0s}]}}`
+  spec: {maxUnhealthy: 100%, nodeStartupTimeout: 10m, selector: {matchLabels: {machine.openshift.io/interruptible-instance: ""}},
+    unhealthyConditions: [{type: Terminating, status: "True", timeout: 0s}]}}`
 
 // Pass is one sync.
 func (VersionOperator) Pass(ctx context.Context, c client.Client) error {

@@ -134,68 +134,34 @@ func options(args []string, out io.Writer) (settings, error) {
 		WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
 }
 
-// wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again.
+// wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again, and what ends by itself is restarted.
 func wait(ctx context.Context, out io.Writer, stage *testcluster.Stage, o testcluster.Options, typed <-chan string) error {
-	for runs := !o.WithoutManager; ; {
+	k := keeper{poundlock: stage, out: out, now: time.Now, runs: !o.WithoutManager}
+	k.started = k.now()
+	ends := stage.Outlive()
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-stage.Broken:
 			fmt.Fprint(out, ended(stage.Cause(), short(o.Dir)))
 			return stage.Cause()
+		case exit := <-ends:
+			if err := k.exited(exit); err != nil {
+				fmt.Fprint(out, ended(err, short(o.Dir)))
+				return err
+			}
+		case <-k.due:
+			k.restart()
 		case line := <-typed:
 			if !o.Bare && !o.Install { // else there is none
-				runs = obey(ctx, out, stage, line, runs)
+				k.obey(ctx, line)
 			}
 		}
 	}
 }
 
-// poundlock is what a person stops and starts on a stage.
-type poundlock interface {
-	StopManager() error
-	// InstallMissing applies what somebody has removed, such as `kubectl poundlock cleanup`, and returns what that was.
-	InstallMissing(ctx context.Context) ([]string, error)
-	StartManager(ctx context.Context, flags ...string) error
-}
-
-// obey does what was typed, and returns whether Poundlock runs then. What fails is printed, and ends nothing: the rest of the stage goes on.
-func obey(ctx context.Context, out io.Writer, p poundlock, line string, runs bool) bool {
-	switch {
-	case line == "stop" && runs:
-		if err := p.StopManager(); err != nil {
-			fmt.Fprintf(out, "Poundlock was not stopped: %v. Type stop to try again\n", err)
-			return true
-		}
-		fmt.Fprintln(out, "Poundlock is stopped, as by a crash; type start to start it again")
-		return false
-	case line == "start" && !runs:
-		if err := start(ctx, out, p); err != nil {
-			fmt.Fprintf(out, "Poundlock was not started: %v\nType start to try again; all else goes on\n", err)
-			return false
-		}
-		fmt.Fprintln(out, "Poundlock runs")
-		return true
-	}
-	return runs
-}
-
-// start installs first what is missing: without its webhook configurations the manager is never ready.
-func start(ctx context.Context, out io.Writer, p poundlock) error {
-	applied, err := p.InstallMissing(ctx)
-	if len(applied) > 0 {
-		fmt.Fprintf(out, "applied again %d of Poundlock's manifests that were removed, such as %s\n", len(applied), applied[0])
-	}
-	if err != nil {
-		return err
-	}
-	if err := p.StartManager(ctx); err != nil {
-		return errors.Join(err, p.StopManager()) // or the next start would find it running
-	}
-	return nil
-}
-
-// ended says, before all else stops, what has ended by itself. Nothing is started again: a stage whose parts die is no stage to judge Poundlock by.
+// ended says, before all else stops, what has ended by itself. Nothing but Poundlock is restarted: a stage whose parts die is no stage to judge Poundlock by.
 func ended(cause error, dir string) string {
 	what := cause.Error()
 	if part := (*embedded.ExitError)(nil); errors.As(cause, &part) {
@@ -286,8 +252,8 @@ Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}:
 `))
 
 var installed = template.Must(template.New("installed").Parse(`
-Cluster API is installed. The installer and Cluster API's real core manager run as pods; no process runs behind the infrastructure provider's Deployment. In another
-terminal:
+Cluster API is installed. The installer and Cluster API's real core manager run as pods; no process runs behind the infrastructure provider's Deployment.
+In another terminal:
 
   export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -76,56 +75,5 @@ func TestAPartThatEndsIsNamedAtOnce(t *testing.T) {
 		if !strings.Contains(said, text) {
 			t.Errorf("it does not say %q: %s", text, said)
 		}
-	}
-}
-
-// acted is Poundlock on a stage: what was done to it, and what fails.
-type acted struct {
-	done                  []string
-	missing               []string
-	installFails, crashes error
-}
-
-func (a *acted) StopManager() error { a.done = append(a.done, "stopped"); return nil }
-
-func (a *acted) InstallMissing(context.Context) ([]string, error) {
-	a.done = append(a.done, "installed")
-	return a.missing, a.installFails
-}
-
-func (a *acted) StartManager(context.Context, ...string) error {
-	a.done = append(a.done, "started")
-	return a.crashes
-}
-
-func TestWhatIsTypedEndsNothing(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		typed        string
-		runs         bool
-		on           acted
-		runsThen     bool
-		done, prints string
-	}{
-		"stop":                              {typed: "stop", runs: true, done: "stopped", prints: "type start"},
-		"stop, twice":                       {typed: "stop"},
-		"start":                             {typed: "start", runsThen: true, done: "installed started", prints: "Poundlock runs"},
-		"start, twice":                      {typed: "start", runs: true, runsThen: true},
-		"start after a cleanup":             {typed: "start", on: acted{missing: []string{"ValidatingWebhookConfiguration poundlock"}}, runsThen: true, done: "installed started", prints: "ValidatingWebhookConfiguration poundlock"},
-		"start, and nothing can be applied": {typed: "start", on: acted{installFails: errors.New("no disk")}, done: "installed", prints: "no disk"},
-		"start, and it is never ready":      {typed: "start", on: acted{crashes: errors.New("not ready")}, done: "installed started stopped", prints: "Type start to try again"},
-		"something else":                    {typed: "help", runs: true, runsThen: true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			var b strings.Builder
-			if got := obey(t.Context(), &b, &c.on, c.typed, c.runs); got != c.runsThen {
-				t.Errorf("it runs then: %t", got)
-			}
-			if got := strings.Join(c.on.done, " "); got != c.done {
-				t.Errorf("%q, want %q", got, c.done)
-			}
-			if (c.prints == "") != (b.Len() == 0) || !strings.Contains(b.String(), c.prints) {
-				t.Errorf("it prints %q, want %q", b.String(), c.prints)
-			}
-		})
 	}
 }

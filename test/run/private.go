@@ -56,8 +56,8 @@ type twoFaces struct {
 }
 
 var faces = template.Must(template.New("faces").Parse(`
-The API server has the platform's types of Cluster API, and private ones beside them. Cluster API's real manager works on the private ones, through the proxy. In another
-terminal:
+The API server has the platform's types of Cluster API, and private ones beside them. Cluster API's real manager works on the private ones, through the proxy.
+In another terminal:
 
   export KUBECONFIG="{{.Kubeconfig}}" PROXIED="{{.Proxied}}"
   export PATH="{{.Plugin}}:{{with .KubectlDir}}{{.}}:{{end}}$PATH"

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -87,6 +88,9 @@ type Stage struct {
 	managesControlPlane bool
 	breaks              sync.Once
 	cause               error
+	// outlives: how the manager ended goes to ends, and breaks nothing.
+	outlives atomic.Bool
+	ends     chan *embedded.ExitError
 	// ungated: the Machine API's controllers run with the feature gate off.
 	ungated bool
 	real    realMachineAPI
@@ -126,7 +130,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	}
 	s := &Stage{
 		options: o, kit: kit, Pairs: authority.Pairs{{MachineAPI: machineAPI, ClusterAPI: clusterAPI}},
-		Broken: make(chan struct{}),
+		Broken: make(chan struct{}), ends: make(chan *embedded.ExitError, 1),
 	}
 	if err := s.run(ctx); err != nil {
 		return nil, errors.Join(err, s.Strike())
@@ -229,12 +233,29 @@ func (s *Stage) admin() *rest.Config {
 func (s *Stage) watch() {
 	for exit := range s.Plane.Exited() {
 		var part *embedded.ExitError
-		if s.options.Pods && errors.As(exit, &part) && s.pods.kubelet.Runs(part.Part) {
-			continue // a pod, which the kubelet starts again
+		if !errors.As(exit, &part) {
+			s.broke(exit)
+			return
 		}
-		s.broke(exit)
-		return
+		switch {
+		case s.options.Pods && s.pods.kubelet.Runs(part.Part): // a pod, which the kubelet starts again
+		case part.Part == Poundlock && s.outlives.Load():
+			select {
+			case s.ends <- part:
+			default: // the caller has not read the last one
+			}
+		default:
+			s.broke(exit)
+			return
+		}
 	}
+}
+
+// Outlive keeps the stage up from now on when the manager ends by itself, as it does in order to be restarted. The channel delivers how it ended, and the
+// caller restarts it. Without Outlive that breaks the stage, so that a test fails at once.
+func (s *Stage) Outlive() <-chan *embedded.ExitError {
+	s.outlives.Store(true)
+	return s.ends
 }
 
 func (s *Stage) broke(err error) {

@@ -153,11 +153,7 @@ func withoutManagedFields(o any) (any, error) {
 // fleet puts together what the stores hold now.
 func (w *watcher) fleet() (*Fleet, error) {
 	c := newCollection(w.q.Pairs)
-	c.fleet.withheld, c.fleet.guess = w.cluster.withheld, w.cluster.guess
-	c.fleet.infrastructure, c.fleet.nodeSync, c.fleet.nodeSyncRead, c.fleet.gates, c.fleet.account = w.cluster.infrastructure, w.cluster.nodeSync,
-		w.cluster.nodeSyncRead, w.cluster.gates, w.cluster.account
-	c.fleet.absent, c.fleet.unlisted, c.fleet.notServed = w.cluster.absent, w.cluster.unlisted, w.cluster.notServed
-	c.fleet.undrained = w.cluster.undrained
+	c.fleet.circumstances = w.cluster.circumstances
 	for _, store := range w.stores {
 		for _, o := range store.List() {
 			u, ok := o.(*unstructured.Unstructured)

@@ -134,6 +134,16 @@ type Fleet struct {
 	held map[string]int
 	// sets are the names of the ControlPlaneMachineSets among them.
 	sets []string
+	// infra are the infrastructure objects.
+	infra map[infraKey]*policies.Object
+	// cloudConfig is the cloud provider's configuration, where files have it.
+	cloudConfig *policies.Object
+
+	circumstances
+}
+
+// circumstances are what was read of the cluster beside the objects themselves. Who follows the objects keeps them as they were first read.
+type circumstances struct {
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
 
@@ -147,9 +157,6 @@ type Fleet struct {
 	// gates are the feature gates of Cluster API's manager, nil where they were not read.
 	gates   map[string]bool
 	account string
-	// cloudConfig is the cloud provider's configuration, where files have it.
-	cloudConfig *policies.Object
-	infra       map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
 	// unlisted are those that the user may not list, and need not.
@@ -185,7 +192,8 @@ type collection struct {
 }
 
 func newCollection(pairs authority.Pairs) *collection {
-	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, notServed: map[string]string{}, held: map[string]int{}}}
+	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, held: map[string]int{},
+		circumstances: circumstances{notServed: map[string]string{}}}}
 }
 
 // group is the API group and version of an object.

@@ -55,7 +55,8 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	}
 	if env.TakesTaints == nil {
 		out = append(out, Lack{"--feature-gates of Cluster API's manager",
-			"", "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; where it has none: --feature-gates=" + authority.TaintGate + "=false)",
+			"", "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; " +
+				"where it has none: --feature-gates=" + authority.TaintGate + "=false)",
 			false, func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
 	}
 	return out

@@ -71,8 +71,9 @@ func infraCluster() map[string]any {
 	}
 	return map[string]any{
 		"subscriptionID": subscription[len("/subscriptions/"):], "location": "westeurope", "resourceGroup": "lock-7x2k9-rg",
-		"azureEnvironment":     "AzurePublicCloud",
-		"identityRef":          map[string]any{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity", "name": "lock-7x2k9", "namespace": "openshift-cluster-api"},
+		"azureEnvironment": "AzurePublicCloud",
+		"identityRef": map[string]any{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+			"name": "lock-7x2k9", "namespace": "openshift-cluster-api"},
 		"controlPlaneEndpoint": map[string]any{"host": "api-int.lock.example.com", "port": int64(6443)},
 		"additionalTags":       map[string]any{"team": "locks"},
 		"networkSpec": map[string]any{

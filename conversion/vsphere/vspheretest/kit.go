@@ -62,7 +62,8 @@ func infrastructure() map[string]any {
 		"name": "generated-failure-domain", "region": "generated-region", "zone": "generated-zone", "server": server,
 		"topology": map[string]any{
 			"datacenter": "dc1", "computeCluster": "/dc1/host/cluster1", "datastore": "/dc1/datastore/ds1", "networks": []any{"VM Network"},
-			"resourcePool": "/dc1/host/cluster1/Resources", "folder": "/dc1/vm/lock-7x2k9", "template": "/dc1/vm/lock-7x2k9/lock-7x2k9-rhcos-generated-region-generated-zone",
+			"resourcePool": "/dc1/host/cluster1/Resources", "folder": "/dc1/vm/lock-7x2k9",
+			"template": "/dc1/vm/lock-7x2k9/lock-7x2k9-rhcos-generated-region-generated-zone",
 		},
 	}}
 	status["apiServerInternalIP"], status["ingressIP"] = "10.0.0.5", "10.0.0.6"

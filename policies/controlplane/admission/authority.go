@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// asks reads a request as everybody does: nothing means Machine API, as the CRD's default has it.
+// asks reads a request as the CRD does, whose default is Machine API.
 func asks(o *policies.Object) authority.API {
 	if asked := authority.Read(o).Requested; asked != authority.Unset {
 		return asked
@@ -27,8 +27,8 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is written in Cluster API's form,
-// Cluster API is to be authoritative for.
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API". For a template in Cluster API's form, Cluster API
+// has to be authoritative.
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
 		return policies.Verdict{}
@@ -43,7 +43,7 @@ func Authority(c policies.Change) policies.Verdict {
 		controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
-// mismatched: the template is in Cluster API's words, and Machine API is to be authoritative.
+// mismatched: the template is in Cluster API's form, and Machine API is requested.
 func mismatched(o *policies.Object) bool {
 	return memberOf(o) == controlplane.ClusterAPIMember && asks(o) != authority.ClusterAPI
 }
@@ -54,7 +54,7 @@ func moveTo(c policies.Change, api authority.API) string {
 		c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
 }
 
-// requests reports whether an update asks for a move, or to go on with one; taking a request back is neither.
+// requests reports whether an update asks for a move, or to continue one. Withdrawing a request is neither.
 func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.Authoritative(authority.Read(c.Old))
 }
@@ -87,7 +87,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			whoseNew(c.New, to), machinesOf(c.Old)))...)
 }
 
-// whoseNew is which API will be authoritative for the Machines that a set makes once an API is authoritative for it, in a sentence.
+// whoseNew is which API will be authoritative for new Machines of a set after a move of the set to an API, in a sentence.
 func whoseNew(set *policies.Object, under authority.API) string {
 	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
 		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
@@ -95,7 +95,7 @@ func whoseNew(set *policies.Object, under authority.API) string {
 	return under.Text() + "'s"
 }
 
-// whoseNewAre is which API is to be authoritative for the Machines that a set makes after a request: a new set and one that moves are as they are asked to be.
+// whoseNewAre is which API is to be authoritative for a set's new Machines after a request: for a new set and one that moves, as the request says.
 func whoseNewAre(c policies.Change) authority.API {
 	set := c.New
 	under := authority.Read(set).Current
@@ -108,7 +108,7 @@ func whoseNewAre(c policies.Change) authority.API {
 	return ofTemplate(set)
 }
 
-// ofTemplate is which API the template names for Machines; under Machine API it decides.
+// ofTemplate is the API that the template names for Machines. It decides only while the set is Machine API's.
 func ofTemplate(set *policies.Object) authority.API {
 	var spec machinev1.ControlPlaneMachineSetSpec
 	if json.Unmarshal(set.Spec, &spec) == nil &&
@@ -118,7 +118,7 @@ func ofTemplate(set *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// userDataSecret is what a set's template for Machine API names; a template for Cluster API names one of its own namespace.
+// userDataSecret is the Secret that a set's template for Machine API names. A template for Cluster API names one of its own namespace.
 func userDataSecret(set *policies.Object) string {
 	var spec machinev1.ControlPlaneMachineSetSpec
 	if json.Unmarshal(set.Spec, &spec) != nil {
@@ -129,7 +129,7 @@ func userDataSecret(set *policies.Object) string {
 	return name
 }
 
-// unsynchronized leaves out a condition that repeats what the conversion in this review has reported field by field.
+// unsynchronized omits a condition that repeats what the conversion in this review has reported field by field.
 func unsynchronized(c policies.Change) []string {
 	s := authority.Read(c.Old).Condition(authority.ConditionSynchronized)
 	if s.Status != "False" {

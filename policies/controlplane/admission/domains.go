@@ -32,7 +32,7 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	return v
 }
 
-// spreads adds to a verdict what is wrong with where the set puts its Machines.
+// spreads adds to a verdict the errors in the places of the set's Machines.
 func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
 	var before *proposal
 	if c.Old != nil {
@@ -53,7 +53,7 @@ func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdi
 	return v
 }
 
-// inInfrastructure: those of vSphere and Nutanix are described there.
+// inInfrastructure: the Infrastructure describes those of vSphere and Nutanix.
 func inInfrastructure(p *proposal) policies.Verdict {
 	prefix := platform.TemplatePath().Child("failureDomains").String() + "."
 	plan := p.plan()
@@ -62,13 +62,13 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether the set determines where its Machines are.
+// placed reports whether the set determines the places of its Machines.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
 }
 
-// places are where the set puts its Machines, in a fixed order.
+// places are where the set puts its Machines, sorted.
 func (p *proposal) places() []string {
 	plan := p.plan()
 	if len(plan.Domains) == 0 {
@@ -98,7 +98,7 @@ func (p *proposal) outside() field.ErrorList {
 	return out
 }
 
-// narrower is the refusal of a spread over fewer places than the Machines are in. An active set may be moved on purpose, but not by accident
+// narrower is the refusal of a set that spreads the Machines over fewer places than they are in. An active set may be moved on purpose, but not by accident
 // into one zone.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
@@ -123,8 +123,8 @@ func (p *proposal) narrower() field.ErrorList {
 		"the control plane would be in %s, and is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
 }
 
-// Replicas: "prevent end users from attempting to horizontally scale their control plane during creation of the ControlPlaneMachineSet resource". One
-// place may be vacant, since to fill it is what a set is for. That there is no Machine at all is a state that the set is degraded in, and not refused
+// Replicas: "prevent end users from attempting to horizontally scale their control plane during creation of the ControlPlaneMachineSet resource". One place
+// may be vacant, because filling it is the set's purpose. A control plane without any Machine is not refused: the set is degraded then
 // (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
 func Replicas(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
@@ -144,8 +144,8 @@ func Replicas(c policies.Change) policies.Verdict {
 		amount.Of(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
-// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's
-// place. Where a set that begins to act finds two that run at one, nothing determines which of them is to go.
+// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned", so an index is the place of one
+// Machine. If an activated set finds two running Machines at one index, nothing determines which of them to delete.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -166,7 +166,7 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	return v
 }
 
-// highlyAvailable reports whether the control plane may have a size that a set can have.
+// highlyAvailable reports whether the control plane has a size that a set can have.
 func (p *proposal) highlyAvailable() bool {
 	if p.Infrastructure == nil {
 		return true

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Forecast warns of the effects of a request. It also reports that a request has none. A refused request has none either.
+// Forecast warns of the effects of a request, or reports that there are none. A refused request gets no forecast.
 func Forecast(c policies.Change) policies.Verdict {
 	if c.New != nil && c.Old.Deleting() && !same(c.Old.Spec, c.New.Spec) {
 		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. " +
@@ -54,7 +54,7 @@ func Forecast(c policies.Change) policies.Verdict {
 	return p.written(policies.Warn(says...))
 }
 
-// forecastNeeds: what is made for Cluster API has to convert.
+// forecastNeeds: what is created for Cluster API has to be converted.
 func forecastNeeds(c policies.Change) policies.Need {
 	needs := world(c)
 	if needs != 0 && whoseNewAre(c) == authority.ClusterAPI {
@@ -63,8 +63,8 @@ func forecastNeeds(c policies.Change) policies.Need {
 	return needs
 }
 
-// Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from,
-// or has the set begin to act, and otherwise those that the forecast needs.
+// Asked are the Machines that a review tries with a dry run. If a request changes what Machines are made from, or activates the set, it is one for each
+// failure domain; otherwise it is those that the forecast needs.
 func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	if !changesSpec(c) {
 		return nil
@@ -84,7 +84,7 @@ func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	return plan.NeededTrials()
 }
 
-// unknownTo reports whether a Machine is another than those that the stored set creates.
+// unknownTo reports whether a Machine differs from those that the stored set creates.
 func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	var known []controlplane.Trial
 	if before != nil {
@@ -96,8 +96,8 @@ func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	}
 }
 
-// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". What was
-// refused before is not held against an edit that leaves it as it is: it may be the strategy that somebody changes because of it.
+// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". An edit is not refused
+// for what was refused before and stays as it is: somebody may change the strategy because of that refusal.
 func Tried(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -137,7 +137,7 @@ func inDomain(name string) string {
 	return " in the failure domain " + name
 }
 
-// oncePerText keeps the first of several refusals that differ in nothing but the failure domain.
+// oncePerText keeps the first of several refusals that differ only in the failure domain.
 func oncePerText(all field.ErrorList) field.ErrorList {
 	var out field.ErrorList
 	said := map[string]bool{}
@@ -190,12 +190,13 @@ func Deletion(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. %s; once Active, it manages them again", machinesOf(c.Old), generatedAgain)))
+		fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. %s; once Active, it manages them again",
+			machinesOf(c.Old), generatedAgain)))
 }
 
 const generatedAgain = "The set will be generated again from the Machines, Inactive (kubectl replace --force finds that one in its way: leave --force out)"
 
-// detaches adds to the warning of a deletion what becomes of Cluster API's side.
+// detaches adds to the warning of a deletion its effect on Cluster API's side.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// joins reports whether a Machine becomes one that a control plane's set selects. What an operator or the mirror makes needs no warning.
+// joins reports whether a request makes a control plane's set select a Machine. Operators and the mirror read no warning.
 func joins(c policies.Change) bool {
 	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator ||
 		!controlplane.OfControlPlane(c.New.Metadata.Labels) {
@@ -33,8 +33,8 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". What the active
-// set makes of a Machine that somebody adds is its plan with the Machine in it.
+// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect
+// of an added Machine is in the plan that includes it.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) || in == nil || in.Set == nil || in.Set.Deleting() {

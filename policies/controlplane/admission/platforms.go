@@ -25,19 +25,19 @@ type resolved struct {
 	// domain is the failure domain, nil where the set has none.
 	domain *platform.Domain
 	spec   map[string]any
-	// template is the set's own, before the domain is laid over it.
+	// template is the set's own providerSpec, without the domain.
 	template       map[string]any
 	infrastructure *configv1.Infrastructure
 	// all are the set's failure domains.
 	all []platform.Domain
 }
 
-// findings are what is wrong with a providerSpec, by path beneath it.
+// findings are the errors and warnings about a providerSpec, by path beneath it.
 type findings struct {
 	denied, warned []finding
 }
 
-// finding is what is wrong with a member; value is the member's, "" for none.
+// finding is about one member; value is the member's, "" for none.
 type finding struct{ path, says, value string }
 
 func (f *findings) deny(path, format string, args ...any) {
@@ -48,7 +48,7 @@ func (f *findings) warn(path, format string, args ...any) {
 	f.warned = append(f.warned, finding{path: path, says: fmt.Sprintf(format, args...)})
 }
 
-// everywhere runs a platform's check on the providerSpec in each failure domain, and reports once what several have.
+// everywhere runs a platform's check on the providerSpec in each failure domain, and reports equal findings once.
 func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
 	return func(p *proposal) policies.Verdict {
 		if p.platform().Name != name || p.providerSpec() == nil {
@@ -84,7 +84,7 @@ func (p *proposal) resolved() []resolved {
 	return out
 }
 
-// collection is findings of several failure domains, each once, in the order in which they were found.
+// collection has the findings of several failure domains, each once, in order.
 type collection []collected
 
 type collected struct {
@@ -108,7 +108,7 @@ func (c *collection) add(r resolved, found []finding) {
 	}
 }
 
-// text names the failure domains where it is not so in all.
+// text names the failure domains if the finding is not in all.
 func (c collected) text(all int) string {
 	if len(c.domains) == 0 || len(c.domains) == all {
 		return c.says
@@ -145,10 +145,10 @@ func (r resolved) status() configv1.PlatformStatus {
 	return *r.infrastructure.Status.PlatformStatus
 }
 
-// taken is the warning about an instance that its cloud may take back.
+// taken is the warning about an instance that its cloud may terminate at any time.
 const taken = "the cloud may take such an instance back at any moment, and etcd with it"
 
-// aws refuses another region, in which nothing would work. A missing load balancer is a warning, as load may be balanced by other means.
+// aws refuses another region, in which nothing would work. A missing load balancer is only a warning, because load may be balanced by other means.
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
@@ -184,7 +184,7 @@ func azure(r resolved) (f findings) {
 	return f
 }
 
-// gcp judges region and target pools as aws does region and load balancers.
+// gcp checks region and target pools as aws does region and load balancers.
 func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
@@ -210,7 +210,7 @@ func gcp(r resolved) (f findings) {
 	return f
 }
 
-// etcdDevice is the name by which a control plane's Node finds the disk of etcd, and the least size of it.
+// etcdDevice is the name by which a control plane's Node finds etcd's disk, and the disk's least size.
 const (
 	etcdDevice    = "etcd"
 	etcdDeviceGiB = 10
@@ -337,7 +337,7 @@ func nutanix(r resolved) (f findings) {
 	return f
 }
 
-// identifier wants of a union the member that its type names.
+// identifier requires the member of a union that its type names.
 func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifier) {
 	var member string
 	var value *string

@@ -22,22 +22,22 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// proposal is a set as a request would have it, in the world of the moment.
+// proposal is a set as a request would have it, in the present cluster.
 type proposal struct {
 	policies.ControlPlane
 	// Resolved is the set, with its template in Machine API's words.
 	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
-	// authority is which API is authoritative for the set when it acts, moves that authority has to move there first.
+	// authority is which API is authoritative for the set when it acts. A move of the set ends before it acts.
 	authority authority.API
 	moves     bool
-	// ofClusterAPI reports that the template was written in Cluster API's.
+	// ofClusterAPI reports that the template was written in Cluster API's form.
 	ofClusterAPI bool
-	// plan is what the set makes of the world.
+	// plan is the set's plan in that cluster.
 	plan func() controlplane.Plan
 }
 
-// propose reads a set of a review; nil where there is none, it cannot be read, or nobody has looked up the world.
+// propose reads a set of a review; nil where there is none, it cannot be read, or the control plane was not looked up.
 func propose(c policies.Change, o *policies.Object) *proposal {
 	if o == nil || c.Facts.ControlPlane == nil {
 		return nil
@@ -51,7 +51,8 @@ func propose(c policies.Change, o *policies.Object) *proposal {
 	return kept.proposal
 }
 
-// madeOf is made with the authority that a request asks for: a set that moves does nothing before it has moved, and a new one is as it is asked to be.
+// madeOf is a proposal with the authority that a request asks for: a set that moves does nothing until it has moved, and a new one begins with what it asks
+// for.
 func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *proposal {
 	p := made(o, in)
 	if p == nil || o != c.New {
@@ -63,7 +64,7 @@ func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *p
 	return p
 }
 
-// proposed is a proposal and the world that it was made in: every rule asks for it, and a plan takes more time than all else in a review.
+// proposed caches a proposal: every rule asks for it, and a plan takes more time than all else in a review.
 type proposed struct {
 	in *policies.ControlPlane
 	*proposal
@@ -110,8 +111,8 @@ func (p *proposal) failureDomains() machinev1.FailureDomains {
 	return machinev1.FailureDomains{}
 }
 
-// changesSpec reports whether a request is one that rules of a set's content judge: it creates a set, or changes a stored one's spec. A set that is
-// being deleted does nothing any more.
+// changesSpec reports whether the rules of a set's content apply: the request creates a set, or changes a stored one's spec. A set that is being deleted
+// does nothing any more.
 func changesSpec(c policies.Change) bool {
 	if c.New == nil || c.Old.Deleting() {
 		return false
@@ -122,7 +123,7 @@ func changesSpec(c policies.Change) bool {
 	return !same(c.Old.Spec, c.New.Spec)
 }
 
-// same is strict, unlike the comparison of a lock: an empty spotMarketOptions is another thing than none.
+// same compares strictly, unlike a lock: an empty spotMarketOptions differs from an absent one.
 func same(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -131,7 +132,7 @@ func same(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &before) == nil && json.Unmarshal(b, &after) == nil && reflect.DeepEqual(before, after)
 }
 
-// begins reports whether a request has a set act that did not: what was stored before is judged as if it were new.
+// begins reports whether a request activates a set. Then the stored content is judged as if it were new.
 func begins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || state(c.New) == string(machinev1.ControlPlaneMachineSetStateActive) && state(c.Old) != state(c.New)
 }
@@ -146,7 +147,7 @@ func state(o *policies.Object) string {
 	return spec.State
 }
 
-// ratchet makes a rule of a check of a set's content. It does not judge an update for what was wrong before, unless the update activates the set.
+// ratchet makes a rule of a check of a set's content. An update is not refused for what was wrong before, unless it activates the set.
 func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) policies.Verdict {
 	return func(c policies.Change) policies.Verdict {
 		if !changesSpec(c) {
@@ -164,7 +165,7 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 	}
 }
 
-// beyond is what a verdict has that another does not. It ignores the position of an item in a list.
+// beyond is what a verdict has in addition to another. It ignores the positions of items in lists.
 func beyond(v, known policies.Verdict) policies.Verdict {
 	said := map[string]bool{}
 	for _, e := range known.Denials {
@@ -182,8 +183,8 @@ var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
 
 func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }
 
-// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
-// the template that this names.
+// written maps errors to the fields that were written: failure domains and metadata are in the member that the set uses, its providerSpec comes from the
+// template that this member names.
 func (p *proposal) written(v policies.Verdict) policies.Verdict {
 	if !p.ofClusterAPI {
 		return v

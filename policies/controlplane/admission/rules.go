@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ForecastRule is the rule that forecasts what a request leads to. What a generator makes is judged without it.
+// ForecastRule forecasts what a request leads to. A generated set is judged without it.
 const ForecastRule = "controlplane/forecast"
 
 const (
@@ -27,7 +27,7 @@ func on(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{controlplane.Kind}, Operations: ops}}
 }
 
-// world is the need of a rule that reads the control plane, for a request that changes the set's spec.
+// world is the need of a rule that reads the control plane, if a request changes the set's spec.
 func world(c policies.Change) policies.Need {
 	if changesSpec(c) {
 		return policies.NeedControlPlane
@@ -35,11 +35,11 @@ func world(c policies.Change) policies.Need {
 	return 0
 }
 
-// alone is the need of a rule that looks up nothing, and has no twin in CEL.
+// alone is the need of a rule that looks up nothing and has no twin in CEL.
 func alone(policies.Change) policies.Need { return 0 }
 
-// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. What the CRD's own validation
-// refuses is not repeated: it comes first, and a request that it refuses is not brought here.
+// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. It does not repeat the CRD's own
+// validation, which comes first.
 func Rules() policies.Set {
 	write := on(admissionv1.Create, admissionv1.Update)
 	return policies.Set{

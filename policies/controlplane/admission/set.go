@@ -29,7 +29,7 @@ func Named(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
 }
 
-// DuplicateDomains compares what is written: two that are spelt differently and mean the same place cannot be recognized without the cloud.
+// DuplicateDomains compares the text: two spellings of one place could only be recognized by asking the cloud.
 func DuplicateDomains(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -72,7 +72,7 @@ func domainLists(o *policies.Object) map[string]any {
 	return member.FailureDomains
 }
 
-// memberOf is which member of the union a set's template is to have, by its discriminator.
+// memberOf is the member of the union that a set's template must have, by its discriminator.
 func memberOf(o *policies.Object) machinev1.ControlPlaneMachineSetMachineType {
 	var spec struct {
 		Template struct {
@@ -118,7 +118,7 @@ func selects(p *proposal) policies.Verdict {
 	return v
 }
 
-// Labelled: a Machine's labels do not all come from the template.
+// Labelled checks the template's labels and annotations that a Machine controller writes or reads.
 func Labelled(c policies.Change) policies.Verdict {
 	v := ratchet(machineControllers)(c)
 	if !changesSpec(c) || c.Old == nil {
@@ -139,7 +139,7 @@ func Labelled(c policies.Change) policies.Verdict {
 	return v
 }
 
-// machineControllers warns of what a Machine controller overwrites.
+// machineControllers warns of values that a Machine controller overwrites.
 func machineControllers(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	t := controlplane.TemplateOf(p.set)

@@ -87,7 +87,7 @@ func unknownMembers(path *field.Path, value map[string]any, known map[string]ref
 	return out
 }
 
-// ofOneMachine: every Machine is made from the same template, and two of them cannot be one instance, nor have one address.
+// ofOneMachine: every Machine is created from the same template, and two Machines cannot share one instance or one address.
 func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
@@ -102,10 +102,10 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	return v
 }
 
-// workerUserData is the installer's Secret with the configuration from which a host becomes a worker.
+// workerUserData is the installer's Secret with the boot configuration of workers.
 const workerUserData = "worker-user-data"
 
-// ignites: a host becomes a Node of the control plane by the configuration that it starts with.
+// ignites: only the configuration that a host boots with makes it a Node of the control plane.
 func ignites(p *proposal) policies.Verdict {
 	spec := p.providerSpec()
 	if spec == nil || p.platform().Spec == nil {

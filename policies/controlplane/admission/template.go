@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// editsTemplate reports whether a request changes what is made from an infrastructure machine template: it is edited, or replaced under its name. Controllers
-// read no warning.
+// editsTemplate reports whether a request changes what is made from an infrastructure machine template: by an edit, or by a replacement of the same name.
+// It is false for controllers, which read no warning.
 func editsTemplate(c policies.Change) bool {
 	switch {
 	case c.Actor != policies.Anyone || c.Old.Deleting():
@@ -38,8 +38,8 @@ func RefersTo(set *policies.Object, group, kind, name string) bool {
 	return err == nil && t != nil && t.Spec.InfrastructureRef == controlplane.TemplateReference{APIGroup: group, Kind: kind, Name: name}
 }
 
-// TemplateEdited forecasts what the set makes of an edit of the template that it names: to the plan it is an edit of the set. What rules would refuse in an
-// edit of the set is a warning: nobody edits the set.
+// TemplateEdited forecasts the effect of an edit of the template that a set names: for the plan, it is an edit of the set. What the rules would refuse in
+// an edit of the set is only a warning here, because the set itself is not edited.
 func TemplateEdited(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !editsTemplate(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -62,7 +62,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	return v
 }
 
-// broken is what the rules of a set's content refuse in it with the requested template, and did not refuse with the stored one.
+// broken is what the rules of a set's content refuse with the requested template and did not refuse with the stored one.
 func broken(in *policies.ControlPlane) []string {
 	stored := *in
 	stored.Templates, stored.Trials = in.Stored, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// domains are those of the control plane's Machines, and those that MachineSets have beside them, each once, in the order of their names.
+// domains are those of the control plane's Machines, and the further ones of MachineSets, each once, in the order of their names.
 func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	if g.row.Found == nil {
 		return nil, nil
@@ -44,7 +44,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	return own, more
 }
 
-// workers are the providerSpecs of the MachineSets that are in the control plane's region, in the order of the sets' names.
+// workers are the providerSpecs of the MachineSets in the control plane's region, in the order of the sets' names.
 func (g *generator) workers() []map[string]any {
 	sets := slices.Clone(g.MachineSets)
 	slices.SortFunc(sets, func(a, b machinev1beta1.MachineSet) int { return cmp.Compare(a.Name, b.Name) })
@@ -64,8 +64,8 @@ func (g *generator) workers() []map[string]any {
 	return out
 }
 
-// elsewhere reports whether a failure domain is in a zone that none of those known is in, and has the same fields as theirs. One that a
-// Machine of the control plane is in has that Machine's subnet, and no worker's.
+// elsewhere reports whether a failure domain is in a zone of none of the known ones, and has the same fields as they have. In a zone of a control plane
+// Machine, that Machine's subnet counts, and no worker's.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {
 		return g.row.ZoneOf(g.domain(d).In(nil))
@@ -76,7 +76,7 @@ func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.Fail
 	return slices.Equal(says(d), says(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
 }
 
-// domain is what a union of one failure domain sets.
+// domain is what a union of one failure domain sets in a providerSpec.
 func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
 	if all, _ := g.row.Domains(d, g.Infrastructure); len(all) > 0 {
 		return all[0]

@@ -27,11 +27,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// World is what a set is generated from, as the shell has read it. Nothing in it is changed.
+// World is what a set is generated from, as the shell has read it. The generator changes nothing in it.
 type World struct {
 	// Namespace is the Machine API's.
 	Namespace string
-	// Machines are the control plane's; others are passed over.
+	// Machines are the control plane's; others are ignored.
 	Machines []machinev1beta1.Machine
 	// MachineSets are all that the namespace has.
 	MachineSets []machinev1beta1.MachineSet
@@ -53,7 +53,7 @@ const (
 // Refusal is why no set is generated.
 type Refusal struct {
 	Reason controlplane.Reason
-	// Message is the message for people: sentences with the names of the objects and the remedy.
+	// Message is for people: sentences with the names of the objects and the remedy.
 	Message string
 }
 
@@ -61,20 +61,20 @@ func refuse(r controlplane.Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
-// Generated is a set as it is made from what is there: inactive, and such that activating it does as little as possible.
+// Generated is a generated set: inactive, and such that activating it does as little as possible.
 type Generated struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// From is the Machine whose providerSpec the template has.
+	// From is the Machine from which the template's providerSpec comes.
 	From string
 	// Left has, in sentences, what was left out and why.
 	Left []string
 
-	// vacant: replicas are one more than the control plane has indexes, and may be meant otherwise.
+	// vacant: replicas are one more than the control plane has indexes, which may be a wrong guess.
 	vacant bool
 }
 
-// Generate makes a set from the newest control plane Machine that runs, and the failure domains from all of them and from the MachineSets
-// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). It is one that every rule of admission takes.
+// Generate makes a set from the newest control plane Machine that runs. The failure domains are those of all its Machines and of the MachineSets
+// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). Every rule of admission allows the set.
 func Generate(w World) (*Generated, *Refusal) {
 	g := &generator{World: w, row: platform.Named(platform.Of(w.Infrastructure))}
 	for _, step := range []func() *Refusal{g.find, g.read, g.count, g.make} {
@@ -85,7 +85,7 @@ func Generate(w World) (*Generated, *Refusal) {
 	return &g.Generated, nil
 }
 
-// Ungenerated is why no set can be generated, "" twice where one can be: for the ClusterOperator of a cluster that has none.
+// Ungenerated is why no set can be generated, for the ClusterOperator of a cluster that has none; "" twice where one can be.
 func Ungenerated(w World) (controlplane.Reason, string) {
 	if _, r := Generate(w); r != nil {
 		return r.Reason, r.Message
@@ -98,10 +98,10 @@ type generator struct {
 	Generated
 
 	row platform.Row
-	// masters are the control plane's Machines, the oldest first; stay are those that remain once the Machines that are being deleted are gone.
+	// masters are the control plane's Machines, the oldest first; stay are those that are not being deleted.
 	masters, stay []*machinev1beta1.Machine
 	newest        *machinev1beta1.Machine
-	// spec is the newest's, without what it has for itself.
+	// spec is the newest Machine's, without members that are unique to that Machine.
 	spec     map[string]any
 	replicas int32
 }
@@ -143,7 +143,7 @@ func life(m *machinev1beta1.Machine) string {
 	return cmp.Or(controlplane.Phase(m), "no phase")
 }
 
-// read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan reports that.
+// read reads the newest Machine's providerSpec. The others must be of the same platform; the plan reports all other differences.
 func (g *generator) read() *Refusal {
 	if g.row.Spec == nil {
 		return refuse(controlplane.UnknownPlatform,
@@ -193,7 +193,7 @@ func bare(v any) {
 	}
 }
 
-// count derives the replicas from the Machines' indexes. One place may be vacant, as admission has it.
+// count derives the replicas from the Machines' indexes. One place may be vacant, as in admission.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
 		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}},
@@ -202,7 +202,7 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
-		// Where one of four indexes is being given up, the control plane is as likely three, with a replacement that somebody made by hand.
+		// If one of four indexes is being deleted, the control plane more likely has three, with a replacement that somebody created by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
@@ -226,7 +226,7 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// draft is a set that may be the one, and what it leaves out.
+// draft is a possible set, and what it leaves out.
 type draft struct {
 	set      *machinev1.ControlPlaneMachineSet
 	left     []string
@@ -257,7 +257,8 @@ func (g *generator) make() *Refusal {
 	return nil
 }
 
-// drafts are with all failure domains, with those of the control plane alone, and with none; each without and with what these may leave to the template.
+// drafts are with all failure domains, with those of the control plane alone, and with none; each with and without the fields that the failure domains may
+// leave to the template.
 func (g *generator) drafts() iter.Seq[draft] {
 	own, more := g.domains()
 	lists := [][]machinev1.FailureDomains{slices.Concat(own, more)}
@@ -289,7 +290,7 @@ func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Pla
 	return controlplane.Make(controlplane.View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
 }
 
-// replaced counts the Machines that are not as a set would make them.
+// replaced counts the Machines that differ from what a set would create.
 func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
 	p, n := g.plan(set), 0
 	for _, m := range p.Machines() {
@@ -321,7 +322,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
 						Taints:       g.newest.Spec.Taints,
 						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: values.Raw(g.template(domains, keep))}},
-						// Machines for which Cluster API is authoritative are followed by such.
+						// If Cluster API is authoritative for the newest Machine, it will be for those that replace it.
 						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
 					},
 				},
@@ -330,7 +331,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 	}
 }
 
-// joined is one union of several, nil of none.
+// joined combines several unions in one; nil of none.
 func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
 	if len(all) == 0 {
 		return nil
@@ -343,7 +344,7 @@ func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *mac
 	return out
 }
 
-// template is the providerSpec without what the failure domains set. A field that they would set only where the providerSpec lacks it may be kept.
+// template is the providerSpec without what the failure domains set. keep: it keeps a field that they set only if the providerSpec lacks it.
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
 	out := values.Plain(g.spec)
 	for _, one := range domains {
@@ -357,7 +358,7 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 	return spec
 }
 
-// denied is what the rules refuse in a set that takes the place of another, nil for none.
+// denied is what the rules refuse in a set that replaces another, nil for none.
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{

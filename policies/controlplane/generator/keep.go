@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// GeneratedAnnotation has the spec that a set was last generated with. Other values of the set belong to a person. A set without the annotation belongs to
-	// a person altogether.
+	// GeneratedAnnotation has the spec that the set was last generated with. Where the set differs from it, a person has edited it, and the generator leaves
+	// that. A set without the annotation was not generated: the generator leaves it alone.
 	GeneratedAnnotation = authority.Domain + "/generated"
 	// ConditionGenerated reports whether a generated set follows the cluster.
 	ConditionGenerated = "Generated"
@@ -29,16 +29,17 @@ const (
 	AsFound controlplane.Reason = "AsFound"
 )
 
-// Write is what the generator writes.
+// Write is a write of the generator.
 type Write string
 
-// The deeds.
+// The writes.
 const (
 	// CreateSet creates the set: there is none.
 	CreateSet Write = "Produce"
 	// PatchSet patches the set: the cluster has changed since it was generated.
 	PatchSet Write = "Follow"
-	// RecreateSet deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
+	// RecreateSet deletes the set, because something in it is wrong that cannot be changed, and nobody has edited it. The generator recreates it when it is
+	// gone.
 	RecreateSet Write = "Remake"
 )
 
@@ -47,17 +48,17 @@ type Plan struct {
 	Write Write
 	// Object is what is created.
 	Object map[string]any
-	// Patch is a merge patch of the stored set: what is the generator's, and nothing beside.
+	// Patch is a merge patch of the stored set. It has only the generator's fields.
 	Patch map[string]any
-	// Condition is to stand on the set; its time is the shell's. "" as its type: the set is not the generator's to speak of.
+	// Condition is to be written to the set; the shell adds its time. An empty type means that the generator reports nothing on this set.
 	Condition metav1.Condition
-	// Refusal is why no set is generated, or why the one that is there cannot follow.
+	// Refusal is why no set is generated, or why the existing one cannot follow.
 	Refusal *Refusal
-	// Note is what is done, for an event.
+	// Note describes the write, for an event.
 	Note string
 }
 
-// Next decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
+// Next decides about the stored set, nil for none, as JSON. It does not touch a set that is active, being deleted, or a person's own.
 func Next(stored map[string]any, w World) Plan {
 	if stored == nil {
 		g, refusal := Generate(w)
@@ -91,7 +92,7 @@ func (g *Generated) object() map[string]any {
 	}
 }
 
-// content is the set's spec as it is stored, without what Go's types always write.
+// content is the set's spec as it is stored, without empty members that Go's types always write.
 func (g *Generated) content() map[string]any {
 	spec, _ := values.Plain(g.Set.Spec).(map[string]any)
 	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
@@ -108,7 +109,7 @@ func (g *Generated) sentence() string {
 		g.From)}, g.Left...), " ")
 }
 
-// keeper is a generated set that may be changed: what is stored, and what it was last generated with.
+// keeper is a generated set that can be changed: the stored set, and the spec that it was last generated with.
 type keeper struct {
 	object, stored, last map[string]any
 }
@@ -126,7 +127,7 @@ func keeping(object map[string]any) (*keeper, bool) {
 	return k, values.At(k.stored, values.Path("template.machineType")) == string(machinev1.OpenShiftMachineV1Beta1MachineType)
 }
 
-// fixed are the members of a set that cannot be changed once it is there.
+// fixed are the members of a set that cannot be changed after its creation.
 func fixed() []string { return []string{"replicas", "selector"} }
 
 func (k *keeper) follow(g *Generated, w World) Plan {
@@ -167,7 +168,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 	return u
 }
 
-// unless warns that a control plane that lacks a Machine may be on its way to another size.
+// unless warns that a control plane that lacks a Machine may be changing its size.
 func (g *Generated) unless() string {
 	if g.vacant {
 		return ". If a Machine is only being replaced by hand, wait until that has ended"
@@ -175,7 +176,7 @@ func (g *Generated) unless() string {
 	return ""
 }
 
-// kept are failure domains with those of before beside them: that of a Machine that is missing is still one of the control plane's.
+// kept adds the former failure domains: a missing Machine's is still one of the control plane's.
 func kept(domains, before any) any {
 	d, b, both := each[map[string]any](domains, before)
 	if !both {
@@ -197,7 +198,7 @@ func kept(domains, before any) any {
 	return d
 }
 
-// patch reports what is to be written, if anything: the fields that follow, and what the set was generated with.
+// patch stores in the plan what is to be written, if anything: the fields that follow, and what the set was generated with.
 func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 	patch := map[string]any{}
 	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
@@ -215,8 +216,7 @@ func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 // merger merges a person's edits with the cluster's values, field by field.
 type merger struct{ platform platform.Row }
 
-// merge is what is stored, with what changed from last to next where the stored value is still the last: only that is the generator's.
-// nil is what is not there.
+// merge is the stored value, with each change from last to next where the stored value still equals last: only that is the generator's. nil is absent.
 func (m merger) merge(path string, stored, last, next any) any {
 	switch {
 	case reflect.DeepEqual(last, next):
@@ -261,14 +261,15 @@ func keys(a, b map[string]any) []string {
 	return out
 }
 
-// keyed reports whether the items of a list are each something of its own, and their order means nothing. All other lists are one value.
+// keyed reports whether a list's items are independent and their order means nothing. Any other list is one value.
 func (m merger) keyed(path string) bool {
 	rest, ok := strings.CutPrefix(path, "template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".")
 	provider, inProvider := strings.CutPrefix(rest, "spec.providerSpec.value.")
 	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
-// mergeLists merges by what an item is called: of a zone, for example, all subnets are the person's as soon as one is edited. The stored order is kept.
+// mergeLists merges by the items' names: for example, when a person edits one subnet of a zone, all subnets of that zone are the person's. The stored order
+// is kept.
 func mergeLists(stored, last, next []any) any {
 	was, is := byName(last), byName(next)
 	have := byName(stored)
@@ -296,7 +297,7 @@ func byName(list []any) map[string][]any {
 	return out
 }
 
-// nameOf returns what distinguishes an item of a list: its zone, its key or its name, and else the whole item.
+// nameOf returns what identifies an item of a list: its zone, key or name, or else the whole item.
 func nameOf(item any) string {
 	for _, path := range []string{"name", "key", "zone", "availabilityZone", "placement.availabilityZone"} {
 		if v, ok := values.At(item, values.Path(path)).(string); ok && v != "" {
@@ -306,7 +307,7 @@ func nameOf(item any) string {
 	return values.Text(item)
 }
 
-// edits are the fields in which a set differs from a generated one. The defaults of a CRD are nobody's edits.
+// edits are the fields in which a set differs from a generated one. A CRD's defaults are no edits.
 func (m merger) edits(generated, stored map[string]any) []controlplane.Difference {
 	in := controlplane.SpecPath.String()
 	all := controlplane.Different(controlplane.SpecPath, m.ordered("", generated), m.ordered("", stored),
@@ -321,7 +322,7 @@ func (m merger) edits(generated, stored map[string]any) []controlplane.Differenc
 	return all
 }
 
-// ordered is a value whose lists without an order are by their items' names.
+// ordered is a value whose unordered lists are sorted by their items' names.
 func (m merger) ordered(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -345,7 +346,7 @@ func (m merger) ordered(path string, v any) any {
 	return v
 }
 
-// mergePatch is what makes one object of another (RFC 7386).
+// mergePatch is the merge patch from one object to another (RFC 7386).
 func mergePatch(from, to map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, name := range keys(from, to) {

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// State is everything from which it is decided which API is authoritative for a set. It is small and comparable, so that a test can walk all of it.
+// State is all that the move of a set's authority is decided from. It is small and comparable, so that a test can walk all of it.
 type State struct {
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
 	Requested, Current, Origin authority.API
@@ -25,7 +25,7 @@ type Side uint8
 
 // The states of Cluster API's side.
 const (
-	// Behind: something is still to be written there.
+	// Behind: something still has to be written there.
 	Behind Side = iota
 	// Refused: Cluster API cannot express the set's content, or the API server refuses it.
 	Refused
@@ -33,10 +33,10 @@ const (
 	InStep
 )
 
-// Step is the next step. Its actions are those of authority's own state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
+// Step is the next step. Its actions are those of package authority's state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
 type Step struct {
 	Action authority.Action
-	// To is which API is authoritative after an Adopt or a Switch, and who is to be after an Acknowledge.
+	// To is the API that is authoritative after an Adopt or a Switch, and that an Acknowledge begins a move to.
 	To authority.API
 	// Cancelled reports that a Switch goes back to where authority came from.
 	Cancelled bool
@@ -47,9 +47,9 @@ type Step struct {
 // ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
-// Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
-// Migrating is stored, so there is no pause to wait for, and no finalizer to move. What it needs is Cluster API's side in step, before the move begins and,
-// since the set may have been edited, again before it ends. A set that is being deleted moves no more.
+// Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while Migrating
+// is stored, so there is no pause to wait for and no finalizer to move. It requires that Cluster API's side is in step before the move begins, and again
+// before it ends, because the set may have been edited. A set that is being deleted does not move any more.
 func Next(s State) Step {
 	switch {
 	case s.Deleting:
@@ -70,7 +70,7 @@ func Next(s State) Step {
 	return Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
-// asked is a request: Migrating is stored only if nothing is in the way, since the control plane is not looked after while it is.
+// asked is the step after a request. It stores Migrating only if there is no obstacle, because nobody manages the control plane meanwhile.
 func asked(s State) Step {
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
@@ -100,7 +100,7 @@ func moving(s State) Step {
 	return Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
-// inTheWay is what keeps authority from going to an API. Going back is never held up by the side that one leaves.
+// inTheWay is the obstacle to a move to an API. A move back to the origin has none on the side that it leaves.
 func (s State) inTheWay(to authority.API) (Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:

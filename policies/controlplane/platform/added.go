@@ -11,12 +11,12 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// ownedMark is the value of the mark by which an uninstall finds what belongs to a cluster. Platforms spell its name differently.
+// ownedMark is the value of the mark by which an uninstall finds what belongs to a cluster. Each platform has its own name for the mark.
 const ownedMark = "owned"
 
-// added are the tags, labels and categories that Machine API's controllers give to every machine of the cluster by themselves, by the member
-// of the providerSpec that could spell them out: a list of items, or a map. Whether a providerSpec does makes no difference to a machine. The
-// conversion leaves them out of what it writes, and writes them for Cluster API, whose controllers do not add them.
+// added are the tags, labels and categories that Machine API's controllers add to every machine of the cluster, by the member of the providerSpec that
+// could contain them: a list of items, or a map. Whether a providerSpec contains them makes no difference to a machine. The conversion to Machine API omits
+// them, and the one to Cluster API writes them, because Cluster API's controllers do not add them.
 func added(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -50,7 +50,7 @@ func added(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// without leaves out of a providerSpec what is added to every machine, and AWS's tags that Machine API ignores.
+// without removes from a providerSpec what is added to every machine, and the tags of AWS that Machine API ignores.
 func (p Row) without(spec map[string]any) {
 	for name, all := range p.added {
 		switch have := spec[name].(type) {
@@ -76,7 +76,7 @@ func (p Row) without(spec map[string]any) {
 	}
 }
 
-// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever its providerSpec has.
+// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever tags its providerSpec has.
 func (p Row) ignores(tag any) bool {
 	t, _ := tag.(map[string]any)
 	name, _ := t["name"].(string)

@@ -16,7 +16,7 @@ import (
 // ownNamespace is where Machine API's Machines and their Secrets are.
 const ownNamespace = "openshift-machine-api"
 
-// usual are the values, by path, that the machines of a cluster have where a providerSpec gives none: what the Infrastructure has of it.
+// usual are the values, by path, that the machines of a cluster have where a providerSpec has none: they come from the Infrastructure.
 func usual(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -34,7 +34,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// ahead puts the items of a list that are to be first there. The others keep their order.
+// ahead moves certain items of a list to its front. The others keep their order.
 func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
 	items, _ := spec[list].([]any)
 	slices.SortStableFunc(items, func(a, b any) int {
@@ -48,12 +48,12 @@ func ahead(spec map[string]any, list string, is func(item map[string]any) bool) 
 	})
 }
 
-// awsSpelling: the root device is the one without a name, wherever it stands.
+// awsSpelling: the root device is the one without a name, wherever it is in the list.
 func awsSpelling(spec map[string]any) {
 	ahead(spec, "blockDevices", func(device map[string]any) bool { return device["deviceName"] == nil })
 }
 
-// azureSpelling: Azure takes names in any case, and a location with spaces.
+// azureSpelling: Azure accepts names in any case, and a location with spaces.
 func azureSpelling(spec map[string]any) {
 	for _, name := range []string{"location", "resourceGroup", "networkResourceGroup"} {
 		if s, ok := spec[name].(string); ok {
@@ -62,7 +62,7 @@ func azureSpelling(spec map[string]any) {
 	}
 }
 
-// gcpSpelling: the boot disk is the first, wherever it stands, and whether an instance is restarted follows from whether it may be taken back.
+// gcpSpelling: the boot disk comes first, wherever it is in the list, and a restart policy means nothing where it follows from whether the instance is preemptible.
 func gcpSpelling(spec map[string]any) {
 	ahead(spec, "disks", func(d map[string]any) bool { return d["boot"] == true })
 	taken := spec["preemptible"] == true || spec["provisioningModel"] == "Spot"
@@ -71,8 +71,8 @@ func gcpSpelling(spec map[string]any) {
 	}
 }
 
-// openStackReferences leaves of each reference what Machine API goes by: an id before a name or a filter, a root volume's source before the image. Subnets that
-// alone determine their network get an interface each.
+// openStackReferences keeps of each reference only what Machine API uses: an id before a name or a filter, a root volume's source before the image. Each of
+// the subnets that alone determine their network gets its own interface.
 func openStackReferences(spec map[string]any) {
 	if spec["serverGroupID"] != nil {
 		delete(spec, "serverGroupName")
@@ -102,7 +102,7 @@ func openStackReferences(spec map[string]any) {
 	}
 }
 
-// perSubnet are the interfaces of an entry of networks.
+// perSubnet are the interfaces of an item of networks.
 func perSubnet(n map[string]any, entry any) []any {
 	identify(n)
 	subnets, _ := n["subnets"].([]any)
@@ -126,7 +126,7 @@ func perSubnet(n map[string]any, entry any) []any {
 	return out
 }
 
-// tagsWith are the tags of a port: the network's, and those of its subnets, which no longer have them.
+// tagsWith are the tags of a port: the network's, and those of its subnets, where they are then removed.
 func tagsWith(network map[string]any, subnets ...any) []any {
 	tags, _ := network["portTags"].([]any)
 	for _, s := range subnets {
@@ -138,7 +138,7 @@ func tagsWith(network map[string]any, subnets ...any) []any {
 	return tags
 }
 
-// identify leaves the id of a reference, or else its filter, in the places that count. names are members outside of the filter that it has too.
+// identify keeps a reference's id, or else its filter. names are members that it has outside of the filter, too.
 func identify(ref map[string]any, names ...string) {
 	filter := values.Object(ref["filter"])
 	if ref["uuid"] == nil && filter["id"] != nil {

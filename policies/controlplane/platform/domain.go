@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// ClusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
+// ClusterAPI is Cluster API's name for a failure domain. Its providers use the first field that has a Machine's place; vSphere's uses the name in the
 // Infrastructure.
 func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	row := Named(p)
@@ -34,7 +34,7 @@ func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	return ""
 }
 
-// In is the template's providerSpec with a domain in it.
+// In is the template's providerSpec with the domain's values.
 func (d Domain) In(spec map[string]any) map[string]any {
 	out := values.Plain(spec)
 	for _, s := range d.Sets {
@@ -78,16 +78,16 @@ type Domain struct {
 type Setting struct {
 	Path  string
 	Value any
-	// Yields: the providerSpec's own value counts.
+	// Yields: the template's own value takes precedence.
 	Yields bool
-	// aside: it has the source of a Machine, and not its place.
+	// aside: it determines a Machine's image, and not its place.
 	aside bool
 }
 
-// Same reports whether two domains set the same.
+// Same reports whether two domains set the same values.
 func (d Domain) Same(other Domain) bool { return d.Key() == other.Key() }
 
-// Key is the same for two domains that set the same members to the same values, whatever they are called.
+// Key is equal for two domains that set the same members to the same values, whatever their names.
 func (d Domain) Key() string {
 	all := slices.Clone(d.Sets)
 	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Path, b.Path) })

@@ -30,7 +30,7 @@ func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domai
 	return out, nil
 }
 
-// awsReference is a reference of the set's union in the words of a providerSpec.
+// awsReference is a reference of the set's union in the form of a providerSpec.
 func awsReference(r machinev1.AWSResourceReference) any {
 	out := map[string]any{}
 	if r.ID != nil {
@@ -112,7 +112,7 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
 	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // as OpenShift's operator has it: vSphere finds it in whichever folder
 	if t.Template == "" {
-		// As its field in the Infrastructure promises. A set that names one takes precedence: the domain may have been made for a cluster that was there before.
+		// The Infrastructure's field promises this value. A template in the set takes precedence: the domain may have been made for an earlier cluster.
 		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
 	}
 	d.Sets = append(d.Sets, image)
@@ -153,7 +153,7 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 	return out, errs
 }
 
-// nutanixIdentifier is one of the Infrastructure's in the words of a providerSpec, which spells its types in small letters.
+// nutanixIdentifier is an identifier of the Infrastructure in the form of a providerSpec, which has its types in small letters.
 func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 	return values.Plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
 }
@@ -166,7 +166,7 @@ func notInInfrastructure(path *field.Path, name, platform string, known []string
 	}
 }
 
-// Misplaced is why failure domains place nothing on a platform. Without them each Machine would be replaced by one that is nowhere.
+// Misplaced is why failure domains place nothing on a platform. If they were ignored, each Machine would be replaced by one without a place.
 func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
 	lists := len(values.Deref(f.AWS))+len(values.Deref(f.Azure))+len(values.Deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
 	switch named := string(f.Platform); {

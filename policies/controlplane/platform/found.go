@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// finder reads off a providerSpec the failure domain that it is in, in the words of a set; false: none that a set could name.
+// finder reads from a providerSpec the failure domain that it is in, in the form of a set; false: none that a set could name.
 type finder func(spec map[string]any) (machinev1.FailureDomains, bool)
 
 func awsFound([]map[string]any, *configv1.Infrastructure) finder {
@@ -27,7 +27,7 @@ func awsFound([]map[string]any, *configv1.Infrastructure) finder {
 	}
 }
 
-// awsSubnet is a providerSpec's reference in the words of the set's union.
+// awsSubnet is a providerSpec's reference in the form of the set's union.
 func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceReference {
 	switch {
 	case r.ID != nil:
@@ -44,7 +44,8 @@ func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceRefe
 	return nil
 }
 
-// azureFound leaves a subnet that the whole control plane has to the template. Where there are several, a zone has to be in one of them: workers' are others.
+// azureFound leaves a subnet to the template if all of the control plane has it. If there are several, a zone's failure domain must have one of them: the
+// subnets of workers differ.
 func azureFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var subnets []string
 	for _, spec := range own {
@@ -69,7 +70,7 @@ func gcpFound([]map[string]any, *configv1.Infrastructure) finder {
 	}
 }
 
-// openStackFound names the root volume's zone too where the control plane's volumes have one: the set's union wants it together with its type.
+// openStackFound includes the root volume's zone if the control plane's volumes have one, because the set's union requires it together with the type.
 func openStackFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var types []string
 	placed := func(v *machinev1alpha1.RootVolume) bool { return v != nil && v.Zone != "" && v.VolumeType != "" }
@@ -112,7 +113,7 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	})
 }
 
-// described makes a finder for a platform whose failure domains the Infrastructure describes: it finds the one that a providerSpec is in.
+// described makes a finder for a platform whose failure domains are in the Infrastructure: it finds the one that a providerSpec is in.
 func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string,
 	union func(string) machinev1.FailureDomains) finder {
 	row := Named(platform)
@@ -135,7 +136,7 @@ func listed[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// As reads a providerSpec; what does not fit is another rule's business, and zero here.
+// As reads a providerSpec. Where something does not fit, it is the zero value, and another rule reports it.
 func As[T any](spec map[string]any) T {
 	var out T
 	_ = json.Unmarshal(values.Raw(spec), &out)

@@ -17,8 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type does not distinguish from absent ones are left out,
-// and so is what the platform takes for an absent one; lists whose order means nothing are sorted. Fields that the type does not have are kept.
+// Meaning is a providerSpec in a canonical form: two that mean the same are equal. It omits members that the Go type does not distinguish from absent ones,
+// and values that the platform also assumes for an absent one; it sorts lists whose order means nothing. It keeps fields that the type does not have.
 func (p Row) Meaning(spec map[string]any) map[string]any {
 	if spec == nil {
 		return nil
@@ -90,7 +90,7 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	return out
 }
 
-// memberNamed is the type of a member, and how it is spelt: Go's JSON reads any case.
+// memberNamed is the type and the spelling of a member: Go's JSON accepts any case.
 func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, string) {
 	if t, ok := known[name]; ok {
 		return t, name
@@ -103,7 +103,8 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// saying is what a value means to a type, nil where the type cannot distinguish it from nothing. A value that does not fit the type is kept.
+// saying is the canonical form of a value of a type, nil where the type cannot distinguish it from an absent one. A value that does not fit the type is
+// kept.
 func saying(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {
@@ -149,7 +150,7 @@ func sayingObject(v map[string]any, t reflect.Type, pointer bool) any {
 	return nil
 }
 
-// sayingList keeps every item, since each has its place.
+// sayingList keeps every item, because its position means something.
 func sayingList(v []any, t reflect.Type) any {
 	if len(v) == 0 {
 		return nil
@@ -166,7 +167,7 @@ func sayingList(v []any, t reflect.Type) any {
 	return out
 }
 
-// ownWords is a value in the one spelling that its type writes itself, such as 4Gi for 4096Mi.
+// ownWords is a value in the spelling that its type writes, such as 4Gi for 4096Mi.
 func ownWords(v any, t reflect.Type, pointer bool) any {
 	read, zero := reflect.New(t).Interface(), reflect.New(t).Interface()
 	if json.Unmarshal(values.Raw(v), read) != nil {
@@ -182,7 +183,7 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	return said
 }
 
-// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
+// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as in spotMarketOptions: {}.
 const present = "{}"
 
 // Members are the types of a struct's fields by their names in JSON, those of embedded structs among them.

@@ -5,18 +5,18 @@ package platform
 
 import "regexp"
 
-// NameLimit is what something takes for a name.
+// NameLimit is a limit on names.
 type NameLimit struct {
-	// Of is whose limit it is, and where it is written.
+	// Of is whose limit it is, and where it is documented.
 	Of  string
 	Max int
-	// Pattern may be nil: any name of an object of Kubernetes. Shape has it in words.
+	// Pattern may be nil: any name of an object of Kubernetes. Shape describes it in words.
 	Pattern *regexp.Regexp
 	Shape   string
 }
 
-// Whatever a platform takes, the kubelet puts the name of the host on the Node as the label kubernetes.io/hostname, and a value of a label has at most
-// 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
+// On any platform, the kubelet writes the name of the host to the Node as the label kubernetes.io/hostname, and a label's value has at most 63 characters
+// (Kubernetes › Labels and Selectors › Syntax and character set).
 var hostName = NameLimit{Of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", Max: 63}
 
 // The limits of platforms. AWS has none: the name is a tag, and the host is named after its address.

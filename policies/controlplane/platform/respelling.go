@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// powerVSProcessors leaves out the number that Machine API takes where none is given. The processors are shared where no type is given.
+// powerVSProcessors removes the number that Machine API assumes where none is given. Without a type, the processors are shared.
 func powerVSProcessors(spec map[string]any) {
 	usual := "0.5"
 	if spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated) {
@@ -26,7 +26,7 @@ func powerVSProcessors(spec map[string]any) {
 	}
 }
 
-// bareTemplate leaves out the folder in which vSphere looks for a template without one.
+// bareTemplate removes the folder in which vSphere looks for a template whose path has none.
 func bareTemplate(spec map[string]any) {
 	datacenter, _ := values.At(spec, values.Path("workspace.datacenter")).(string)
 	template, _ := spec["template"].(string)
@@ -35,8 +35,8 @@ func bareTemplate(spec map[string]any) {
 	}
 }
 
-// templates are the names of the templates of vSphere's failure domains by their paths. Some installers write the path into the Machines, and OpenShift's
-// operator the name.
+// templates are the names of the templates of vSphere's failure domains by their paths. Some installers write the path to the Machines, and OpenShift's
+// operator writes the name.
 func templates(i *configv1.Infrastructure) map[string]string {
 	if i == nil || i.Spec.PlatformSpec.VSphere == nil {
 		return nil
@@ -56,8 +56,8 @@ func openStackSpelling(spec map[string]any) {
 	openStackGroups(spec)
 }
 
-// clusterNetwork leaves the id out of an entry of networks that names the cluster's own subnet, by the tag that OpenShift's installer gives to it alone:
-// that subnet is in one network, which a mirror of Cluster API's names and the installer does not.
+// clusterNetwork removes the id from an item of networks that names the cluster's own subnet by the tag that only OpenShift's installer gives it. That
+// subnet is in one network only. A mirror of Cluster API's names the network, and the installer does not.
 func clusterNetwork(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	for _, n := range networks {
@@ -73,8 +73,8 @@ func clusterNetwork(spec map[string]any) {
 	}
 }
 
-// openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or
-// else the machine's, and one without port security has none. Those that all interfaces have are the machine's.
+// openStackGroups brings the security groups of each interface to one form. An item of networks has the machine's, one of ports its own or else the
+// machine's, and one without port security has none. Groups that all interfaces have become the machine's.
 func openStackGroups(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	ports, _ := spec["ports"].([]any)
@@ -107,7 +107,7 @@ func openStackGroups(spec map[string]any) {
 	}
 }
 
-// groupsOf are the security groups of one interface, in the machine's spelling.
+// groupsOf are the security groups of one interface, in the form of the machine's.
 func groupsOf(secured bool, own, machines []any) []any {
 	switch {
 	case !secured:

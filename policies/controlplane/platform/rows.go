@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/unread"
 )
 
-// Row is what differs from one infrastructure platform to the next.
+// Row is what differs between the infrastructure platforms.
 type Row struct {
 	Name configv1.PlatformType
 	// Kind is the providerSpec's, spec an empty one of its Go type.
@@ -23,36 +23,36 @@ type Row struct {
 	Spec func() any
 	// Domains reads the set's failure domains. nil: the platform has none.
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
-	// Found reads them off a providerSpec, in a cluster whose control plane has those given. nil where domains is.
+	// Found reads them from a providerSpec, in a cluster whose control plane has those given. nil where Domains is.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
-	// zones are the members of a providerSpec that determine in which place of its platform a Machine is, whether or not the set lists that.
+	// zones are the members of a providerSpec that determine a Machine's place, whether or not the set lists that place.
 	zones []string
 	// named: Cluster API identifies a failure domain by its name in the Infrastructure, and not by its place.
 	named bool
-	// names are what limits the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The
+	// names are limits on the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The
 	// narrowest comes first; nil: as for any object of Kubernetes.
 	names []NameLimit
 	// Unordered are the lists of the providerSpec whose order means nothing.
 	Unordered []string
-	// Boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
+	// Boot is the image that an instance boots from, if the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
 	Boot string
-	// void are members that the platform does not read. For hollow ones, an empty object means the same as none.
+	// void are members that the platform does not read. An empty object in hollow means the same as an absent one.
 	void, hollow []string
-	// defaults are the values that the platform takes where nothing is given.
+	// defaults are the values that the platform assumes for absent members.
 	defaults map[string]any
-	// counting may be nil: it leaves what counts of members that mean the same, and what does not go by the order, in one order.
+	// counting may be nil. It keeps one of several members that mean the same, and sorts where order means nothing.
 	counting func(spec map[string]any)
-	// respell may be nil: it spells in one way what a providerSpec may spell in several.
+	// respell may be nil. It brings values with several spellings to one.
 	respell func(spec map[string]any)
-	// usual are the values that this cluster's machines have where nothing is given.
+	// usual are the values that this cluster's machines have where a providerSpec has none.
 	usual map[string]any
-	// added is what every machine of this cluster has, with or without a field in its providerSpec.
+	// added is what every machine of this cluster has, whether or not its providerSpec has it.
 	added map[string]any
 	// templates are the names of this cluster's templates by their paths.
 	templates map[string]string
 }
 
-// All is the only list of them; a platform that is not in it is generic: no failure domains, and its providerSpec is compared as it is.
+// All lists the platforms. One that is not listed is generic: it has no failure domains, and its providerSpec is compared as it is.
 func All() []Row {
 	return []Row{
 		{
@@ -131,8 +131,8 @@ func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	return i.Status.PlatformStatus.Type
 }
 
-// RowOf is the row by which a template is read. Where the Infrastructure does not name the platform, the template does: nothing is made there,
-// but what its Machines differ in is still compared by meaning.
+// RowOf is the row for a template. Where the Infrastructure does not name the platform, the template does: no Machine is created then, but its Machines are
+// still compared by meaning.
 func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) Row {
 	name := Of(i)
 	if f := t.FailureDomains; name == "" && f != nil {

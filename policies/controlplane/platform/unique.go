@@ -13,7 +13,7 @@ import (
 // Unique is a member of a providerSpec that one Machine alone can have; [] stands for each item of a list.
 type Unique struct{ path, Remedy string }
 
-// Uniques lists them. A template must not have them (controlplane/one-machine), a generated one does not, and no Machine differs from its template in them.
+// Uniques lists them. A template must not have them (controlplane/one-machine), a generated one does not, and they do not count as differences.
 func Uniques() []Unique {
 	return []Unique{
 		{"network.devices[].ipAddrs", "every Machine would have the same address: take it from a pool (addressesFromPools)"},
@@ -48,7 +48,7 @@ func (o Unique) Each(spec map[string]any, use func(in map[string]any, name, path
 	walk(spec, strings.Split(o.path, "."), "")
 }
 
-// StripUnique removes from a providerSpec what its Machine alone can have, and returns the paths.
+// StripUnique removes from a providerSpec what only one Machine can have, and returns the paths.
 func StripUnique(spec map[string]any) []string {
 	var out []string
 	for _, o := range Uniques() {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Plain is a value as JSON reads it again: maps, lists and scalars. The values are this package's own and marshal.
+// Plain is a value as JSON reads it: maps, lists and scalars. It is for values that are certain to marshal.
 func Plain(v any) any {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -24,7 +24,7 @@ func Plain(v any) any {
 	return out
 }
 
-// Step is a step on the way to a member: a name, or an index of a list.
+// Step is one step of a path: a name, or an index of a list.
 type Step struct {
 	name  string
 	index int // -1: name
@@ -33,7 +33,7 @@ type Step struct {
 // Item is the path of an item of the list at path.
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Path takes "network.devices[0].networkName" apart. Paths are written in this package, in the table of platforms.
+// Path parses "network.devices[0].networkName". Paths are constants in this project's tables.
 func Path(path string) []Step {
 	var out []Step
 	for _, part := range strings.Split(path, ".") {
@@ -48,7 +48,7 @@ func Path(path string) []Step {
 	return out
 }
 
-// Put returns v with a member set; what is in the way and no map or list gives way to one.
+// Put returns v with a member set. A value on the way that is no map or list is replaced by one.
 func Put(v any, way []Step, value any) any {
 	if len(way) == 0 {
 		return value
@@ -69,7 +69,7 @@ func Put(v any, way []Step, value any) any {
 	return l
 }
 
-// At is what a way leads to, nil where it ends before.
+// At is the value at a path, nil where the path ends earlier.
 func At(v any, way []Step) any {
 	for _, step := range way {
 		switch at := v.(type) {
@@ -87,14 +87,14 @@ func At(v any, way []Step) any {
 	return v
 }
 
-// Sorted is a list in the order of its items' JSON.
+// Sorted is a list sorted by its items' JSON.
 func Sorted(l []any) []any {
 	out := slices.Clone(l)
 	slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(Text(a), Text(b)) })
 	return out
 }
 
-// Text is a value as a person reads it in a sentence.
+// Text is a value as a sentence has it.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -116,7 +116,7 @@ func Text(v any) string {
 	return string(raw)
 }
 
-// Deref is the list behind a pointer, none for nil.
+// Deref is the list behind a pointer, nil for nil.
 func Deref[T any](p *[]T) []T {
 	if p == nil {
 		return nil
@@ -134,7 +134,7 @@ func Names[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// ListOr joins a list for a sentence, and has a word for an empty one.
+// ListOr joins a list for a sentence; none replaces an empty one.
 func ListOr(all []string, none string) string {
 	if len(all) == 0 {
 		return none
@@ -170,7 +170,7 @@ func Blank(v any) bool {
 	return false
 }
 
-// Remove returns v without a member, and without the objects and the last items of lists that are empty without it.
+// Remove returns v without a member, and without the objects and the last items of lists that become empty.
 func Remove(v any, way []Step) any {
 	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
 		l[way[0].index] = without(l[way[0].index], way)

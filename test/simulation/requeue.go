@@ -7,8 +7,9 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/internal/requeue"
 )
 
 // poll is how soon a controller reads again what no event reports: an instance that boots or shuts down.
@@ -16,17 +17,10 @@ const poll = 250 * time.Millisecond
 
 var again = reconcile.Result{RequeueAfter: poll}
 
-// quietly is a reconciler to whom a conflict is no news: somebody else wrote first, so it reads again. What was
-// deleted under its hands needs nothing more.
+// quietly is a reconciler that requeues after a conflict, and is done with an object that is gone, without an error.
 func quietly(r reconcile.Func) reconcile.Func {
 	return func(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 		result, err := r(ctx, key)
-		switch {
-		case apierrors.IsConflict(err):
-			return again, nil
-		case apierrors.IsNotFound(err):
-			return reconcile.Result{}, nil
-		}
-		return result, err
+		return requeue.Quietly(poll, result, err)
 	}
 }
