@@ -157,7 +157,7 @@ func (w *watcher) fleet() (*Fleet, error) {
 	c.fleet.infrastructure, c.fleet.nodeSync, c.fleet.nodeSyncRead, c.fleet.gates, c.fleet.account = w.cluster.infrastructure, w.cluster.nodeSync,
 		w.cluster.nodeSyncRead, w.cluster.gates, w.cluster.account
 	c.fleet.absent, c.fleet.unlisted, c.fleet.notServed = w.cluster.absent, w.cluster.unlisted, w.cluster.notServed
-	c.fleet.undrained = w.cluster.undrained
+	c.fleet.undrained, c.fleet.undefined = w.cluster.undrained, w.cluster.undefined
 	for _, store := range w.stores {
 		for _, o := range store.List() {
 			u, ok := o.(*unstructured.Unstructured)
