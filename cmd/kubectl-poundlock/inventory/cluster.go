@@ -283,9 +283,20 @@ func (c *collection) remediations(ctx context.Context, client dynamic.Interface,
 	}
 }
 
-// definitions looks for those of the kinds of a provider's machines that the cluster does not serve: their objects may exist. A user who may not read them is
+// definitions looks for those of the kinds that the cluster does not serve: objects of a provider's machines may exist. A user who may not read them is
 // not told.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
+	for _, kind := range kinds {
+		for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+			name, resource := kind.DefinitionIn(api), kind.GVKOf(api).GroupVersion().WithResource(kind.Resource)
+			if !slices.Contains(c.fleet.absent, resource) || slices.Contains(c.fleet.undefined, name) {
+				continue
+			}
+			if _, err := client.Resource(definitions).Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+				c.fleet.undefined = append(c.fleet.undefined, name)
+			}
+		}
+	}
 	for _, resource := range slices.Concat(c.fleet.providers(kinds), c.fleet.instances(kinds)) {
 		if !slices.Contains(c.fleet.absent, resource.Resource()) {
 			continue

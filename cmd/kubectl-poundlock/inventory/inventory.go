@@ -163,6 +163,8 @@ type circumstances struct {
 	unlisted []schema.GroupVersionResource
 	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
 	undrained []string
+	// undefined are the names of the definitions of Machines and their like that the cluster does not have.
+	undefined []string
 	// notServed are sentences about the absent kinds whose definition exists, by kind.
 	notServed map[string]string
 }
@@ -322,7 +324,7 @@ func (f *Fleet) count() {
 	f.hold()
 	for i, p := range f.Pairs {
 		if _, has := p.Kind.Children(); has && p.MachineAPI != nil && p.ClusterAPI != nil {
-			f.Pairs[i].Uncounted = uncounted(p, slices.Concat(owned[p.MachineAPI.Metadata.UID], owned[p.ClusterAPI.Metadata.UID]))
+			f.Pairs[i].Uncounted = f.uncounted(p, slices.Concat(owned[p.MachineAPI.Metadata.UID], owned[p.ClusterAPI.Metadata.UID]))
 		}
 	}
 }
@@ -344,8 +346,14 @@ func (f *Fleet) hold() {
 	}
 }
 
-func uncounted(set Pair, machines []Pair) []policies.Uncounted {
-	r := authority.Roster{Sets: set.core(), Machines: map[authority.API][]*policies.Object{}}
+func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {
+	r := authority.Roster{Sets: set.core(), Machines: map[authority.API][]*policies.Object{}, Definitions: map[authority.API]authority.Presence{}}
+	child, _ := set.Kind.Children()
+	for api := range r.Sets {
+		if slices.Contains(f.undefined, child.DefinitionIn(api)) {
+			r.Definitions[api] = authority.Absent
+		}
+	}
 	named := map[string]map[authority.API]*policies.Object{}
 	for _, m := range machines {
 		named[m.Name] = m.core()
