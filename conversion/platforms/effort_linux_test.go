@@ -15,8 +15,13 @@ import (
 	"testing"
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 )
 
@@ -29,7 +34,7 @@ const (
 // FuzzEffort: whatever a spec says on whatever side, no conversion takes long, and no message is as long as what it is about.
 func FuzzEffort(f *testing.F) {
 	for _, kit := range platformstest.Kits() {
-		for _, spec := range []any{kit.ProviderSpec, kit.InfraCluster} {
+		for _, spec := range []any{kit.ProviderSpec, merged(kit.ProviderSpec, kit.Master), kit.InfraCluster} {
 			raw, err := json.Marshal(spec)
 			if err != nil {
 				f.Fatal(err)
@@ -74,6 +79,158 @@ func TestNoFieldIsTooMuch(t *testing.T) {
 				t.Error("that is no test")
 			}
 		})
+	}
+}
+
+// TestNoMasterIsTooMuch: the same of a Machine of the control plane, for which a message names the load balancers and zones of all, and a command for the
+// infrastructure cluster object has them.
+func TestNoMasterIsTooMuch(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			base, env := merged(kit.ProviderSpec, kit.Master), kit.Env()
+			unnamed := kit.Env()
+			unnamed.InfraCluster = map[string]any{"spec": map[string]any{}}
+			tooMuch(reflect.TypeOf(kit.Platform.Spec.NewProviderSpec()), func(patch any) {
+				spec, is := merged(base, patch).(map[string]any)
+				if !is {
+					t.Fatal("that is no providerSpec")
+				}
+				for _, env := range []conversion.Env{env, unnamed} {
+					env.ControlPlane = []conversion.Master{{Name: "other", ProviderSpec: spec}}
+					says(t, &env, base, master)
+					env.ControlPlane = nil
+					says(t, &env, spec, master)
+				}
+			})
+		})
+	}
+}
+
+// TestNoClusterIsTooMuch: what an infrastructure cluster object or the Infrastructure has too much of is not repeated either, and neither are its names.
+func TestNoClusterIsTooMuch(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			n := 0
+			within := func(content map[string]any, set func(*conversion.Env, map[string]any)) {
+				texts(content, func(patch any) {
+					env := kit.Env()
+					set(&env, merged(content, patch).(map[string]any))
+					env.Region = env.PlatformStatus("region")
+					says(t, &env, kit.ProviderSpec, worker, conversion.Core{Template: true})
+					says(t, &env, merged(kit.ProviderSpec, kit.Master), master, conversion.Core{ControlPlane: true, Template: true})
+					n++
+				})
+			}
+			within(map[string]any{"spec": kit.InfraCluster}, func(e *conversion.Env, content map[string]any) { e.InfraCluster = content })
+			within(kit.Infrastructure, func(e *conversion.Env, content map[string]any) { e.Infrastructure = content })
+			env := kit.Env()
+			env.ClusterName = strings.Repeat("x", 1<<15)
+			says(t, &env, kit.ProviderSpec, worker)
+			if n == 0 {
+				t.Error("that is no test")
+			}
+		})
+	}
+}
+
+// TestNoObjectIsTooMuch: the same of what objects have beside the provider's part, of every kind and either API.
+func TestNoObjectIsTooMuch(t *testing.T) {
+	kit := platformstest.Kits()[0]
+	env := kit.Env()
+	infra, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"}, "spec": map[string]any{"template": map[string]any{"spec": map[string]any{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := map[string]any{"value": kit.ProviderSpec}
+	for kind, c := range map[string]struct {
+		machineAPI, clusterAPI any
+		base                   map[string]any
+	}{
+		"Machine":            {machinev1beta1.MachineSpec{}, clusterv1.MachineSpec{}, map[string]any{"providerSpec": value}},
+		"MachineSet":         {machinev1beta1.MachineSetSpec{}, clusterv1.MachineSetSpec{}, map[string]any{"template": map[string]any{"spec": map[string]any{"providerSpec": value}}}},
+		"MachineHealthCheck": {machinev1beta1.MachineHealthCheckSpec{}, clusterv1.MachineHealthCheckSpec{}, map[string]any{}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			n := 0
+			for _, side := range []struct {
+				spec  any
+				base  any
+				check func([]byte) field.ErrorList
+			}{
+				{c.machineAPI, c.base, func(raw []byte) field.ErrorList { return core.Check(kind, raw, env) }},
+				{c.clusterAPI, map[string]any{}, func(raw []byte) field.ErrorList { return core.CheckTwin(kind, raw, infra, env) }},
+			} {
+				try := func(object map[string]any) {
+					raw, err := json.Marshal(object)
+					if err != nil {
+						t.Fatal(err)
+					}
+					brief(t, kind, side.check(raw))
+					n++
+				}
+				tooMuch(reflect.TypeOf(side.spec), func(patch any) {
+					try(map[string]any{"metadata": map[string]any{"name": "m"}, "spec": merged(side.base, patch)})
+				})
+				for _, of := range []string{"labels", "annotations"} {
+					tooMuch(reflect.TypeFor[map[string]string](), func(patch any) {
+						try(map[string]any{"metadata": map[string]any{"name": "m", of: patch}, "spec": side.base})
+					})
+				}
+			}
+			if n < 30 {
+				t.Errorf("%d fields: that is no test", n)
+			}
+		})
+	}
+}
+
+// texts calls use with each text of a content, one that is too long, and with each list, one that is too long, as a merge patch.
+func texts(content any, use func(any)) {
+	long := strings.Repeat("x", 1<<15)
+	switch content := content.(type) {
+	case map[string]any:
+		for name, v := range content {
+			texts(v, func(v any) { use(map[string]any{name: v}) })
+		}
+	case []any:
+		for i, v := range content {
+			texts(v, func(v any) {
+				changed := slices.Clone(content)
+				changed[i] = merged(changed[i], v)
+				use(changed)
+			})
+		}
+		if len(content) > 0 {
+			use(slices.Repeat(content[:1], 500))
+		}
+	case string:
+		use(long)
+	}
+}
+
+var master, worker = conversion.Core{ControlPlane: true, Name: "m"}, conversion.Core{Name: "m"}
+
+// says fails where a message about a providerSpec is too long.
+func says(t *testing.T, env *conversion.Env, spec any, of ...conversion.Core) {
+	t.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range of {
+		p := conversion.NewPass(env, &one, "spec.providerSpec.value")
+		conversiontest.ToClusterAPI(p, raw)
+		brief(t, env.Platform.Name, p.Errors())
+	}
+}
+
+// brief fails where a message is too long.
+func brief(t *testing.T, platform string, errs field.ErrorList) {
+	t.Helper()
+	for _, e := range errs {
+		if said := e.Error(); len(said) > longestError {
+			t.Fatalf("%s: a message of %d bytes: %.300s", platform, len(said), said)
+		}
 	}
 }
 
@@ -237,11 +394,7 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 			before := processor(t)
 			convert(p, raw)
 			took = processor(t) - before
-			for _, e := range p.Errors() {
-				if said := e.Error(); len(said) > longestError {
-					t.Fatalf("%s: a message of %d bytes: %.300s", kit.Platform.Name, len(said), said)
-				}
-			}
+			brief(t, kit.Platform.Name, p.Errors())
 			if took <= budget {
 				break
 			}

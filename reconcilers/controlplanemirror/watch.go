@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -34,8 +35,10 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		return err
 	}
 	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	machine, _ := authority.KindNamed("Machine")
 	return r.watch(
 		watched{setKind, named(controlplane.Name)},
+		watched{machine.MachineAPIGVK(), masterChanged()},
 		watched{configv1.GroupVersion.WithKind("Infrastructure"), predicate.ResourceVersionChangedPredicate{}},
 		watched{clusterKind, predicate.GenerationChangedPredicate{}},
 		watched{machineSetKind, ended()},
@@ -76,6 +79,13 @@ func (r *reconciler) sets(_ context.Context, o client.Object) []reconcile.Reques
 
 func named(name string) predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == name })
+}
+
+// masterChanged lets pass what changes the spec of a Machine of the control plane: a message about the set names what all of them need of the infrastructure
+// cluster object.
+func masterChanged() predicate.Predicate {
+	return predicate.And(predicate.GenerationChangedPredicate{},
+		predicate.NewPredicateFuncs(func(o client.Object) bool { return authority.OfControlPlane(o.GetLabels()) }))
 }
 
 // ended lets pass that an object has gone.

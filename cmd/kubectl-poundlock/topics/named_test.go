@@ -120,7 +120,7 @@ func (m *mentioned) look(n ast.Node) bool {
 	return true
 }
 
-// beside takes the constants among expressions of which one is a sentence.
+// beside takes the constants among expressions, if one of these is a sentence.
 func (m *mentioned) beside(all []ast.Expr) {
 	said := false
 	for _, e := range all {
