@@ -71,24 +71,6 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	return p, r.gatherUncounted(ctx, from, p)
 }
 
-// gatherInfra reads the provider's object that the Cluster API object refers to.
-func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
-	kind, name := p.infraRef()
-	if name == "" {
-		return nil
-	}
-	p.objects.InfraFinalizer = infraFinalizer(kind)
-	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
-		return err
-	}
-	if err := r.readInfraInstance(ctx, from, p, kind, name); err != nil {
-		return err
-	}
-	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
-	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
-	return nil
-}
-
 // pausedLately reports whether an object whose provider never acknowledges was paused so lately that its controller may not have seen it. If so, the pair
 // waits.
 func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {

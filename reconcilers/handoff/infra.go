@@ -16,6 +16,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+// gatherInfra reads the provider's object that the Cluster API object refers to.
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
+	kind, name := p.infraRef()
+	if name == "" {
+		return nil
+	}
+	p.objects.InfraFinalizer = infraFinalizer(kind)
+	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
+		return err
+	}
+	if err := r.readInfraInstance(ctx, from, p, kind, name); err != nil {
+		return err
+	}
+	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
+	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
+	return nil
+}
+
 // readInfra reads the provider's object of a kind, in the first version that the API server serves. If it finds none, there must be none, because the
 // Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a version that is not served, as after
 // an upgrade or rollback of the provider.
