@@ -5,8 +5,10 @@ package certs
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/issuers"
 )
@@ -221,4 +224,20 @@ func otherInjector(annotations map[string]string) string {
 		}
 	}
 	return ""
+}
+
+func (s *SelfManaged) injectOne(ctx context.Context, t target, w writing) error {
+	if obstacle := t.row.obstacle(t.object, w.leaf()); obstacle != "" {
+		return errors.New(obstacle)
+	}
+	before := t.object.DeepCopy()
+	if !t.row.inject(t.object, w) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.o.Client.Patch(ctx, t.object, patch, client.FieldOwner(FieldOwner)); err != nil {
+		return conflicted(fmt.Errorf("patching the caBundle of %s %s: %w", t.row.kind, before.GetName(), err))
+	}
+	s.o.Log.Info("Patched a caBundle", "kind", t.row.kind, "name", before.GetName(), "authorities", len(w.trust(w.now)))
+	return nil
 }

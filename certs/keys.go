@@ -88,6 +88,23 @@ func (a *authority) serving(names Names, life time.Duration, now time.Time) (*tl
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
+// made carries a plan out in memory.
+func made(m material, p plan, name string, life Lifetimes, now time.Time) (material, error) {
+	next := material{ca: m.ca, serving: m.serving, previous: p.previous, retire: p.retire}
+	var err error
+	if p.authority != "" {
+		if next.ca, err = newAuthority(name, life.CA, now); err != nil {
+			return material{}, err
+		}
+	}
+	if p.serving != "" {
+		if next.serving, err = next.ca.serving(p.names, life.Serving, now); err != nil {
+			return material{}, err
+		}
+	}
+	return next, nil
+}
+
 // valid starts the life a little in the past, for API servers whose clocks are behind.
 func valid(template *x509.Certificate, life time.Duration, now time.Time) {
 	template.NotBefore = now.Add(-min(time.Hour, life/10))

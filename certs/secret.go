@@ -112,23 +112,6 @@ func (s *SelfManaged) announce(p plan) {
 	}
 }
 
-// made carries a plan out in memory.
-func made(m material, p plan, name string, life Lifetimes, now time.Time) (material, error) {
-	next := material{ca: m.ca, serving: m.serving, previous: p.previous, retire: p.retire}
-	var err error
-	if p.authority != "" {
-		if next.ca, err = newAuthority(name, life.CA, now); err != nil {
-			return material{}, err
-		}
-	}
-	if p.serving != "" {
-		if next.serving, err = next.ca.serving(p.names, life.Serving, now); err != nil {
-			return material{}, err
-		}
-	}
-	return next, nil
-}
-
 // keepCopy saves what is taken over, under a name that its content decides, so that two replicas make one copy.
 func (s *SelfManaged) keepCopy(ctx context.Context, secret *corev1.Secret) error {
 	saved := &corev1.Secret{

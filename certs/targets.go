@@ -145,22 +145,6 @@ func (s *SelfManaged) fail(reason string, err error) {
 	}
 }
 
-func (s *SelfManaged) injectOne(ctx context.Context, t target, w writing) error {
-	if obstacle := t.row.obstacle(t.object, w.leaf()); obstacle != "" {
-		return errors.New(obstacle)
-	}
-	before := t.object.DeepCopy()
-	if !t.row.inject(t.object, w) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := s.o.Client.Patch(ctx, t.object, patch, client.FieldOwner(FieldOwner)); err != nil {
-		return conflicted(fmt.Errorf("patching the caBundle of %s %s: %w", t.row.kind, before.GetName(), err))
-	}
-	s.o.Log.Info("Patched a caBundle", "kind", t.row.kind, "name", before.GetName(), "authorities", len(w.trust(w.now)))
-	return nil
-}
-
 // watch kicks a pass when the Secret or a target changes. It is an accelerator: the interval finds what a watch misses.
 func (s *SelfManaged) watch(ctx context.Context) {
 	watching, ok := s.o.Client.(client.WithWatch)

@@ -255,3 +255,52 @@ func plain(src []byte, i int) int {
 	}
 	return i
 }
+
+// scan reads all of src, and stops at what is not JSON.
+func (s *Scanner) scan() (err error) {
+	st := s.state
+	for i := 0; i < len(s.src) && err == nil; {
+		c := s.src[i]
+		if st < inText && c <= ' ' && blank(c) {
+			i++
+			if st == atFrame && s.held.space {
+				s.from = i
+			}
+			continue
+		}
+		switch st {
+		case atName, atMember:
+			i, st, err = s.member(i, st)
+		case atValue, atElement:
+			i, st, err = s.value(i, st)
+		case atColon:
+			if c != ':' {
+				return s.malformed(i, "no colon after a member's name")
+			}
+			i, st = i+1, atValue
+		case afterValue:
+			i, st, err = s.between(i)
+		case atFrame:
+			i, st, err = s.frame(i)
+		case atEnd:
+			return s.malformed(i, "something after the document")
+		case inText:
+			i, st, err = s.inText(i)
+		case inEscape, inHex:
+			i, st, err = s.inEscape(i, st)
+		case inWord:
+			i, st, err = s.inWord(i)
+		default:
+			var more bool
+			if st, more = number(st, c); more {
+				i++
+			} else if st != afterValue {
+				return s.malformed(i, "an unfinished number")
+			} else {
+				st, err = s.after(i)
+			}
+		}
+	}
+	s.state = st
+	return err
+}

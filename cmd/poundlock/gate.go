@@ -15,12 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers"
 )
 
 // gateName is the feature gate of converting › Graduation Criteria.
@@ -117,6 +122,29 @@ func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 	return mode{gate: true, rival: rival}, err
 }
 
+// chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
+func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
+	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate,
+		NotReadyGrace: s.notReadyGrace, Version: s.release}
+	log := mgr.GetLogger().WithName("gate")
+	if !now.moves() {
+		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
+		return func(mgr ctrl.Manager) error { return reconcilers.ControlPlane(mgr, o) }, nil
+	}
+	with := &movable{read: func() ([]string, error) { return kindsIn(cfg) }, now: time.Now}
+	if err := with.ask(); err != nil {
+		return nil, err
+	}
+	for _, kind := range authority.Kinds() {
+		if !with.has(kind) {
+			log.Info("no CRD with authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
+		}
+	}
+	o.Enabled = with.has
+	o.Gate = func(ctx context.Context) (authority.Migration, error) { return migration(ctx, mgr.GetAPIReader(), s) }
+	return func(mgr ctrl.Manager) error { return reconcilers.All(mgr, o) }, nil
+}
+
 // modeWatch ends the process when the mode changes: the one that starts in its place runs what is then wanted.
 type modeWatch struct {
 	read   func(context.Context) (mode, error)
@@ -178,6 +206,14 @@ func (m *movable) look() error {
 		m.kinds = kinds
 	}
 	return err
+}
+
+func kindsIn(cfg *rest.Config) ([]string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	return kindsWithAuthority(client.OpenAPIV3())
 }
 
 // kindsWithAuthority lists the kinds whose published schema has the fields of authority: OpenShift ships CRDs with and

@@ -20,7 +20,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -39,8 +38,6 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/terms"
 	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/reconcilers"
 	"github.com/poundlock/poundlock/webhooks"
 )
 
@@ -240,35 +237,4 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 			_ = showRival(now) // once registered, it does not fail
 		},
 	})
-}
-
-// chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
-func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
-	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate,
-		NotReadyGrace: s.notReadyGrace, Version: s.release}
-	log := mgr.GetLogger().WithName("gate")
-	if !now.moves() {
-		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
-		return func(mgr ctrl.Manager) error { return reconcilers.ControlPlane(mgr, o) }, nil
-	}
-	with := &movable{read: func() ([]string, error) { return kindsIn(cfg) }, now: time.Now}
-	if err := with.ask(); err != nil {
-		return nil, err
-	}
-	for _, kind := range authority.Kinds() {
-		if !with.has(kind) {
-			log.Info("no CRD with authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
-		}
-	}
-	o.Enabled = with.has
-	o.Gate = func(ctx context.Context) (authority.Migration, error) { return migration(ctx, mgr.GetAPIReader(), s) }
-	return func(mgr ctrl.Manager) error { return reconcilers.All(mgr, o) }, nil
-}
-
-func kindsIn(cfg *rest.Config) ([]string, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("reaching the API server: %w", err)
-	}
-	return kindsWithAuthority(client.OpenAPIV3())
 }

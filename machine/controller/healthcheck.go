@@ -59,6 +59,10 @@ func AddHealthChecks(m manager.Manager, o Options) error {
 	return r.watch(m, o)
 }
 
+func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
+	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
+}
+
 var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
 
 func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {

@@ -49,10 +49,6 @@ func (r *healthChecks) watch(m manager.Manager, o Options) error {
 		Complete(r.gated())
 }
 
-func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
-	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
-}
-
 // checksOf maps a Machine to the checks that select it.
 func (r *healthChecks) checksOf(ctx context.Context, o client.Object) []reconcile.Request {
 	l := &unstructured.UnstructuredList{}

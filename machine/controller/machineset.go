@@ -52,6 +52,10 @@ func AddMachineSets(m manager.Manager, o Options) error {
 	return r.watch(m, o)
 }
 
+func (r *machineSets) gated() *gated[*machinev1beta1.MachineSet] {
+	return &gated[*machinev1beta1.MachineSet]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
+}
+
 func (r *machineSets) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.MachineSet], error) {
 	set := &machinev1beta1.MachineSet{}
 	if err := r.Get(ctx, key, set); err != nil {

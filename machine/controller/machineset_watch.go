@@ -50,10 +50,6 @@ func (r *machineSets) watch(m manager.Manager, o Options) error {
 		Complete(r.gated())
 }
 
-func (r *machineSets) gated() *gated[*machinev1beta1.MachineSet] {
-	return &gated[*machinev1beta1.MachineSet]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
-}
-
 func controllerOf(o client.Object) []string {
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 		return []string{string(owner.UID)}

@@ -53,13 +53,6 @@ func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
 }
 
-// spare keeps Cluster API's checks from the mirror of a Machine that is moving without an instance (authority.Spares).
-func (s Twin) spare(want *unstructured.Unstructured) {
-	if _, has := want.GetAnnotations()[authority.SparedAnnotation]; !has && authority.Spares(pairs.ObjectOf(s.MachineAPI), s.Shape()) {
-		pairs.Put(want, authority.SparedUntilReady, "metadata", "annotations", authority.SparedAnnotation)
-	}
-}
-
 // hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to make the object for that instance and does not hold one
 // yet (authority.InstanceHookAnnotation): Cluster API then deletes the provider's machine only once it does. Paused, nobody acts by it.
 func (s Twin) hold(want, infra *unstructured.Unstructured) {

@@ -78,6 +78,13 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 	return want
 }
 
+// spare keeps Cluster API's checks from the mirror of a Machine that is moving without an instance (authority.Spares).
+func (s Twin) spare(want *unstructured.Unstructured) {
+	if _, has := want.GetAnnotations()[authority.SparedAnnotation]; !has && authority.Spares(pairs.ObjectOf(s.MachineAPI), s.Shape()) {
+		pairs.Put(want, authority.SparedUntilReady, "metadata", "annotations", authority.SparedAnnotation)
+	}
+}
+
 // coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
 func (s Twin) coreOwner() metav1.OwnerReference {

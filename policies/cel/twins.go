@@ -6,7 +6,6 @@ package cel
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -136,70 +135,9 @@ func authorityTwins() []Twin {
 	}
 }
 
-// reservedNames lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
-// the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
-func reservedNames(of string, free []string, set, removed string) string {
-	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
-	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s)))`+
-		`.filter(k, !(k in %[3]s) && %[4]s)`,
-		before, after, quoteAll(free), reserved("k"), set, removed)
-}
-
 // none is that the new object has none of the names.
 func none(names, of string) string {
 	return fmt.Sprintf(`variables.%s.all(k, !(k in %s))`, names, object("variables.is.metadata", of))
-}
-
-// told leaves out of reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
-func told(names, of string) string {
-	var kinds []string
-	for _, kind := range authority.Kinds() {
-		if left := authority.LeftAlone(kind.Name, "metadata."+of); len(left) > 0 {
-			kinds = append(kinds, quote(kind.Name)+": "+quoteAll(left))
-		}
-	}
-	if len(kinds) == 0 {
-		return "variables." + names
-	}
-	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
-}
-
-// setThere is the commands that make the changes of reserved names on the twin.
-func setThere(namespaces string) string {
-	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
-		setNames(namespaces, "label", "variables.toldLabels", "labels"), setNames(namespaces, "annotate", "variables.toldAnnotations", "annotations"))
-}
-
-func setNames(namespaces, verb, names, of string) string {
-	var renamed []string
-	for _, names := range []map[string]string{authority.Renamed(), authority.Older()} {
-		for machineAPI, clusterAPI := range names {
-			renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
-		}
-	}
-	slices.Sort(renamed)
-	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
-	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) || k in %[4]s && string(%[2]s[k]) == "false" ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
-		name, after, quote(authority.PlainValue), quoteAll(authority.DeletionMarks()))
-	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' `+
-		`: "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + `+
-		`%[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
-		names, namespaces, verb, word)
-}
-
-// reserved is authority.Reserved: whole DNS labels, but for the names of others.
-func reserved(key string) string {
-	var theirs []string
-	for _, name := range authority.TheirNames() {
-		end := "$"
-		if strings.HasSuffix(name, "/") {
-			end = ""
-		}
-		theirs = append(theirs, strings.ReplaceAll(name, ".", "[.]")+end)
-	}
-	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/') && `+
-		`!%[1]s.matches('^(%[2]s)'))`,
-		key, strings.Join(theirs, "|"))
 }
 
 func synchronized(status string) string {

@@ -9,7 +9,6 @@ import (
 	"encoding/base32"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -75,15 +74,6 @@ func (p *Plan) name(i Index) string {
 	labels := TemplateOf(p.set).ObjectMeta.Labels
 	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[ClusterLabel], p.set.Name)+"-"+cmp.Or(labels[RoleLabel], "master"))
 	return fmt.Sprintf("%s-%s-%d", prefix, p.letters(i), i.Number)
-}
-
-// madeName matches the end of a name that a set generated: base32 in small letters.
-var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
-
-// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has its annotation, but another name.
-func (m MachineState) made() bool {
-	_, from := m.machine.Annotations[MadeFromAnnotation]
-	return from && madeName.MatchString(m.Name)
 }
 
 func (p *Plan) letters(i Index) string {

@@ -375,17 +375,6 @@ func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	}
 }
 
-// differences are those between a Machine and what the set creates at an index; if a dry run was made, from what that becomes.
-func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
-	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.makesFor()}
-	out := w.differences(m)
-	if tried := p.tried(i).Machine; tried != nil && len(out) > 0 {
-		becomes := w.becomes(tried)
-		return explained(out, becomes.differences(m))
-	}
-	return out
-}
-
 // Machines are all, index by index.
 func (p *Plan) Machines() []MachineState {
 	var out []MachineState
@@ -419,22 +408,6 @@ func (p *Plan) Numbers() Numbers {
 	}
 	n.Unavailable = max(0, p.Replicas+n.Unavailable)
 	return n
-}
-
-// unmanaged lists the control plane's Nodes that no Machine of the set refers to, if they have existed for Grace.
-func unmanaged(v View) []string {
-	var out []string
-	for _, n := range strays(v) {
-		if !v.alone(&n).Add(Grace).After(v.Now) {
-			if m := unselected(v, &n); m != "" {
-				out = append(out, fmt.Sprintf("%s (its Machine %s lacks a label that the set selects by: restore the label)", n.Name, m))
-			} else {
-				out = append(out, n.Name)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // unselected is a Node's Machine if it exists and only the selector does not match it; "" for none.

@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +107,49 @@ func (p *Plan) judge(v View) {
 	}
 }
 
+// unmanaged lists the control plane's Nodes that no Machine of the set refers to, if they have existed for Grace.
+func unmanaged(v View) []string {
+	var out []string
+	for _, n := range strays(v) {
+		if !v.alone(&n).Add(Grace).After(v.Now) {
+			if m := unselected(v, &n); m != "" {
+				out = append(out, fmt.Sprintf("%s (its Machine %s lacks a label that the set selects by: restore the label)", n.Name, m))
+			} else {
+				out = append(out, n.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// altered are the Machines that the set created from this providerSpec and that differ from it nevertheless.
+func (p *Plan) altered() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		from := madeFrom(i)
+		for _, m := range i.Machines {
+			if m.machine.Annotations[MadeFromAnnotation] == from && !m.Deleting && !m.Updated() {
+				out = append(out, fmt.Sprintf("%s (%s)", m.Name, ListDifferences(m.In(Rollout))))
+			}
+		}
+	}
+	return out
+}
+
+// refusedNext is the API server's refusal of the next step's Machine: the one that is created, or the one for which a deletion makes room.
+func (p *Plan) refusedNext() string {
+	step, ok := p.change()
+	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
+		return ""
+	}
+	words := p.tried(step.Index).Refused
+	if words == "" {
+		return ""
+	}
+	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
+}
+
 // unsure are the Machines that would be replaced although the platform is unknown: then a region, a resource group or a tag counts as a difference where
 // only one of the two has it. With OnDelete, the set replaces only what a person deletes, so there are none.
 func (p *Plan) unsure() []string {
@@ -154,6 +198,15 @@ func (p *Plan) taken() []string {
 		}
 	}
 	return out
+}
+
+// madeName matches the end of a name that a set generated: base32 in small letters.
+var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
+
+// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has its annotation, but another name.
+func (m MachineState) made() bool {
+	_, from := m.machine.Annotations[MadeFromAnnotation]
+	return from && madeName.MatchString(m.Name)
 }
 
 // onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Then the Machine got the set's labels by

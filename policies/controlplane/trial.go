@@ -113,6 +113,17 @@ func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	return w
 }
 
+// differences are those between a Machine and what the set creates at an index; if a dry run was made, from what that becomes.
+func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
+	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.makesFor()}
+	out := w.differences(m)
+	if tried := p.tried(i).Machine; tried != nil && len(out) > 0 {
+		becomes := w.becomes(tried)
+		return explained(out, becomes.differences(m))
+	}
+	return out
+}
+
 // among are the members whose keys are in another map.
 func among(all, keys map[string]string) map[string]string {
 	out := maps.Clone(all)
@@ -175,33 +186,6 @@ func (p *Plan) Refused() bool {
 
 // madeFrom is the value of MadeFromAnnotation for a Machine at an index.
 func madeFrom(i Index) string { return hashOf(i.Spec) }
-
-// altered are the Machines that the set created from this providerSpec and that differ from it nevertheless.
-func (p *Plan) altered() []string {
-	var out []string
-	for _, i := range p.Indexes {
-		from := madeFrom(i)
-		for _, m := range i.Machines {
-			if m.machine.Annotations[MadeFromAnnotation] == from && !m.Deleting && !m.Updated() {
-				out = append(out, fmt.Sprintf("%s (%s)", m.Name, ListDifferences(m.In(Rollout))))
-			}
-		}
-	}
-	return out
-}
-
-// refusedNext is the API server's refusal of the next step's Machine: the one that is created, or the one for which a deletion makes room.
-func (p *Plan) refusedNext() string {
-	step, ok := p.change()
-	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
-		return ""
-	}
-	words := p.tried(step.Index).Refused
-	if words == "" {
-		return ""
-	}
-	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
-}
 
 // Overridden warns of each field of the template that admission changes.
 func (p *Plan) Overridden(t Trial, becomes *machinev1beta1.Machine) []string {

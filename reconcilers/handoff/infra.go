@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,6 +16,51 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
+
+// gatherInfra reads the provider's object that the Cluster API object refers to.
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
+	kind, name := p.infraRef()
+	if name == "" {
+		return nil
+	}
+	p.objects.InfraFinalizer = infraFinalizer(kind)
+	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
+		return err
+	}
+	if err := r.readInfraInstance(ctx, from, p, kind, name); err != nil {
+		return err
+	}
+	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
+	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
+	return nil
+}
+
+// pausedLately reports whether an object whose provider never acknowledges was paused so lately that its controller may not have seen it. If so, the pair
+// waits.
+func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {
+	if infra == nil || authority.Acknowledges(infra.GetKind()) != authority.ByPatience {
+		return false
+	}
+	left := r.pauses.left(infra, r.now())
+	p.pauseSeenIn = max(p.pauseSeenIn, left)
+	return left > 0
+}
+
+// infraRef is the reference in the object itself, or in a set's template.
+func (p *pair) infraRef() (schema.GroupKind, string) {
+	if p.core == nil || p.kind.Infra == "" {
+		return schema.GroupKind{}, ""
+	}
+	path := []string{"spec", "infrastructureRef"}
+	if p.kind.Infra == authority.InfraMachineTemplate {
+		path = []string{"spec", "template", "spec", "infrastructureRef"}
+	}
+	ref, _, _ := unstructured.NestedStringMap(p.core.Object, path...)
+	if ref["apiGroup"] != infraGroup {
+		return schema.GroupKind{}, ""
+	}
+	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
+}
 
 // readInfra reads the provider's object of a kind, in the first version that the API server serves. If it finds none, there must be none, because the
 // Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a version that is not served, as after

@@ -27,31 +27,6 @@ func (k *walk) note(reason string, object *unstructured.Unstructured, text strin
 	k.notes = append(k.notes, noted{reason, object, text})
 }
 
-// tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
-func (k *walk) tellNotes() {
-	for _, e := range []struct{ kind, reason, action, words, separator string }{
-		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
-		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
-		{corev1.EventTypeNormal, "Released", "Release",
-			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
-	} {
-		var texts []string
-		var first *unstructured.Unstructured
-		for _, n := range k.notes {
-			if n.reason == e.reason {
-				if first == nil {
-					first = n.object
-				}
-				texts = append(texts, n.text)
-			}
-		}
-		if len(texts) > 0 && k.record.stored != nil {
-			k.r.recorder.Eventf(k.record.stored, first, e.kind, e.reason, e.action, "%s", eventnote.Join(e.words, texts, e.separator, eventnote.Longest))
-		}
-	}
-	k.notes = nil
-}
-
 // tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
 func (r *reconciler) tell(k *walk, before installation.Progress) {
 	rec, now := k.record, k.record.progress

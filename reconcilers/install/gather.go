@@ -264,23 +264,6 @@ func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, k install
 	return o, nil
 }
 
-// facts are what gates of a stage ask for. Errors of reading are the stage's.
-func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Facts, error) {
-	f := installation.Facts{
-		Live:   func(k installation.Key) *unstructured.Unstructured { return w.live[k] },
-		Serves: func(r schema.GroupVersionResource) bool { return w.serves(r) },
-	}
-	var err error
-	switch {
-	case stage == bundle.Services && w.certificates == nil:
-		err = w.readCertificates(ctx)
-	case stage == bundle.Serving && w.endpoints == nil:
-		err = w.readEndpoints(ctx)
-	}
-	f.Certificates, f.Endpoints = w.certificates, w.endpoints
-	return f, err
-}
-
 func (w *world) serves(resource schema.GroupVersionResource) bool {
 	version := resource.GroupVersion().String()
 	if _, asked := w.served[version]; !asked {

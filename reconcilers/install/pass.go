@@ -20,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // content is what is applied of a provider.
@@ -470,6 +471,31 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 	return o
 }
 
+// tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
+func (k *walk) tellNotes() {
+	for _, e := range []struct{ kind, reason, action, words, separator string }{
+		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
+		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeNormal, "Released", "Release",
+			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+	} {
+		var texts []string
+		var first *unstructured.Unstructured
+		for _, n := range k.notes {
+			if n.reason == e.reason {
+				if first == nil {
+					first = n.object
+				}
+				texts = append(texts, n.text)
+			}
+		}
+		if len(texts) > 0 && k.record.stored != nil {
+			k.r.recorder.Eventf(k.record.stored, first, e.kind, e.reason, e.action, "%s", eventnote.Join(e.words, texts, e.separator, eventnote.Longest))
+		}
+	}
+	k.notes = nil
+}
+
 // seen returns an object of the inventory as it was read, and whether it was read at all.
 func (k *walk) seen(key installation.Key) (live *unstructured.Unstructured, known bool) {
 	return k.live[key], k.knows(key)
@@ -555,6 +581,23 @@ func (k *walk) gate(ctx context.Context, stage bundle.Stage) (string, error) {
 		return "", err
 	}
 	return installation.Waits(k.Provider, stage, facts), nil
+}
+
+// facts are what gates of a stage ask for. Errors of reading are the stage's.
+func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Facts, error) {
+	f := installation.Facts{
+		Live:   func(k installation.Key) *unstructured.Unstructured { return w.live[k] },
+		Serves: func(r schema.GroupVersionResource) bool { return w.serves(r) },
+	}
+	var err error
+	switch {
+	case stage == bundle.Services && w.certificates == nil:
+		err = w.readCertificates(ctx)
+	case stage == bundle.Serving && w.endpoints == nil:
+		err = w.readEndpoints(ctx)
+	}
+	f.Certificates, f.Endpoints = w.certificates, w.endpoints
+	return f, err
 }
 
 // crossBridge gives definitions their final form, when only new servers convert.

@@ -178,3 +178,18 @@ func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstruc
 	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s",
 		eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
 }
+
+// writes are those that a state calls for, in order. The finalizer comes before everything that must be undone before the set may be deleted.
+func (r *reconciler) writes(s *state) []write {
+	switch {
+	case s.deleting():
+		return append(r.release(s), r.report(s)...)
+	case s.set != nil && s.plan.Active && !controls(s.set):
+		return []write{r.holdOn(s.set)}
+	case s.set == nil:
+		return r.report(s)
+	case s.retries:
+		return r.steps(s)
+	}
+	return append(r.steps(s), r.report(s)...)
+}

@@ -141,18 +141,3 @@ func carryOut(ctx context.Context, all []write) error {
 	}
 	return failures
 }
-
-// writes are those that a state calls for, in order. The finalizer comes before everything that must be undone before the set may be deleted.
-func (r *reconciler) writes(s *state) []write {
-	switch {
-	case s.deleting():
-		return append(r.release(s), r.report(s)...)
-	case s.set != nil && s.plan.Active && !controls(s.set):
-		return []write{r.holdOn(s.set)}
-	case s.set == nil:
-		return r.report(s)
-	case s.retries:
-		return r.steps(s)
-	}
-	return append(r.steps(s), r.report(s)...)
-}

@@ -72,6 +72,16 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 	return report(ctx, out, plane, profiles, machines)
 }
 
+// aSecond passes.
+func aSecond(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Second):
+		return nil
+	}
+}
+
 // multiply makes the fleet of copies of its first Machine and the mirrors of that. Names, UIDs and the instance's ID differ.
 func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines int) error {
 	first := []*unstructured.Unstructured{machine(poundlock, 0), mirror(poundlock+"-twins", 0),

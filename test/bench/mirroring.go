@@ -161,16 +161,6 @@ func (t *track) mirrored(ctx context.Context, machines int, patience func(contex
 	}
 }
 
-// aSecond passes.
-func aSecond(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(time.Second):
-		return nil
-	}
-}
-
 // rests waits until the file has not grown for some seconds: events come late.
 func rests(audit string) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -4,15 +4,10 @@
 package main
 
 import (
-	"encoding/pem"
 	"fmt"
-	"net/http/httptest"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -64,53 +59,4 @@ func object(text string) *unstructured.Unstructured {
 		panic(fmt.Sprintf("%v in\n%s", err, text)) // our own text
 	}
 	return o
-}
-
-func noopWebhook(server *httptest.Server) client.Object {
-	rule, selector := machinesIn(noop, admissionregistrationv1.Update)
-	return &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "bench-noop"},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "noop.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}, NamespaceSelector: selector,
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL: ptr.To(server.URL), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-		}},
-	}
-}
-
-// celPolicy looks for the twin among all twins: with params, each object of their kind is tried in turn.
-func celPolicy() client.Object {
-	rule, selector := machinesIn(params, admissionregistrationv1.Update)
-	return &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "bench-params"},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: ptr.To(admissionregistrationv1.Fail),
-			ParamKind:     &admissionregistrationv1.ParamKind{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine"},
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: selector,
-				ResourceRules:     []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: rule}},
-			},
-			Validations: []admissionregistrationv1.Validation{{
-				Expression: `params.metadata.name != object.metadata.name || !has(params.metadata.annotations) || "` + authority.PausedAnnotation +
-					`" in params.metadata.annotations`,
-				Message: "the twin is not paused",
-			}},
-		},
-	}
-}
-
-func celBinding() client.Object {
-	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "bench-params"},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        "bench-params",
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			ParamRef: &admissionregistrationv1.ParamRef{
-				Namespace: params + "-twins", Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: ptr.To(admissionregistrationv1.DenyAction),
-			},
-		},
-	}
 }

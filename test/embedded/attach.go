@@ -5,7 +5,6 @@ package embedded
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/poundlock/poundlock/test/build"
@@ -36,17 +35,4 @@ func (p *Plane) AttachWith(env []string, name, bin string, args ...string) error
 	p.running[name] = child
 	delete(p.last, name)
 	return nil
-}
-
-// attached lists the names of the programs that run beside the parts.
-func (p *Plane) attached() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(p.running)) {
-		if !slices.Contains(build.Parts(), name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -22,6 +22,24 @@ var controllers = []string{
 	"disruption-controller",              // evictions obey a PodDisruptionBudget by its status
 }
 
+func (p *Plane) run(part string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return fmt.Errorf("starting %s: the control plane was stopped", part)
+	}
+	if p.running[part] != nil {
+		return fmt.Errorf("starting %s: it runs already, pid %d", part, p.running[part].cmd.Process.Pid)
+	}
+	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), []string{Collecting}, p.died)
+	if err != nil {
+		return err
+	}
+	p.running[part] = child
+	delete(p.last, part)
+	return nil
+}
+
 func (p *Plane) args(part string) []string {
 	switch part {
 	case build.Etcd:

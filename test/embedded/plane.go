@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -212,24 +214,6 @@ func (p *Plane) EndPart(part string, patience time.Duration) error {
 	return nil
 }
 
-func (p *Plane) run(part string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return fmt.Errorf("starting %s: the control plane was stopped", part)
-	}
-	if p.running[part] != nil {
-		return fmt.Errorf("starting %s: it runs already, pid %d", part, p.running[part].cmd.Process.Pid)
-	}
-	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), []string{Collecting}, p.died)
-	if err != nil {
-		return err
-	}
-	p.running[part] = child
-	delete(p.last, part)
-	return nil
-}
-
 // died forgets a part that ended by itself, so that StartPart can start it again, and reports it.
 func (p *Plane) died(exit *ExitError) {
 	p.mu.Lock()
@@ -279,6 +263,19 @@ func (p *Plane) halt(patience time.Duration) {
 			child.stop(patience)
 		}
 	}
+}
+
+// attached lists the names of the programs that run beside the parts.
+func (p *Plane) attached() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(p.running)) {
+		if !slices.Contains(build.Parts(), name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // explain adds what a person can do about an error of the system.

@@ -124,23 +124,10 @@ func (o object) presence() authority.Presence {
 	return authority.Present
 }
 
-func (o object) acknowledged() authority.AcknowledgedState {
-	switch {
-	case o.has(paused):
-		return authority.AcknowledgedPaused
-	case o.has(acting):
-		return authority.AcknowledgedUnpaused
-	}
-	return authority.NotAcknowledged
-}
-
 func (o *object) say(bit object) {
 	o.clear(paused | acting)
 	o.set(bit)
 }
-
-// held reports whether anything keeps an object that is being deleted.
-func (o object) held() bool { return o&(syncFin|ctlFin|fg|orph) != 0 }
 
 var bitNames = []struct {
 	bit  object

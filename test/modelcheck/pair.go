@@ -251,6 +251,9 @@ func (w *pair) bury(o which, by mover) {
 	}
 }
 
+// held reports whether anything keeps an object that is being deleted.
+func (o object) held() bool { return o&(syncFin|ctlFin|fg|orph) != 0 }
+
 // changed notifies everybody if an object is no longer what it was: a request that changes nothing is no write.
 func (w *pair) changed(o which, was object, by mover, grows bool) {
 	if *w.at(o) != was {

@@ -112,6 +112,16 @@ func party(o object) authority.Party {
 	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(told), Acknowledged: o.acknowledged(), Finalizer: hold}
 }
 
+func (o object) acknowledged() authority.AcknowledgedState {
+	switch {
+	case o.has(paused):
+		return authority.AcknowledgedPaused
+	case o.has(acting):
+		return authority.AcknowledgedUnpaused
+	}
+	return authority.NotAcknowledged
+}
+
 // decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
 func (p *pairs) decided(m, c, i, k object) plan {
 	if !c.has(there) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // poundlock is what is stopped and started on a stage.
@@ -22,6 +23,42 @@ type poundlock interface {
 	// StartManager returns when Poundlock answers, LaunchManager at once.
 	StartManager(ctx context.Context, flags ...string) error
 	LaunchManager() error
+}
+
+// wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again, and what ends by itself is restarted.
+func wait(ctx context.Context, out io.Writer, stage *testcluster.Stage, o testcluster.Options, typed <-chan string) error {
+	k := keeper{poundlock: stage, out: out, now: time.Now, runs: !o.WithoutManager}
+	k.started = k.now()
+	ends := stage.Outlive()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stage.Broken:
+			fmt.Fprint(out, ended(stage.Cause(), short(o.Dir)))
+			return stage.Cause()
+		case exit := <-ends:
+			if err := k.exited(exit); err != nil {
+				fmt.Fprint(out, ended(err, short(o.Dir)))
+				return err
+			}
+		case <-k.due:
+			k.restart()
+		case line := <-typed:
+			if !o.Bare && !o.Install { // else there is none
+				k.obey(ctx, line)
+			}
+		}
+	}
+}
+
+// ended says, before all else stops, what has ended by itself. Nothing but Poundlock is restarted: a stage whose parts die is no stage to judge Poundlock by.
+func ended(cause error, dir string) string {
+	what := cause.Error()
+	if part := (*embedded.ExitError)(nil); errors.As(cause, &part) {
+		what = fmt.Sprintf("%s, a part of the stage, has ended: %v. Its log is %s", part.Part, part.Err, part.Log)
+	}
+	return fmt.Sprintf("\n%s.\nThe whole stage stops because of that. What is there stays in %s: the same command goes on from it.\n", what, dir)
 }
 
 // keeper starts and stops Poundlock as a person types, and restarts it when it ends by itself, as the kubelet does. Poundlock counts on that: when the

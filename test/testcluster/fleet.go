@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -70,4 +72,29 @@ func mirrorReported(conditions []machinev1beta1.Condition) bool {
 		}
 	}
 	return false
+}
+
+// waitForFleet waits until all of it runs and is mirrored. What somebody has played with may never do so: a Machine that
+// cannot be made, one that is half gone.
+func (s *Stage) waitForFleet(ctx context.Context) error {
+	patience := 2 * time.Minute
+	if s.played {
+		patience = 10 * time.Second
+	}
+	var missing string
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		now, err := s.missing(ctx)
+		if err == nil {
+			missing = now
+		}
+		return now == "" && err == nil, err
+	})
+	if wait.Interrupted(err) && missing != "" && s.played && ctx.Err() == nil {
+		fmt.Fprintf(s.options.Out, "  going on without: %s\n", missing)
+		return nil
+	}
+	if wait.Interrupted(err) && missing != "" {
+		return fmt.Errorf("the fleet is not ready: %s; Poundlock's log is %s", missing, s.Plane.Log(Poundlock))
+	}
+	return err
 }

@@ -1,0 +1,212 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// shared are the variables from which twins are made. They are evaluated where one is used.
+func shared(o Options) []admissionregistrationv1.Variable {
+	pause := quoteAll([]string{authority.PausedAnnotation})
+	stored := `(request.operation == "CREATE" ? dyn({}) : variables.was)`
+	return []admissionregistrationv1.Variable{
+		// dyn: an expression must not depend on the fields that the CRD of the day declares.
+		variable("was", "dyn(oldObject)"),
+		variable("is", "dyn(object)"),
+		variable("oldSpec", object(stored, "spec")),
+		variable("newSpec", object("variables.is", "spec")),
+		variable("oldStatus", object(stored, "status")),
+		variable("newStatus", object("variables.is", "status")),
+		variable("current", text("variables.oldStatus", "authoritativeAPI")),
+		variable("origin", text("variables.oldStatus", "synchronizedAPI")),
+		variable("requested", fmt.Sprintf(`request.operation == "CREATE" ? %s : %s`,
+			text("variables.newSpec", "authoritativeAPI"), text("variables.oldSpec", "authoritativeAPI"))),
+		variable("standing", "variables.current == '' ? variables.requested : variables.current"),
+		variable("asked", orMachineAPI(text("variables.oldSpec", "authoritativeAPI"))),
+		variable("asks", orMachineAPI(text("variables.newSpec", "authoritativeAPI"))),
+		variable("unmirrored", fmt.Sprintf(`variables.current == "MachineAPI" && variables.asked == "MachineAPI" && !(%q in %s)`,
+			authority.SyncFinalizer, list("variables.was.metadata", "finalizers"))),
+		variable("oldTemplate", orMachineAPI(templateAuthority("variables.oldSpec"))),
+		variable("template", orMachineAPI(templateAuthority("variables.newSpec"))),
+		variable("moving", `variables.current == "Migrating"`),
+		variable("byMachineAPI", fmt.Sprintf(`request.userInfo.username in %s`, quoteAll(o.Identities[policies.MachineAPIController]))),
+		variable("phase", phase()),
+		variable("oldID", text("variables.oldSpec", "providerID")),
+		variable("newID", text("variables.newSpec", "providerID")),
+		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`,
+			authority.ConditionSettled, authority.ReasonInstanceShared)),
+		// A request that leaves the name to the server has none itself.
+		variable("name", "variables.is.metadata.?name.orValue('')"),
+		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
+		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + `+
+			`" --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
+		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
+		variable("transit", transit()),
+		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,
+			replicasOf("object"), replicasOf("oldObject"), scaleCommand("cluster.x-k8s.io", twins(o.Pairs)))),
+		variable("labels", granted(o, "metadata.labels", authority.Adds|authority.Changes)),
+		variable("unlabels", granted(o, "metadata.labels", authority.Removes)),
+		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),
+		variable("unannotates", granted(o, "metadata.annotations", authority.Removes)),
+		variable("specifies", `["authoritativeAPI"] + `+granted(o, "spec", authority.Writes)),
+		variable("pausesCheck", fmt.Sprintf(`%s[?%q].orValue('') == %q`, object("variables.was.metadata", "annotations"), authority.PausedAnnotation,
+			authority.PausedByPoundlock)),
+		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
+		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(),
+			"(variables.annotates + (variables.pausesCheck ? "+pause+" : []))", "(variables.unannotates + "+pause+")")),
+		variable("toldLabels", told("reservedLabels", "labels")),
+		variable("toldAnnotations", told("reservedAnnotations", "annotations")),
+		variable("setThere", setThere(twins(o.Pairs))),
+		variable("holdsForEtcd", holdsForEtcd(o)),
+		variable("judgedOld", judgedSpec("variables.oldSpec")),
+		variable("judgedNew", judgedSpec("variables.newSpec")),
+		variable("specChanges", differences("spec", "variables.judgedOld", "variables.judgedNew", exactFields(), "variables.specifies")),
+	}
+}
+
+// exactFields are the ways beneath spec to what a provider reads.
+func exactFields() [][]string {
+	var out [][]string
+	for _, path := range authority.ProviderSpecFields() {
+		out = append(out, strings.Split(path, ".")[1:])
+	}
+	return out
+}
+
+// granted returns an expression: the list of names beneath spec, metadata.labels or metadata.annotations that authority.Grants lets the request's user write
+// with this effect.
+func granted(o Options, of string, effect authority.Effect) string {
+	var rows []string
+	for _, g := range authority.Grants() {
+		if names := g.Names(of); g.Side == policies.SideMachineAPI && g.Only == nil && g.Effects&effect == effect && len(names) > 0 {
+			rows = append(rows, fmt.Sprintf(`(request.userInfo.username in %s && request.kind.kind in %s && variables.phase in %s ? %s : [])`,
+				quoteAll(o.Identities[g.Actor]), quoteAll(g.Kinds), quoteAll(phases(g.While)), quoteAll(names)))
+		}
+	}
+	return strings.Join(append(rows, "[]"), " + ")
+}
+
+// phases are the values of the variable phase for those of a row. Uninitialized locks nothing on the Machine API's side.
+func phases(of authority.Phase) []string {
+	var out []string
+	for _, p := range []struct {
+		phase authority.Phase
+		name  string
+	}{
+		{authority.ByMachineAPI, "MachineAPI"}, {authority.ByClusterAPI, "ClusterAPI"},
+		{authority.LeavingMachineAPI, "leaving MachineAPI"}, {authority.LeavingClusterAPI, "leaving ClusterAPI"},
+		{authority.LeftMachineAPI, "left MachineAPI"}, {authority.LeftClusterAPI, "left ClusterAPI"}, {authority.LeavingUnknown, "leaving "},
+	} {
+		if of&p.phase != 0 {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
+
+// phase is authority.Phase of a Machine API object.
+func phase() string {
+	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`,
+		authority.ConditionPaused)
+	return fmt.Sprintf(`!variables.moving ? variables.current : (variables.origin != '' && %s ? "left " : "leaving ") + variables.origin`, acknowledged)
+}
+
+func variable(name, expression string) admissionregistrationv1.Variable {
+	return admissionregistrationv1.Variable{Name: name, Expression: expression}
+}
+
+func orMachineAPI(asked string) string {
+	return fmt.Sprintf(`%[1]s == '' ? "MachineAPI" : %[1]s`, asked)
+}
+
+func templateAuthority(spec string) string {
+	return text(object(object(spec, "template"), "spec"), "authoritativeAPI")
+}
+
+func transit() string {
+	return `variables.origin == '' ` +
+		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, ` +
+		`or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
+		`: "authority over this " + request.kind.kind + " is moving from " + ` +
+		`(variables.origin == "MachineAPI" ? "Machine API to Cluster API" : "Cluster API to Machine API") + ": try again in a moment" + ` +
+		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`
+}
+
+// twins is a map from the namespaces of the Machine API to those of their twins.
+func twins(pairs authority.Pairs) string {
+	var entries []string
+	for _, p := range pairs {
+		entries = append(entries, quote(p.MachineAPI)+": "+quote(p.ClusterAPI))
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+// reservedNames lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
+// the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
+func reservedNames(of string, free []string, set, removed string) string {
+	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s)))`+
+		`.filter(k, !(k in %[3]s) && %[4]s)`,
+		before, after, quoteAll(free), reserved("k"), set, removed)
+}
+
+// reserved is authority.Reserved: whole DNS labels, but for the names of others.
+func reserved(key string) string {
+	var theirs []string
+	for _, name := range authority.TheirNames() {
+		end := "$"
+		if strings.HasSuffix(name, "/") {
+			end = ""
+		}
+		theirs = append(theirs, strings.ReplaceAll(name, ".", "[.]")+end)
+	}
+	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/') && `+
+		`!%[1]s.matches('^(%[2]s)'))`,
+		key, strings.Join(theirs, "|"))
+}
+
+// told leaves out of reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+func told(names, of string) string {
+	var kinds []string
+	for _, kind := range authority.Kinds() {
+		if left := authority.LeftAlone(kind.Name, "metadata."+of); len(left) > 0 {
+			kinds = append(kinds, quote(kind.Name)+": "+quoteAll(left))
+		}
+	}
+	if len(kinds) == 0 {
+		return "variables." + names
+	}
+	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
+}
+
+// setThere is the commands that make the changes of reserved names on the twin.
+func setThere(namespaces string) string {
+	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
+		setNames(namespaces, "label", "variables.toldLabels", "labels"), setNames(namespaces, "annotate", "variables.toldAnnotations", "annotations"))
+}
+
+func setNames(namespaces, verb, names, of string) string {
+	var renamed []string
+	for _, names := range []map[string]string{authority.Renamed(), authority.Older()} {
+		for machineAPI, clusterAPI := range names {
+			renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
+		}
+	}
+	slices.Sort(renamed)
+	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
+	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) || k in %[4]s && string(%[2]s[k]) == "false" ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
+		name, after, quote(authority.PlainValue), quoteAll(authority.DeletionMarks()))
+	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' `+
+		`: "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + `+
+		`%[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
+		names, namespaces, verb, word)
+}
