@@ -98,7 +98,8 @@ func nodeHealth() predicate.Predicate {
 	})
 }
 
-// machineHealth passes changes that affect a verdict, a number, or the set and the API that the Machine belongs to: its controllers write to it far more often.
+// machineHealth passes changes that affect a verdict, a number, or the set and the API that the Machine belongs to: its controllers write to it far more
+// often.
 func machineHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		m := o.(*machinev1beta1.Machine)

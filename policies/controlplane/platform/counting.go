@@ -62,7 +62,8 @@ func azureSpelling(spec map[string]any) {
 	}
 }
 
-// gcpSpelling: the boot disk comes first, wherever it is in the list, and a restart policy means nothing where it follows from whether the instance is preemptible.
+// gcpSpelling: the boot disk comes first, wherever it is in the list, and a restart policy means nothing where it follows from whether the instance is
+// preemptible.
 func gcpSpelling(spec map[string]any) {
 	ahead(spec, "disks", func(d map[string]any) bool { return d["boot"] == true })
 	taken := spec["preemptible"] == true || spec["provisioningModel"] == "Spot"
