@@ -29,8 +29,11 @@ func cluster(t *testing.T, answers bool, objects map[string]string) string {
 			}
 			fmt.Fprint(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"probe"}}`)
 		case has:
-			if strings.Contains(object, `"code":403`) {
+			switch {
+			case strings.Contains(object, `"code":403`):
 				w.WriteHeader(http.StatusForbidden)
+			case strings.Contains(object, `"code":404`):
+				w.WriteHeader(http.StatusNotFound)
 			}
 			fmt.Fprint(w, object)
 		case list.MatchString(r.URL.Path):
@@ -280,6 +283,32 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 			if format == "table" && !strings.HasPrefix(said, want) || format == "json" && strings.Contains(said, want) != (c.want != "SET") || code != 0 {
 				t.Errorf("%s, %s: exit code %d, want %q first, not\n%s%s", sentence, format, code, want, out, errOut)
 			}
+		}
+	}
+}
+
+// cleanup reads the ControlPlaneMachineSet too, which has no twin: its request to move would be carried out by what is installed later.
+func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const sets = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
+	set := func(status string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},
+"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"` + status + `","synchronizedAPI":"MachineAPI"}}]}`
+	}
+	for sentence, c := range map[string]struct {
+		sets, want string
+		code       int
+	}{
+		"asked to move":    {set("MachineAPI"), "request to move to Cluster API   controlplanemachinesets.machine.openshift.io/cluster", 0},
+		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is on the move", 3},
+		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "There is nothing", 0},
+	} {
+		server := cluster(t, false, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			sets: c.sets,
+		})
+		if out, errOut, code := run(t, "", "cleanup", "--dry-run=client", "--server", server); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // pageSize is how many objects one answer of the API server holds.
@@ -41,6 +43,9 @@ var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "
 // definitions are CRDs.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
+// controlPlaneMachineSets are those of the Machine API's group, at the version that has them.
+var controlPlaneMachineSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
+
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
@@ -51,6 +56,8 @@ type Query struct {
 	Kinds []authority.Kind
 	// Parents has the kinds that own these read too, as far as the user may. Their objects are beside what was asked for.
 	Parents bool
+	// Sets has the ControlPlaneMachineSets read too.
+	Sets bool
 	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
 	Selector labels.Selector
 }
@@ -85,6 +92,12 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 			return nil, err
 		}
 		if err := c.owners(ctx, client, pair, q.parents()); err != nil {
+			return nil, err
+		}
+		if !q.Sets {
+			continue
+		}
+		if err := c.list(ctx, client, controlPlaneMachineSets, pair.MachineAPI); err != nil {
 			return nil, err
 		}
 	}
@@ -484,6 +497,9 @@ func (f *Fleet) Items() []Item {
 		if p.ClusterAPI != nil {
 			out = append(out, Item{p.Kind.ClusterAPI.WithResource(p.Kind.Resource), p.ClusterAPI})
 		}
+	}
+	for _, set := range f.Sets {
+		out = append(out, Item{controlPlaneMachineSets, set.Object})
 	}
 	for _, resource := range slices.Concat(f.providers(authority.Kinds()), f.instances(authority.Kinds())) {
 		for key, o := range f.infra {
