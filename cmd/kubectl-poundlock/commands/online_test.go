@@ -312,3 +312,70 @@ func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 		}
 	}
 }
+
+// What keeps a Machine of the control plane from converting depends on the others: the infrastructure cluster is one for all of them. diff shows what the mirror reports.
+func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		machineAPI = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/"
+		clusterAPI = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/"
+		provider   = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/"
+		forbidden  = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+	)
+	list := func(items ...string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
+	}
+	machine := func(name, role, more, balancers, labels string) string {
+		return fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":%q,"namespace":"openshift-machine-api","uid":"1","labels":{%s"machine.openshift.io/cluster-api-machine-role":%q,"machine.openshift.io/cluster-api-cluster":"x"}%s},
+"spec":{"authoritativeAPI":"MachineAPI","providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","loadBalancers":[%s],
+"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"},"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"credentialsSecret":{"name":"aws-cloud-credentials"}}}},"status":{"authoritativeAPI":"MachineAPI"}}`,
+			name, labels, role, more, balancers)
+	}
+	const (
+		internal, external = `{"name":"x-int","type":"network"}`, `{"name":"x-ext","type":"network"}`
+		mirror             = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"m","namespace":"openshift-cluster-api","uid":"3","labels":{%s"machine.openshift.io/cluster-api-machine-role":"worker","machine.openshift.io/cluster-api-cluster":"x"}},
+"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"worker-user-data"},"failureDomain":"us-east-1a","infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"m"}}}`
+		infra = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachine","metadata":{"name":"m","namespace":"openshift-cluster-api","uid":"4"},"spec":{"ami":{"id":"ami-1"},"instanceType":"m6i.large","subnet":{"id":"subnet-1"},"ignition":{"storageType":"UnencryptedUserData","version":"3.4"}}}`
+		owned = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"a","uid":"2","controller":true}]`
+		set   = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"2"},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{%q:"fleet"}},"template":{}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		gitOps = "app.kubernetes.io/instance"
+		label  = "metadata.labels[" + gitOps + "]"
+	)
+	master, other := machine("m", "master", "", internal, ""), machine("n", "master", "", external, "")
+	worker := machine("m", "worker", owned, "", `"`+gitOps+`":"fleet",`)
+	for sentence, c := range map[string]struct {
+		machine, sets, machines string
+		want                    string
+		without                 string
+	}{
+		"another has another load balancer":          {machine: master, machines: list(master, other), want: `"name":"x-ext"`},
+		"it is alone":                                {machine: master, machines: list(master), want: `"name":"x-int"`, without: "x-ext"},
+		"Machines may not be listed":                 {machine: master, machines: forbidden, want: `"name":"x-int"`, without: "x-ext"},
+		"its set selects by a label of GitOps":       {machine: worker, sets: list(fmt.Sprintf(set, gitOps)), want: label},
+		"its set selects by another one":             {machine: worker, sets: list(fmt.Sprintf(set, "s")), want: "m: ", without: label},
+		"its set is gone, and so is what it selects": {machine: worker, want: "m: ", without: label},
+		"sets may not be listed":                     {machine: worker, sets: forbidden, want: "m: ", without: label},
+	} {
+		objects := map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			provider + "awsclusters/x":                             `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"x","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`,
+			provider + "awsmachines/m":                             infra,
+			machineAPI + "machines/m":                              c.machine,
+			clusterAPI + "machines/m":                              fmt.Sprintf(mirror, `"app.kubernetes.io/instance":"other",`),
+		}
+		for path, answer := range map[string]string{"machinesets": c.sets, "machines": c.machines} {
+			if answer != "" {
+				objects[machineAPI+path] = answer
+			}
+		}
+		out, errOut, code := run(t, "", "diff", "machine/m", "--server", cluster(t, true, objects))
+		out = strings.Join(strings.Fields(out), " ")
+		if code != 0 && code != 3 || !strings.Contains(out, c.want) || c.without != "" && strings.Contains(out, c.without) {
+			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
+		}
+		if strings.Contains(out, "machine/n") || strings.Contains(out, "machineset/a") {
+			t.Errorf("%s: something else is compared\n%s", sentence, out)
+		}
+	}
+}

@@ -368,9 +368,10 @@ func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	return []conversion.Resource{platform.InfraInstance}
 }
 
-// list reads a resource to its end. One that the cluster does not have is empty.
-func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) error {
-	options := metav1.ListOptions{Limit: pageSize}
+// list reads a resource to its end, as far as selectors on labels have it. One that the cluster does not have is empty.
+func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string, selectors ...string) error {
+	start := metav1.ListOptions{Limit: pageSize, LabelSelector: strings.Join(selectors, ",")}
+	options := start
 	for {
 		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
 		if apierrors.IsNotFound(err) {
@@ -378,7 +379,7 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			return nil
 		}
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
-			options = metav1.ListOptions{Limit: pageSize} // the list took too long: again; what is known already counts once
+			options = start // the list took too long: again; what is known already counts once
 			continue
 		}
 		if apierrors.IsForbidden(err) {
@@ -437,7 +438,8 @@ func (q Query) Matches(p Pair) bool {
 		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
 }
 
-// One reads a single pair by name, and what a conversion needs of the cluster.
+// One reads a single pair by name, and what a conversion needs of the cluster. Beside it are the sets and the Machines of the control plane, as far as the user
+// may list them: what the mirror makes of a Machine depends on them.
 func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
 	c := newCollection(authority.Pairs{namespaces})
 	if err := c.infrastructure(ctx, client); err != nil {
@@ -462,7 +464,30 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 		}
 	}
 	c.remediations(ctx, client, namespaces)
-	return c.done(), nil
+	if err := c.owners(ctx, client, namespaces, Query{Kinds: []authority.Kind{kind}, Parents: true}.parents()); err != nil {
+		return nil, err
+	}
+	if err := c.controlPlane(ctx, client, namespaces, kind); err != nil {
+		return nil, err
+	}
+	f := c.done()
+	f.Narrow(func(p Pair) bool { return p.Kind.Name == kind.Name && p.Name == name })
+	return f, nil
+}
+
+// controlPlane lists the Machine API's Machines of the control plane for a kind whose conversion reads them. A user who may not list them is answered without
+// them.
+func (c *collection) controlPlane(ctx context.Context, client dynamic.Interface, pair authority.Pair, kind authority.Kind) error {
+	machine, _ := authority.KindNamed("Machine")
+	label, roles := authority.ControlPlaneRole()
+	if kind.Infra == "" {
+		return nil
+	}
+	err := c.list(ctx, client, machine.MachineAPI.WithResource(machine.Resource), pair.MachineAPI, fmt.Sprintf("%s in (%s)", label, strings.Join(roles, ",")))
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 // get reads one object, if it exists.
