@@ -131,7 +131,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	if err != nil {
 		return fmt.Errorf("creating Machine %s at index %d: %w", m.GetName(), step.Index.Number, err)
 	}
-	r.births.add(m.GetUID(), r.now())
+	r.live.wrote(m.GetResourceVersion())
 	r.meters.count(step)
 	r.tell(ctx, s, m, "Created", string(step.Verb), step.Why)
 	return nil

@@ -48,12 +48,13 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	}
 	r := &reconciler{
 		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
-		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
+		cache: mgr.GetCache(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
 		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
 	}
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.live = newForward(mgr.GetAPIReader(), r.now)
 	if err := r.setup(mgr); err != nil {
 		return fmt.Errorf("starting the operator of ControlPlaneMachineSets: %w", err)
 	}
@@ -68,14 +69,14 @@ type reconciler struct {
 	version       string
 	now           func() time.Time
 
-	cache, live client.Reader
-	writer      client.Client
-	recorder    events.EventRecorder
-	meters      meters
-	trials      trials
-	links       links
-	births      births
-	accounts    *facts.Accounts
+	cache    client.Reader
+	live     *forward
+	writer   client.Client
+	recorder events.EventRecorder
+	meters   meters
+	trials   trials
+	links    links
+	accounts *facts.Accounts
 }
 
 // unwatched is how often to check for what a template for Cluster API lacks, because the kinds that it may name are not watched, and whether the API server
@@ -96,9 +97,6 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		}
 		if s, err = r.gather(ctx, r.live, true); err != nil {
 			return requeue.Result(0, err)
-		}
-		if s.plan != nil && r.births.outdated(s.read, r.now()) {
-			return requeue.Result(time.Second, nil)
 		}
 		err = carryOut(ctx, r.writes(s))
 	}

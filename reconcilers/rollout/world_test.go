@@ -368,7 +368,7 @@ func (w *world) operator(script *script) *reconciler {
 	w.must(err)
 	return &reconciler{
 		pair: w.pair, recreate: w.recreate, version: "4.22.0", now: func() time.Time { return w.now },
-		cache: direct, live: direct, writer: c, recorder: &events.FakeRecorder{Events: make(chan string, 10000)}, meters: counted,
+		cache: direct, live: newForward(direct, time.Now), writer: c, recorder: &events.FakeRecorder{Events: make(chan string, 10000)}, meters: counted,
 	}
 }
 

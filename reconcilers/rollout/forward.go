@@ -1,0 +1,80 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// forward reads from the API server, and never goes back in time: it refuses a list that is older than one that it has read, or than an object that was written.
+// A list without a Machine that was just created would have it created again, under another name where the set's status was written in between.
+type forward struct {
+	client.Reader
+	now func() time.Time
+
+	mu sync.Mutex
+	// newest are the latest resource versions by kind, behind since when lists are older.
+	newest map[string]string
+	behind map[string]time.Time
+}
+
+// patience is how long older lists are refused. After that it is etcd that went back, as when it is restored.
+const patience = time.Minute
+
+var errOlder = errors.New("the API server has answered with an older state than before: it is read again")
+
+func newForward(r client.Reader, now func() time.Time) *forward {
+	return &forward{Reader: r, now: now, newest: map[string]string{}, behind: map[string]time.Time{}}
+}
+
+// List refuses an older list.
+func (f *forward) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := f.Reader.List(ctx, list, options...); err != nil {
+		return err
+	}
+	kind := kindOf(list)
+	if !f.saw(kind, list.GetResourceVersion()) {
+		return fmt.Errorf("listing %s: %w", kind, errOlder)
+	}
+	return nil
+}
+
+func kindOf(list client.ObjectList) string {
+	if kind := list.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
+	}
+	return fmt.Sprintf("%T", list)
+}
+
+// wrote takes note of a Machine that was written.
+func (f *forward) wrote(version string) { f.saw(machineKind.Kind+"List", version) }
+
+// saw reports whether a version is not older than the latest one of its kind.
+func (f *forward) saw(kind, version string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(version, f.newest[kind])
+	if err != nil || order >= 0 { // nothing was seen before, or it cannot be compared
+		f.newest[kind] = version
+		delete(f.behind, kind)
+		return true
+	}
+	since, was := f.behind[kind]
+	switch {
+	case !was:
+		f.behind[kind] = f.now()
+	case f.now().Sub(since) > patience:
+		f.newest[kind] = version
+		delete(f.behind, kind)
+		return true
+	}
+	return false
+}
