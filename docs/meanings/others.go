@@ -134,6 +134,11 @@ var others = Table{
 			Do:    "never removes it while the instance may exist",
 		},
 		{
+			Names: []string{authority.EtcdHookAnnotation},
+			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. Poundlock carries it over from the Machine API object, where the etcd operator adds and removes it",
+			Do:    "warns whoever removes it from a Machine that is being deleted. Leave it to the etcd operator",
+		},
+		{
 			Names: []string{controlplane.Finalizer},
 			Means: "a finalizer of a ControlPlaneMachineSet, of the operator that rolls it out",
 			Do:    "removes it once the set's Machines no longer refer to it as their owner, where Poundlock is that operator",

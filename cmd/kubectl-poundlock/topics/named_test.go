@@ -171,6 +171,7 @@ func TestWhatMessagesNameIsExplained(t *testing.T) {
 		"machinev1beta1.MachineFinalizer":                  machinev1beta1.MachineFinalizer,
 		"clusterv1.MachineSkipRemediationAnnotation":       clusterv1.MachineSkipRemediationAnnotation,
 		"clusterv1.PausedAnnotation":                       clusterv1.PausedAnnotation,
+		"clusterv1.PreDrainDeleteHookAnnotationPrefix":     clusterv1.PreDrainDeleteHookAnnotationPrefix,
 		"clusterv1.PreTerminateDeleteHookAnnotationPrefix": clusterv1.PreTerminateDeleteHookAnnotationPrefix,
 		"clusterv1.RemediateMachineAnnotation":             clusterv1.RemediateMachineAnnotation,
 	}}
