@@ -483,6 +483,15 @@ func Rules() policies.Set {
 			On:          on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
 		{
+			ID: "authority/delete-paused", Clause: "converting › Pausing of Cluster API controllers",
+			Description: "Deleting a paused Cluster API Machine or MachineSet that has no Machine API object warns: Cluster API leaves what is paused alone, so " +
+				"that the deletion does not end while the annotation cluster.x-k8s.io/paused is there.",
+			Remedy: "Remove the annotation, also from the infrastructure machine, to have Cluster API terminate the instance. To keep it, create the Machine " +
+				"API object again first.",
+			On:    on(capi([]string{"Machine", "MachineSet"}, onDelete)),
+			Needs: when(deletesPaused, policies.NeedTwin), Check: DeletePaused,
+		},
+		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
 			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control " +
 				"plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
