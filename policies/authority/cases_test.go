@@ -299,7 +299,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.Holders = nil
 	}
 	if !n.Has(policies.NeedSurroundings) {
-		f.Leaving = ""
+		f.Leaving, f.PausedCluster = "", ""
 	}
 	if !n.Has(policies.NeedEnding) {
 		f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = nil, 0, nil

@@ -136,6 +136,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	return policies.Warn(concat(
 		rivalWarnings(c),
 		leavingWarning(c),
+		pausedClusterWarning(c),
 		unconvertibleWarnings(c, s.authoritative().Other(), "the move will not start"),
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
