@@ -4,6 +4,7 @@
 package standing
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,8 +64,8 @@ func Of(p inventory.Pair) Standing {
 	}
 	if p.MachineAPI == nil {
 		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
-		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != "" && s.Deleting {
-			s.Reason, s.Message, s.Since = ReasonDeletionPaused, why+".", *p.ClusterAPI.Metadata.DeletionTimestamp
+		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && s.Deleting {
+			s.Reason, s.Message, s.Since = ReasonDeletionPaused, strings.Join(why, ". ")+".", *p.ClusterAPI.Metadata.DeletionTimestamp
 		}
 		return s
 	}
