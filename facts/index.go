@@ -6,6 +6,7 @@ package facts
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,10 +49,14 @@ func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
 	})
 }
 
+// conflict is what a cache of controller-runtime's answers to the second index of a name. The error has no type of its own.
+const conflict = "indexer conflict"
+
+// index adds an index, unless another part of the process has: an index of a name and a kind is always the same. Package served's cache shares them by itself.
 func index(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind, name string, of client.IndexerFunc) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(machines)
-	if err := cache.IndexField(ctx, o, name, of); err != nil {
+	if err := cache.IndexField(ctx, o, name, of); err != nil && !strings.Contains(err.Error(), conflict) {
 		return fmt.Errorf("indexing %s for %s: %w", machines, name, err)
 	}
 	return nil

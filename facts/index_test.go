@@ -4,9 +4,16 @@
 package facts
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -33,5 +40,44 @@ func TestMachinesAreFoundByTheirInstance(t *testing.T) {
 		if got := instanceOf(none); len(got) > 0 {
 			t.Errorf("%v is indexed as %q", none, got)
 		}
+	}
+}
+
+// The parts of a manager share its indices, whatever its cache is: a plain one refuses the second index of a name.
+func TestAnIndexIsSharedByAllWhoAskForIt(t *testing.T) {
+	for sentence, namespaces := range map[string]map[string]cache.Config{
+		"of all namespaces":   nil,
+		"of these namespaces": {"openshift-machine-api": {}, "openshift-cluster-api": {}},
+	} {
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(machineKind(), meta.RESTScopeNamespace)
+		plain, err := cache.New(&rest.Config{Host: "http://127.0.0.1:1"}, cache.Options{HTTPClient: http.DefaultClient, Mapper: mapper, DefaultNamespaces: namespaces})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, who := range []string{"the reviews", "the mirror", "the reflection"} {
+			for name, err := range map[string]error{
+				"role":     IndexByRole(t.Context(), plain),
+				"owner":    IndexByOwner(t.Context(), plain, machineKind()),
+				"instance": IndexByInstance(t.Context(), plain, machineKind()),
+			} {
+				if err != nil {
+					t.Errorf("a cache %s, for %s by %s: %v", sentence, who, name, err)
+				}
+			}
+		}
+	}
+}
+
+type failing struct{ client.FieldIndexer }
+
+func (failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return errors.New("it has stopped already")
+}
+
+// Whatever else is wrong with an index is an error.
+func TestAnIndexThatIsNotThereIsAnError(t *testing.T) {
+	if err := IndexByRole(t.Context(), failing{}); err == nil || !strings.Contains(err.Error(), "stopped") {
+		t.Errorf("%v, want that the cache has stopped", err)
 	}
 }

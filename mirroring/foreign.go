@@ -42,14 +42,22 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	}
 	foreign := authority.ForeignTo(s.Kind, pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(o))
 	if s.Source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
+		if owners := authority.MachineOwners(pairs.ObjectOf(o)); len(owners) > 0 {
+			return fmt.Sprintf("%s, which belongs to Machine %s, has the name of the one that the mirror needs: delete this Machine of the Machine API, "+
+				"and create it under another name", pairs.Describe(o), owners[0])
+		}
 		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
 	}
 	switch foreign {
 	case authority.ForeignGoing:
 		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s%s",
-			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
+		of := ""
+		if owners := authority.MachineOwners(pairs.ObjectOf(o)); len(owners) > 0 && owners[0] != s.Name {
+			of = " of Machine " + owners[0]
+		}
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own%s, %s, that would be nobody's if it became the mirror: %s%s",
+			pairs.Describe(o), of, pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",

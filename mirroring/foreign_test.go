@@ -191,3 +191,21 @@ func gone(o *unstructured.Unstructured, s *pairs.State) bool {
 	}
 	return len(o.GetFinalizers()) == 0 || !pairs.IsPaused(o) && (o != s.Core || s.Infra == nil)
 }
+
+// What belongs to another Machine is not to be deleted for a mirror that needs its name: it runs that Machine's instance.
+func TestAnInfrastructureMachineOfAnotherMachine(t *testing.T) {
+	of := func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "foo", UID: "f"}})
+	}
+	for source, want := range map[string]string{
+		"ClusterAPI": "which belongs to Machine foo, has the name of the one that the mirror needs: delete this Machine of the Machine API, and create it under another name",
+		"MachineAPI": "has an instance of its own of Machine foo, aws:///a/i-1,",
+	} {
+		s := stranger(t, nil, nil, []change{runs("aws:///a/i-1"), of})
+		s.Core = nil
+		s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source}
+		if got := stepsOf(s, time.Now()).inTheWay(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", source, got)
+		}
+	}
+}

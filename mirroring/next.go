@@ -39,6 +39,8 @@ func (s steps) next() *pairs.Write {
 	}
 	step, hook, follows := deletion.Asked(s.State).Next(), feedback.EtcdHook(s.State), feedback.Followed(s.State)
 	switch {
+	case s.recognize() != nil:
+		return s.recognize()
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
@@ -256,13 +258,37 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 		Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
+// recognize marks what would be the mirror of a Machine API Machine, had there been time: a backup was restored, and the Machine is being deleted before it was
+// mirrored. They are of one instance, and paused, so that nobody else would end what Cluster API has.
+func (s steps) recognize() *pairs.Write {
+	if s.Kind.Infra != authority.InfraMachine || s.Core == nil || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Surroundings != authority.Stay ||
+		s.Shape().Requested != authority.MachineAPI || s.Source() == authority.ClusterAPI || s.Shape().Current == authority.Migrating ||
+		!slices.Contains(s.MachineAPI.GetFinalizers(), authority.SyncFinalizer) {
+		return nil
+	}
+	id := pairs.Nested(s.MachineAPI, "spec", "providerID")
+	for _, o := range []*unstructured.Unstructured{s.Core, s.Infra} {
+		if o != nil && (id == "" || pairs.Nested(o, "spec", "providerID") != id || !pairs.IsPaused(o)) {
+			return nil
+		}
+	}
+	if w := s.markInfra(); w != nil || s.IsMirror(s.Core) || pairs.PresenceOf(s.Core) != authority.Present {
+		return w
+	}
+	return s.mark(s.Core)
+}
+
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
 // template may be shared and is a user's own unless the mirror made it: it is left as it is.
 func (s steps) markInfra() *pairs.Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorEnrolled", Note: pairs.Describe(s.Infra) + " has a twin from now on",
+	return s.mark(s.Infra)
+}
+
+func (s steps) mark(o *unstructured.Unstructured) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Reason: "MirrorEnrolled", Note: pairs.Describe(o) + " has a twin from now on",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 

@@ -68,8 +68,74 @@ func TestTheAutoscalersChoiceOutlivesAMirrorThatIsRestored(t *testing.T) {
 	}
 }
 
+// carriedOut is an object after a write, nil: it is gone.
+func carriedOut(t *testing.T, w *pairs.Write) *unstructured.Unstructured {
+	t.Helper()
+	o := w.Object.DeepCopy()
+	if w.Verb == pairs.Remove {
+		pairs.Put(o, "2026-11-21T17:00:00Z", "metadata", "deletionTimestamp")
+	} else {
+		o = mirroringtest.Object(t, afterPatch(t, o, w.Patch))
+	}
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+		return nil
+	}
+	return o
+}
+
 func marks(w *pairs.Write) bool {
 	return w != nil && isMachine(w.Object) && pairs.Under(w.Patch, "metadata", "annotations")["cluster.x-k8s.io/delete-machine"] != nil
 }
 
 func isMachine(o *unstructured.Unstructured) bool { return o.GetKind() == "Machine" }
+
+// A backup is restored, Cluster API's objects first, and the Machine API Machine is deleted at once, by its set: Cluster API's objects are paused and not marked any
+// more. They end with the Machine, and no step needs anybody else.
+func TestAMachineIsDeletedBeforeItsRestoredMirrorIsRecognized(t *testing.T) {
+	const id = "aws:///a/i-1"
+	for _, c := range []struct {
+		sentence                string
+		status, finalizers      string
+		core, infra, annotation string
+		ends                    bool
+	}{
+		{"authority is stored", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id, authority.PausedAnnotation, true},
+		{"authority is not stored yet", "", "sync.machine.openshift.io/finalizer", id, id, authority.PausedAnnotation, true},
+		{"without an infrastructure machine", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, "", authority.PausedAnnotation, true},
+		{"Cluster API acts", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id, "a", false},
+		{"of another instance", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id + "2", id + "2", authority.PausedAnnotation, false},
+		{"its infrastructure machine has another instance", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id + "2", authority.PausedAnnotation, false},
+		{"nothing keeps the Machine", "authoritativeAPI: MachineAPI", "a", id, id, authority.PausedAnnotation, false},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
+				MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, uid: m, resourceVersion: "1",
+  deletionTimestamp: "2026-01-01T12:00:00Z", finalizers: [`+c.finalizers+`]}, spec: {authoritativeAPI: MachineAPI, providerID: "`+id+`"}, status: {`+c.status+`}}`),
+				Core: mirroringtest.Machine(t, `{metadata: {name: m, namespace: capi, uid: core, resourceVersion: "1", finalizers: [machine.cluster.x-k8s.io], annotations: {`+c.annotation+`: ""}},
+  spec: {providerID: "`+c.core+`", infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`)}
+			if c.infra != "" {
+				s.Infra = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: capi, uid: infra, resourceVersion: "1",
+  ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: m, uid: core, controller: true}],
+  finalizers: [awsmachine.infrastructure.cluster.x-k8s.io], annotations: {`+c.annotation+`: ""}}, spec: {providerID: "`+c.infra+`"}}`)
+			}
+			for range 20 {
+				w := Next(s, time.Unix(0, 0))
+				if w == nil || w.Object == s.MachineAPI {
+					break
+				}
+				t.Log(w.Verb, pairs.Describe(w.Object), w.Note)
+				if after := carriedOut(t, w); w.Object == s.Core {
+					s.Core = after
+				} else {
+					s.Infra = after
+				}
+				if s.Core == nil && s.Infra != nil && s.Infra.GetDeletionTimestamp() == nil { // its owner is gone
+					s.Infra = carriedOut(t, &pairs.Write{Verb: pairs.Remove, Object: s.Infra})
+				}
+			}
+			if left := s.Core != nil || s.Infra != nil; left == c.ends {
+				t.Errorf("left: %v, %v", s.Core, s.Infra)
+			}
+		})
+	}
+}

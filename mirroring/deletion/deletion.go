@@ -168,7 +168,7 @@ func (s Deletion) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
 	}
-	return s.Source() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+	return s.Authoritative() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
@@ -262,7 +262,7 @@ func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 // endInfraInstance deletes the object that a provider keeps for an instance, and then removes its finalizer. The instance stays: the object is paused, and
 // Machine API is authoritative.
 func (s Deletion) endInfraInstance(cause string) *pairs.Write {
-	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Source() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
+	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Authoritative() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
 		!pairs.IsPaused(s.InfraInstance) {
 		return nil
 	}

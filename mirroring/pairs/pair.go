@@ -265,11 +265,19 @@ func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 
 // Authoritative is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
 // API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
+//
+// A Machine API object that is deleted before that is settled, as in a restore, ends the mirror that it had, too: by the mark that was the Machine API's, and while
+// it is paused nobody would end it.
 func (s *State) Authoritative() authority.API {
-	if api := s.Source(); api != authority.Unset || s.Shape().Requested != authority.ClusterAPI {
+	switch api := s.Source(); {
+	case api != authority.Unset:
 		return api
+	case s.Shape().Requested == authority.ClusterAPI:
+		return authority.ClusterAPI
+	case s.Shape().Requested == authority.MachineAPI && PresenceOf(s.MachineAPI) == authority.Deleting && s.IsMirror(s.Core) && IsPaused(s.Core):
+		return authority.MachineAPI
 	}
-	return authority.ClusterAPI
+	return authority.Unset
 }
 
 // Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.

@@ -145,8 +145,8 @@ func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 			}
 		}
 	}
-	if seen != 4 {
-		t.Errorf("%d denials, want 4", seen)
+	if seen != 7 {
+		t.Errorf("%d denials, want 7", seen)
 	}
 }
 

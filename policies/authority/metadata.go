@@ -173,6 +173,9 @@ func (m metadataChange) leftAlone(c policies.Change) bool {
 	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
+// poundlocks reports whether a name is one of Poundlock's records, which the other object may not have: a manifest from before it was written leaves it out.
+func (m metadataChange) poundlocks() bool { return strings.HasPrefix(m.key, Domain+"/") }
+
 // marks reports whether a change is of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
@@ -192,7 +195,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	if len(refused) > 1 && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
+	if (len(refused) > 1 || slices.ContainsFunc(refused, metadataChange.poundlocks)) && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
 		return LeftOutReason + there(c)
 	}
 	if refused = slices.DeleteFunc(refused, func(m metadataChange) bool { return m.leftAlone(c) }); len(refused) == 0 {

@@ -50,7 +50,8 @@ func authorityTwins() []Twin {
 				`variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 && ` +
+				`: (size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 || ` +
+				`(variables.reservedLabels + variables.reservedAnnotations).exists(k, string(k).startsWith("` + authority.Domain + `/"))) && ` +
 				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
 				`: size(variables.toldLabels) + size(variables.toldAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
 				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +

@@ -131,6 +131,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	if err != nil {
 		return fmt.Errorf("creating Machine %s at index %d: %w", m.GetName(), step.Index.Number, err)
 	}
+	r.births.add(m.GetUID(), r.now())
 	r.meters.count(step)
 	r.tell(ctx, s, m, "Created", string(step.Verb), step.Why)
 	return nil

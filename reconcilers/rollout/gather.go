@@ -42,6 +42,8 @@ type state struct {
 	plan *controlplane.Plan
 	// unresolved: the plan waits for something that is not watched.
 	unresolved bool
+	// read are the control plane's Machines that the plan was made from.
+	read []machinev1beta1.Machine
 	// retries: a Machine that the API server refused is tried again. Until the API server has answered, the report stays.
 	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
@@ -82,7 +84,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	if err != nil {
 		return nil, err
 	}
-	s.plan, s.retries = &plan, retries
+	s.plan, s.read, s.retries = &plan, view.Machines, retries
 	s.unresolved = len(view.Unresolved) > 0 || plan.Refused()
 	return s, nil
 }

@@ -74,6 +74,7 @@ type reconciler struct {
 	meters      meters
 	trials      trials
 	links       links
+	births      births
 	accounts    *facts.Accounts
 }
 
@@ -95,6 +96,9 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		}
 		if s, err = r.gather(ctx, r.live, true); err != nil {
 			return requeue.Result(0, err)
+		}
+		if s.plan != nil && r.births.outdated(s.read, r.now()) {
+			return requeue.Result(time.Second, nil)
 		}
 		err = carryOut(ctx, r.writes(s))
 	}

@@ -112,7 +112,7 @@ func (r *infraInstance) provision(ctx context.Context, o *unstructured.Unstructu
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		id = i.ID
+		return again, r.report(ctx, o, i) // at once: who deletes the object before the ID is written down would leave the instance behind
 	}
 	i, err := r.machines.cloud.Describe(ctx, madeFor(owner, infra), machinetest.Key{ID: id})
 	if machinetest.IsNotFound(err) {
@@ -158,17 +158,19 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if id != "" {
-		asker := machinetest.Machine{Namespace: o.GetNamespace(), Name: o.GetName(), UID: ownerUID(o)}
-		switch i, err := r.machines.cloud.Describe(ctx, asker, machinetest.Key{ID: id}); {
-		case machinetest.IsNotFound(err):
-		case err != nil:
-			return reconcile.Result{}, err
-		case !i.Gone() && i.State != machinetest.ShuttingDown:
-			return again, r.machines.cloud.Terminate(ctx, asker, id)
-		case !i.Gone():
-			return again, nil
-		}
+	key := machinetest.Key{ID: id}
+	if id == "" {
+		key.Token = string(o.GetUID())
+	}
+	asker := machinetest.Machine{Namespace: o.GetNamespace(), Name: o.GetName(), UID: ownerUID(o)}
+	switch i, err := r.machines.cloud.Describe(ctx, asker, key); {
+	case machinetest.IsNotFound(err):
+	case err != nil:
+		return reconcile.Result{}, err
+	case !i.Gone() && i.State != machinetest.ShuttingDown:
+		return again, r.machines.cloud.Terminate(ctx, asker, i.ID)
+	case !i.Gone():
+		return again, nil
 	}
 	before := o.DeepCopy()
 	controllerutil.RemoveFinalizer(o, finalizer)
@@ -176,7 +178,7 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	return reconcile.Result{}, err
 }
 
-// known is the instance's ID, also where it was not written down before the object is deleted: the providers look for the machine's name then.
+// known is the instance's ID, as far as it was written down.
 func (r *infraInstance) known(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if id := r.id(o); id != "" {
 		return id, nil

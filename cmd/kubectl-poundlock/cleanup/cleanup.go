@@ -59,7 +59,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs})
+	f, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs, Sets: true})
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,19 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 			out[p.MachineAPI] = p.Kind
 		}
 	}
+	for _, set := range f.Sets {
+		if l.takesSetBack(set) {
+			out[set.Object] = authority.Kind{} // no controller has a finalizer that moves with authority
+		}
+	}
 	return out
+}
+
+// takesSetBack reports whether a set's move to Cluster API cannot end, since Poundlock may be gone with the namespace it lives in. Nothing was paused for it.
+func (l Leaving) takesSetBack(set inventory.Set) bool {
+	s := set.Shape()
+	return s.Current == authority.Migrating && authority.Authoritative(s) == authority.MachineAPI && !set.Object.Deleting() &&
+		l[Place{Kind: authority.Namespace, Name: set.Namespaces.ClusterAPI}]
 }
 
 func (l Leaving) takesBack(p inventory.Pair) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -18,6 +19,7 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Obstacle is something that has to end before anything is cleaned up.
@@ -57,7 +59,42 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for either)", p.Ref()),
 		})
 	}
+	for _, set := range f.Sets {
+		// A set that is being deleted does not move any more, whatever its status is.
+		if set.Shape().Current == authority.Migrating && !set.Object.Deleting() && !leaving.takesSetBack(set) {
+			out = append(out, Obstacle{What: set.Ref() + " is on the move", Remedy: m.ends(set)})
+		}
+	}
 	return out
+}
+
+// ends is how the move of a ControlPlaneMachineSet ends: Poundlock's operator alone ends one, and `kubectl poundlock migrate` does not know sets.
+func (m Manager) ends(set inventory.Set) string {
+	s, origin := set.Shape(), set.Shape().SynchronizedAPI
+	patch := func(options, format string, a ...any) string {
+		return fmt.Sprintf("kubectl -n %s patch %s.%s %s %s--type merge -p '%s'",
+			set.Namespaces.MachineAPI, controlplane.Resource, machinev1.GroupName, set.Object.Metadata.Name, options, fmt.Sprintf(format, a...))
+	}
+	const run = "Poundlock must run with --control-plane"
+	switch cancel := patch("", `{"spec":{"authoritativeAPI":%q}}`, origin); {
+	case origin.Other() == authority.Unset:
+		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, as with: %s. "+
+			"Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
+			`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
+	case s.Requested == origin:
+		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move: %s until status.authoritativeAPI is %s too", origin, run, origin)
+	case origin == authority.MachineAPI && ofClusterAPI(set):
+		return fmt.Sprintf("let the move end; or give spec.template %s in place of %s, then: %s (%s for either)",
+			controlplane.MachineAPIMember, controlplane.ClusterAPIMember, cancel, run)
+	default:
+		return fmt.Sprintf("let the move end, or: %s (%s for either)", cancel, run)
+	}
+}
+
+// ofClusterAPI reports whether the set's template is Cluster API's: Machine API cannot be authoritative for such a set.
+func ofClusterAPI(set inventory.Set) bool {
+	template, err := controlplane.Template(set.Object.Raw())
+	return err != nil || template != nil // what cannot be read is in that form
 }
 
 // going reports a mirror that is being deleted, and that Poundlock's finalizer keeps: nobody would carry the deletion to its end.

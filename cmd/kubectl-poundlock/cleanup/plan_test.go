@@ -242,3 +242,95 @@ func TestObstacles(t *testing.T) {
 		})
 	}
 }
+
+// A ControlPlaneMachineSet moves alone: it has no twin, nothing is paused for it, and Poundlock has no finalizer on it.
+func TestAControlPlaneMachineSet(t *testing.T) {
+	set := func(requested, status, origin, metadata, machineType string) string {
+		return `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + metadata +
+			`},"spec":{"authoritativeAPI":"` + requested + `","template":{"machineType":"` + machineType + `","` + machineType + `":{}}},"status":{"authoritativeAPI":"` + status + `","synchronizedAPI":"` + origin + `"}}`
+	}
+	const (
+		old, of      = "machines_v1beta1_machine_openshift_io", "machines_v1beta2_cluster_x_k8s_io"
+		held         = `,"finalizers":["controlplanemachineset.machine.openshift.io"]`
+		going        = `,"deletionTimestamp":"2026-01-01T00:00:00Z"` + held
+		generated    = `,"annotations":{"a":"b","poundlock.openshift.io/generated":"{}"}`
+		patch        = "kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p "
+		toMachineAPI = patch + `'{"spec":{"authoritativeAPI":"MachineAPI"}}'`
+		toClusterAPI = patch + `'{"spec":{"authoritativeAPI":"ClusterAPI"}}'`
+		template     = `
+---
+{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"cluster-1","namespace":"openshift-cluster-api","uid":"2","resourceVersion":"8",` +
+			`"annotations":{"poundlock.openshift.io/mirror-of":"ControlPlaneMachineSet/cluster"}},"spec":{}}
+---
+{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS"}}}`
+	)
+	places := []cleanup.Place{{Kind: authority.Namespace, Name: "openshift-cluster-api"}}
+	for sentence, c := range map[string]struct {
+		object   string
+		leaving  []cleanup.Place
+		obstacle string
+		remedy   []string
+		patches  []string
+	}{
+		"stays":                 {object: set("MachineAPI", "MachineAPI", "MachineAPI", held, old)},
+		"no API has it yet":     {object: set("ClusterAPI", "", "", held, old)},
+		"is asked to move":      {object: set("ClusterAPI", "MachineAPI", "MachineAPI", held, old), patches: []string{`{"metadata":{"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`}},
+		"is asked to move back": {object: set("MachineAPI", "ClusterAPI", "ClusterAPI", held, old), patches: []string{`{"metadata":{"resourceVersion":"7"},"spec":{"authoritativeAPI":"ClusterAPI"}}`}},
+		"is asked to move and is being deleted": {object: set("ClusterAPI", "MachineAPI", "MachineAPI", going, old),
+			patches: []string{`{"metadata":{"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`}},
+		"was generated": {object: set("MachineAPI", "MachineAPI", "MachineAPI", held+generated, old),
+			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/generated":null},"resourceVersion":"7"}}`}},
+		"was generated and is asked to move": {object: set("ClusterAPI", "MachineAPI", "MachineAPI", generated, old),
+			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/generated":null},"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`}},
+		"is reflected: the template stays without its mark": {object: set("MachineAPI", "MachineAPI", "MachineAPI", held, old) + template,
+			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"resourceVersion":"8"}}`}},
+		"is on the move": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+			remedy: []string{"let the move end", toMachineAPI, "--control-plane"}},
+		"is on the move back": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+			remedy: []string{"let the move end", toClusterAPI, "--control-plane"}},
+		"is on a move that was cancelled": {object: set("MachineAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+			remedy: []string{"already MachineAPI", "--control-plane"}},
+		"is on the move with a template of Cluster API's, for which Machine API cannot be authoritative": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, of),
+			obstacle: "controlplanemachineset/cluster is on the move", remedy: []string{"let the move end", "spec.template", old, toMachineAPI}},
+		"is on a move from nowhere": {object: set("ClusterAPI", "Migrating", "", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+			remedy: []string{"status.synchronizedAPI", "--subresource status", "--control-plane"}},
+		"is on the move and is being deleted, so that it never arrives": {object: set("ClusterAPI", "Migrating", "MachineAPI", going, old)},
+		"is on the move to a namespace that is being deleted, and Poundlock with it": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), leaving: places,
+			patches: []string{`{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`,
+				`{"status":{"authoritativeAPI":"MachineAPI"}}`}},
+		"is on the move from there": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), leaving: places, obstacle: "controlplanemachineset/cluster is on the move",
+			remedy: []string{toClusterAPI}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			leaving, f := cleanup.Leaving{}, fleet(t, c.object)
+			for _, place := range c.leaving {
+				leaving[place] = true
+			}
+			got := cleanup.Obstacles(f, leaving, cleanup.Manager{}, time.Now())
+			if c.obstacle == "" && len(got) > 0 || c.obstacle != "" && (len(got) != 1 || got[0].What != c.obstacle) {
+				t.Fatalf("%+v, want %q", got, c.obstacle)
+			}
+			for _, part := range c.remedy {
+				if !strings.Contains(got[0].Remedy, part) {
+					t.Errorf("remedy %q, want %q in it", got[0].Remedy, part)
+				}
+			}
+			var patches []string
+			for _, change := range cleanup.Changes(f, leaving) {
+				for _, patch := range []map[string]any{change.Patch(), change.StatusPatch()} {
+					if patch == nil {
+						continue
+					}
+					raw, err := json.Marshal(patch)
+					if err != nil {
+						t.Fatal(err)
+					}
+					patches = append(patches, string(raw))
+				}
+			}
+			if !slices.Equal(patches, c.patches) {
+				t.Errorf("%q, want %q", patches, c.patches)
+			}
+		})
+	}
+}

@@ -29,8 +29,11 @@ func cluster(t *testing.T, answers bool, objects map[string]string) string {
 			}
 			fmt.Fprint(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"probe"}}`)
 		case has:
-			if strings.Contains(object, `"code":403`) {
+			switch {
+			case strings.Contains(object, `"code":403`):
 				w.WriteHeader(http.StatusForbidden)
+			case strings.Contains(object, `"code":404`):
+				w.WriteHeader(http.StatusNotFound)
 			}
 			fmt.Fprint(w, object)
 		case list.MatchString(r.URL.Path):
@@ -280,6 +283,99 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 			if format == "table" && !strings.HasPrefix(said, want) || format == "json" && strings.Contains(said, want) != (c.want != "SET") || code != 0 {
 				t.Errorf("%s, %s: exit code %d, want %q first, not\n%s%s", sentence, format, code, want, out, errOut)
 			}
+		}
+	}
+}
+
+// cleanup reads the ControlPlaneMachineSet too, which has no twin: its request to move would be carried out by what is installed later.
+func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const sets = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
+	set := func(status string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},
+"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"` + status + `","synchronizedAPI":"MachineAPI"}}]}`
+	}
+	for sentence, c := range map[string]struct {
+		sets, want string
+		code       int
+	}{
+		"asked to move":    {set("MachineAPI"), "request to move to Cluster API   controlplanemachinesets.machine.openshift.io/cluster", 0},
+		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is on the move", 3},
+		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "There is nothing", 0},
+	} {
+		server := cluster(t, false, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			sets: c.sets,
+		})
+		if out, errOut, code := run(t, "", "cleanup", "--dry-run=client", "--server", server); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
+		}
+	}
+}
+
+// What keeps a Machine of the control plane from converting depends on the others: the infrastructure cluster is one for all of them. diff shows what the mirror reports.
+func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		machineAPI = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/"
+		clusterAPI = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/"
+		provider   = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/"
+		forbidden  = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+	)
+	list := func(items ...string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
+	}
+	machine := func(name, role, more, balancers, labels string) string {
+		return fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":%q,"namespace":"openshift-machine-api","uid":"1","labels":{%s"machine.openshift.io/cluster-api-machine-role":%q,"machine.openshift.io/cluster-api-cluster":"x"}%s},
+"spec":{"authoritativeAPI":"MachineAPI","providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","loadBalancers":[%s],
+"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"},"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"credentialsSecret":{"name":"aws-cloud-credentials"}}}},"status":{"authoritativeAPI":"MachineAPI"}}`,
+			name, labels, role, more, balancers)
+	}
+	const (
+		internal, external = `{"name":"x-int","type":"network"}`, `{"name":"x-ext","type":"network"}`
+		mirror             = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"m","namespace":"openshift-cluster-api","uid":"3","labels":{%s"machine.openshift.io/cluster-api-machine-role":"worker","machine.openshift.io/cluster-api-cluster":"x"}},
+"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"worker-user-data"},"failureDomain":"us-east-1a","infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"m"}}}`
+		infra = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachine","metadata":{"name":"m","namespace":"openshift-cluster-api","uid":"4"},"spec":{"ami":{"id":"ami-1"},"instanceType":"m6i.large","subnet":{"id":"subnet-1"},"ignition":{"storageType":"UnencryptedUserData","version":"3.4"}}}`
+		owned = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"a","uid":"2","controller":true}]`
+		set   = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"2"},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{%q:"fleet"}},"template":{}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		gitOps = "app.kubernetes.io/instance"
+		label  = "metadata.labels[" + gitOps + "]"
+	)
+	master, other := machine("m", "master", "", internal, ""), machine("n", "master", "", external, "")
+	worker := machine("m", "worker", owned, "", `"`+gitOps+`":"fleet",`)
+	for sentence, c := range map[string]struct {
+		machine, sets, machines string
+		want                    string
+		without                 string
+	}{
+		"another has another load balancer":          {machine: master, machines: list(master, other), want: `"name":"x-ext"`},
+		"it is alone":                                {machine: master, machines: list(master), want: `"name":"x-int"`, without: "x-ext"},
+		"Machines may not be listed":                 {machine: master, machines: forbidden, want: `"name":"x-int"`, without: "x-ext"},
+		"its set selects by a label of GitOps":       {machine: worker, sets: list(fmt.Sprintf(set, gitOps)), want: label},
+		"its set selects by another one":             {machine: worker, sets: list(fmt.Sprintf(set, "s")), want: "m: ", without: label},
+		"its set is gone, and so is what it selects": {machine: worker, want: "m: ", without: label},
+		"sets may not be listed":                     {machine: worker, sets: forbidden, want: "m: ", without: label},
+	} {
+		objects := map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			provider + "awsclusters/x":                             `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"x","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`,
+			provider + "awsmachines/m":                             infra,
+			machineAPI + "machines/m":                              c.machine,
+			clusterAPI + "machines/m":                              fmt.Sprintf(mirror, `"app.kubernetes.io/instance":"other",`),
+		}
+		for path, answer := range map[string]string{"machinesets": c.sets, "machines": c.machines} {
+			if answer != "" {
+				objects[machineAPI+path] = answer
+			}
+		}
+		out, errOut, code := run(t, "", "diff", "machine/m", "--server", cluster(t, true, objects))
+		out = strings.Join(strings.Fields(out), " ")
+		if code != 0 && code != 3 || !strings.Contains(out, c.want) || c.without != "" && strings.Contains(out, c.without) {
+			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
+		}
+		if strings.Contains(out, "machine/n") || strings.Contains(out, "machineset/a") {
+			t.Errorf("%s: something else is compared\n%s", sentence, out)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -103,7 +102,7 @@ func (o *options) write(f *inventory.Fleet) error {
 		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
 		}
-		made, errs := converted(pair, env, slices.Concat(f.Pairs, f.Beside))
+		made, errs := converted(pair, env, f.SelectsBy(pair))
 		if len(errs) > 0 { // the same conversion has just said otherwise
 			return errs.ToAggregate()
 		}

@@ -5,7 +5,6 @@ package convert
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,29 +50,24 @@ func destination(pair inventory.Pair) authority.API {
 	return authority.MachineAPI
 }
 
-// converted is what the mirror would make of a pair. sets are the MachineSets that the pair may be of.
-func converted(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
+// converted is what the mirror would make of a pair. selects reports whether its MachineSet selects it by a label.
+func converted(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	if destination(pair) == authority.ClusterAPI {
-		return toClusterAPI(pair, env, sets)
+		return toClusterAPI(pair, env, selects)
 	}
-	return toMachineAPI(pair, env, sets)
+	return toMachineAPI(pair, env, selects)
 }
 
 // leaveOut removes what the mirror does not copy, and returns a sentence about it; "" where there is nothing.
-func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, sets []inventory.Pair) string {
-	names := twin.LeaveOut(pair.Kind, o, func(label string) bool {
-		return slices.ContainsFunc(sets, func(set inventory.Pair) bool {
-			return set.Kind.Name == pair.Kind.Parent && set.Name == pair.Set() && set.Namespaces == pair.Namespaces && slices.ContainsFunc(set.Objects(),
-				func(o *policies.Object) bool { return twin.Selects(content(o).Object, label) })
-		})
-	})
+func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, selects func(label string) bool) string {
+	names := twin.LeaveOut(pair.Kind, o, selects)
 	if names == nil {
 		return ""
 	}
 	return "\nThe mirror does not copy these labels and annotations, by which their writers recognize the other object: " + strings.Join(names, ", ") + "."
 }
 
-func toClusterAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
+func toClusterAPI(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	source := content(pair.MachineAPI)
 	made, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
 	if len(errs) > 0 {
@@ -87,16 +81,16 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair
 		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\n"+
 			"owner references, the sync finalizer and, while Machine API is authoritative, the pause.",
 		pair.Kind.Name, pair.Name)
-	header += leaveOut(pair, made.Core, sets)
+	header += leaveOut(pair, made.Core, selects)
 	out := []piece{{made.Core, source, header, rows}}
 	if made.Infra != nil {
-		leaveOut(pair, made.Infra, sets)
+		leaveOut(pair, made.Infra, selects)
 		out = append(out, piece{made.Infra, source, "", platform})
 	}
 	return out, nil
 }
 
-func toMachineAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair) ([]piece, field.ErrorList) {
+func toMachineAPI(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	from := core.Twin{Core: content(pair.ClusterAPI)}
 	if pair.Infra != nil {
 		from.Infra = content(pair.Infra)
@@ -110,7 +104,7 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env, sets []inventory.Pair
 	rows = append(rows, Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, Place{})...)
 	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.",
 		pair.Kind.Name, pair.Name)
-	header += leaveOut(pair, made, sets)
+	header += leaveOut(pair, made, selects)
 	return []piece{{made, from.Core, header, rows}}, nil
 }
 

@@ -59,8 +59,8 @@ func (c Comparison) Same() bool {
 // Differs reports whether the mirror would change the field, or is kept from it.
 func (r Row) Differs() bool { return !r.Same && !r.Own }
 
-// Compare says both sides in the words of an API. Both must exist.
-func Compare(p inventory.Pair, in authority.API, env conversion.Env) (Comparison, error) {
+// Compare says both sides in the words of an API. Both must exist. selects reports whether the MachineSet of the pair selects it by a label.
+func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects func(label string) bool) (Comparison, error) {
 	if p.MachineAPI == nil || p.ClusterAPI == nil {
 		return Comparison{}, errors.New("it has no twin to compare with")
 	}
@@ -71,14 +71,15 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env) (Comparison
 	}
 	c.Rows = append(rows(left, right), propagated...)
 	for i, r := range c.Rows {
-		c.Rows[i].Own = r.Own || !r.Same && own(p, r)
+		c.Rows[i].Own = r.Own || !r.Same && own(p, r, selects)
 	}
 	return c, nil
 }
 
 // own reports whether a field is a label or annotation that the mirror leaves as it is: what somebody else writes to the mirror alone, what
-// the Machine API's controllers keep up to date whichever API is authoritative, and names by which somebody recognizes an object.
-func own(p inventory.Pair, r Row) bool {
+// the Machine API's controllers keep up to date whichever API is authoritative, and names by which somebody recognizes an object, but for labels by which
+// its MachineSet selects it.
+func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)
 		if !is {
@@ -88,10 +89,11 @@ func own(p inventory.Pair, r Row) bool {
 		if name == clusterv1.MachineSetNameLabel && p.Kind.Parent != "" {
 			return r.MachineAPI == "" || r.ClusterAPI == "" // the mark of Cluster API's set, or what an older mirror copied of it
 		}
+		theirs := authority.Theirs(name) && (of != "metadata.labels" || !selects(name))
 		if p.Authoritative() == authority.MachineAPI {
-			return r.MachineAPI == "" || authority.Theirs(name)
+			return r.MachineAPI == "" || theirs
 		}
-		return r.ClusterAPI == "" || authority.Theirs(name) || slices.Contains(authority.LeftAlone(p.Kind.Name, of), name)
+		return r.ClusterAPI == "" || theirs || slices.Contains(authority.LeftAlone(p.Kind.Name, of), name)
 	}
 	return false
 }

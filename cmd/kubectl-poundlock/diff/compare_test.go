@@ -31,6 +31,8 @@ func object(t *testing.T, u *unstructured.Unstructured) *policies.Object {
 	return o
 }
 
+func byNone(string) bool { return false }
+
 // mirrored is a set with the twin that the mirror makes of it.
 func mirrored(t *testing.T, kit conversiontest.Kit) (inventory.Pair, core.Twin, conversion.Env) {
 	t.Helper()
@@ -62,7 +64,7 @@ func TestATwinInStepDiffersInNothing(t *testing.T) {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			pair, _, env := mirrored(t, kit)
 			for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-				c, err := diff.Compare(pair, in, env)
+				c, err := diff.Compare(pair, in, env, byNone)
 				if err != nil || !c.Same() || len(c.Rows) == 0 {
 					t.Errorf("in the words of %s: %v %+v", in, err, c)
 				}
@@ -77,7 +79,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair.ClusterAPI = object(t, twin.Core)
-	c, err := diff.Compare(pair, authority.MachineAPI, env)
+	c, err := diff.Compare(pair, authority.MachineAPI, env, byNone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +99,8 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 	const theirs, set, region = "argocd.argoproj.io/instance", "cluster.x-k8s.io/set-name", "machine.openshift.io/region"
 	kit := platformstest.Kits()[0]
 	for sentence, c := range map[string]struct {
-		kind, authoritative, side, label, value string
-		differs                                 bool
+		authoritative, side, label string
+		selected, differs          bool
 	}{
 		"Cluster API's set marks a mirror":                {authoritative: "MachineAPI", side: "ClusterAPI", label: set},
 		"and a mirror lacks the mark":                     {authoritative: "ClusterAPI", side: "ClusterAPI", label: set},
@@ -109,6 +111,9 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 		"what the Machine API's controller has put right": {authoritative: "ClusterAPI", side: "both", label: region},
 		"the same of a label of nobody's":                 {authoritative: "ClusterAPI", side: "both", label: "a", differs: true},
 		"somebody's own":                                  {authoritative: "MachineAPI", side: "MachineAPI", label: theirs},
+		"somebody's own, by which the set selects":        {authoritative: "MachineAPI", side: "MachineAPI", label: theirs, selected: true, differs: true},
+		"the same where Cluster API is authoritative":     {authoritative: "ClusterAPI", side: "both", label: theirs, selected: true, differs: true},
+		"and which the mirror alone has":                  {authoritative: "MachineAPI", side: "ClusterAPI", label: theirs, selected: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			pair := machine(t, kit, c.authoritative, func(mapi, capi *unstructured.Unstructured) {
@@ -120,7 +125,7 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 				}
 			})
 			for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-				got, err := diff.Compare(pair, in, kit.Env())
+				got, err := diff.Compare(pair, in, kit.Env(), func(string) bool { return c.selected })
 				if err != nil || got.Same() == c.differs || len(got.Unspeakable) > 0 {
 					t.Errorf("in the words of %s: %v %+v", in, err, got)
 				}
@@ -147,7 +152,7 @@ func TestWhatASetWritesInPlace(t *testing.T) {
 			}
 		})
 		for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-			got, err := diff.Compare(pair, in, kit.Env())
+			got, err := diff.Compare(pair, in, kit.Env(), byNone)
 			own := slices.DeleteFunc(slices.Clone(got.Rows), func(r diff.Row) bool { return !r.Own })
 			if err != nil || got.Same() == differs || !differs && len(own) != 3 {
 				t.Errorf("owned by a %s, in the words of %s: %v %+v", owner, in, err, got)
@@ -188,13 +193,13 @@ func TestWhatCannotBeSaidIsNamedWithItsSide(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair.ClusterAPI = object(t, twin.Core)
-	c, err := diff.Compare(pair, authority.MachineAPI, env)
+	c, err := diff.Compare(pair, authority.MachineAPI, env, byNone)
 	if err != nil || len(c.Unspeakable) != 1 || c.Unspeakable[0].Side != authority.ClusterAPI ||
 		c.Unspeakable[0].Path != "spec.template.spec.version" || c.Same() {
 		t.Errorf("%v %+v", err, c)
 	}
 	pair.ClusterAPI = nil
-	if _, err := diff.Compare(pair, authority.MachineAPI, env); err == nil {
+	if _, err := diff.Compare(pair, authority.MachineAPI, env, byNone); err == nil {
 		t.Error("half a pair was compared")
 	}
 }

@@ -17,7 +17,7 @@ func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.AP
 	if err != nil {
 		return err
 	}
-	c, err := Compare(pair, in, env)
+	c, err := Compare(pair, in, env, f.SelectsBy(pair))
 	if err != nil {
 		return fmt.Errorf("%s: %w", pair.Ref(), err)
 	}

@@ -305,10 +305,38 @@ func TestYNobodyAnswers(t *testing.T) {
 	}
 }
 
+// asking makes a Machine whose move to Cluster API is asked for and does not begin, since it does not convert, and returns what shows its spec and status.
+func asking(t *testing.T) (name, authority string) {
+	t.Helper()
+	set := strings.Replace(testcluster.MachineSet("asking", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
+	if out, code := sh(t, "kubectl create -f - <<'EOF'\n"+set+"\nEOF"); code != 0 {
+		t.Fatal(out)
+	}
+	const machines = "kubectl -n openshift-machine-api get machines.machine.openshift.io "
+	eventually(t, "the set has a Machine that the Machine API runs", func() (string, bool) {
+		out, _ := sh(t, machines+"-l machine.openshift.io/cluster-api-machineset=asking -o jsonpath='{range .items[*]}{.metadata.name} {.status.phase} {.status.authoritativeAPI}{end}'")
+		name, _, _ = strings.Cut(out, " ")
+		return out, strings.HasSuffix(out, " Running MachineAPI")
+	})
+	if out, code := sh(t, "kubectl -n openshift-machine-api patch machines.machine.openshift.io "+name+` --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`); code != 0 {
+		t.Fatal(out)
+	}
+	authority = machines + name + " -o jsonpath='{.spec.authoritativeAPI} {.status.authoritativeAPI}'"
+	eventually(t, "the move waits", func() (string, bool) {
+		out, _ := sh(t, machines+name+` -o jsonpath='{.status.conditions[?(@.type=="AuthoritySettled")].reason}'`)
+		return out, out == "NotSynchronized"
+	})
+	if out, _ := sh(t, authority); out != "ClusterAPI MachineAPI" {
+		t.Fatalf("spec and status: %s", out)
+	}
+	return name, authority
+}
+
 // TestZCleanup is the last: nothing of Poundlock is left behind it. Everything has moved, so each object is locked, and Poundlock's policies
-// refuse what its webhooks would refuse: their answers are not the manager's.
+// refuse what its webhooks would refuse: their answers are not the manager's. One Machine merely asks to move: its request is taken back.
 func TestZCleanup(t *testing.T) {
 	moveEverything(t)
+	asks, authority := asking(t)
 	paused := func() string {
 		out, _ := sh(t, `kubectl get machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines -A -o json | grep -c '"cluster.x-k8s.io/paused": '`)
 		return strings.TrimSpace(out)
@@ -329,10 +357,15 @@ func TestZCleanup(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
 		t.Errorf("dry run: exit code %d:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 {
+	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 || !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "request to move to Cluster API ") && strings.HasSuffix(line, " machines.machine.openshift.io/"+asks)
+	}) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	all, _ := sh(t, "kubectl get machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
+	if out, _ := sh(t, authority); out != "MachineAPI MachineAPI" {
+		t.Errorf("after the request was taken back, spec and status are: %s", out)
+	}
+	all, _ := sh(t, "kubectl get controlplanemachinesets.machine.openshift.io,machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
 	for _, o := range metadataOf(t, all) {
 		for _, a := range o.Annotations {
 			if strings.HasPrefix(a, "poundlock.openshift.io/") {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // pageSize is how many objects one answer of the API server holds.
@@ -41,6 +43,9 @@ var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "
 // definitions are CRDs.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
+// controlPlaneMachineSets are those of the Machine API's group, at the version that has them.
+var controlPlaneMachineSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
+
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
@@ -51,6 +56,8 @@ type Query struct {
 	Kinds []authority.Kind
 	// Parents has the kinds that own these read too, as far as the user may. Their objects are beside what was asked for.
 	Parents bool
+	// Sets has the ControlPlaneMachineSets read too.
+	Sets bool
 	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
 	Selector labels.Selector
 }
@@ -85,6 +92,12 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 			return nil, err
 		}
 		if err := c.owners(ctx, client, pair, q.parents()); err != nil {
+			return nil, err
+		}
+		if !q.Sets {
+			continue
+		}
+		if err := c.list(ctx, client, controlPlaneMachineSets, pair.MachineAPI); err != nil {
 			return nil, err
 		}
 	}
@@ -375,9 +388,10 @@ func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	return []conversion.Resource{platform.InfraInstance}
 }
 
-// list reads a resource to its end. One that the cluster does not have is empty.
-func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) error {
-	options := metav1.ListOptions{Limit: pageSize}
+// list reads a resource to its end, as far as selectors on labels have it. One that the cluster does not have is empty.
+func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string, selectors ...string) error {
+	start := metav1.ListOptions{Limit: pageSize, LabelSelector: strings.Join(selectors, ",")}
+	options := start
 	for {
 		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
 		if apierrors.IsNotFound(err) {
@@ -385,7 +399,7 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			return nil
 		}
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
-			options = metav1.ListOptions{Limit: pageSize} // the list took too long: again; what is known already counts once
+			options = start // the list took too long: again; what is known already counts once
 			continue
 		}
 		if apierrors.IsForbidden(err) {
@@ -444,7 +458,8 @@ func (q Query) Matches(p Pair) bool {
 		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
 }
 
-// One reads a single pair by name, and what a conversion needs of the cluster.
+// One reads a single pair by name, and what a conversion needs of the cluster. Beside it are the sets and the Machines of the control plane, as far as the user
+// may list them: what the mirror makes of a Machine depends on them.
 func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
 	c := newCollection(authority.Pairs{namespaces})
 	if err := c.infrastructure(ctx, client); err != nil {
@@ -469,7 +484,30 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 		}
 	}
 	c.remediations(ctx, client, namespaces)
-	return c.done(), nil
+	if err := c.owners(ctx, client, namespaces, Query{Kinds: []authority.Kind{kind}, Parents: true}.parents()); err != nil {
+		return nil, err
+	}
+	if err := c.controlPlane(ctx, client, namespaces, kind); err != nil {
+		return nil, err
+	}
+	f := c.done()
+	f.Narrow(func(p Pair) bool { return p.Kind.Name == kind.Name && p.Name == name })
+	return f, nil
+}
+
+// controlPlane lists the Machine API's Machines of the control plane for a kind whose conversion reads them. A user who may not list them is answered without
+// them.
+func (c *collection) controlPlane(ctx context.Context, client dynamic.Interface, pair authority.Pair, kind authority.Kind) error {
+	machine, _ := authority.KindNamed("Machine")
+	label, roles := authority.ControlPlaneRole()
+	if kind.Infra == "" {
+		return nil
+	}
+	err := c.list(ctx, client, machine.MachineAPI.WithResource(machine.Resource), pair.MachineAPI, fmt.Sprintf("%s in (%s)", label, strings.Join(roles, ",")))
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 // get reads one object, if it exists.
@@ -504,6 +542,9 @@ func (f *Fleet) Items() []Item {
 		if p.ClusterAPI != nil {
 			out = append(out, Item{p.Kind.ClusterAPI.WithResource(p.Kind.Resource), p.ClusterAPI})
 		}
+	}
+	for _, set := range f.Sets {
+		out = append(out, Item{controlPlaneMachineSets, set.Object})
 	}
 	for _, resource := range slices.Concat(f.providers(authority.Kinds()), f.instances(authority.Kinds())) {
 		for key, o := range f.infra {

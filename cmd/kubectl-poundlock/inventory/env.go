@@ -17,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/twin"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -242,6 +243,24 @@ func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 		}
 	}
 	return f.masters[in]
+}
+
+// SelectsBy reports of a label whether the MachineSet of a pair, of those that were read, selects the pair by it.
+func (f *Fleet) SelectsBy(p Pair) func(label string) bool {
+	var sets []map[string]any
+	for _, set := range slices.Concat(f.Pairs, f.Beside) {
+		if set.Kind.Name != p.Kind.Parent || set.Name != p.Set() || set.Namespaces != p.Namespaces {
+			continue
+		}
+		for _, o := range set.Objects() {
+			var content map[string]any
+			_ = json.Unmarshal(o.Raw(), &content) // it was read from JSON
+			sets = append(sets, content)
+		}
+	}
+	return func(label string) bool {
+		return slices.ContainsFunc(sets, func(set map[string]any) bool { return twin.Selects(set, label) })
+	}
 }
 
 // takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that it is. nil: not known.

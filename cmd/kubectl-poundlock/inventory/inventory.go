@@ -17,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // The groups that the plugin looks at.
@@ -120,12 +121,26 @@ func (p Pair) Set() string {
 	return o.Metadata.Labels[machineapi.MachineSetLabel]
 }
 
+// Set is a ControlPlaneMachineSet, which has no twin.
+type Set struct {
+	Namespaces authority.Pair
+	Object     *policies.Object
+}
+
+// Shape is what the set says about authority.
+func (s Set) Shape() authority.Shape { return authority.Read(s.Object) }
+
+// Ref is the set as a person names it: controlplanemachineset/cluster.
+func (s Set) Ref() string { return RefOf(controlplane.Kind, s.Object.Metadata.Name) }
+
 // Fleet is all that was shown.
 type Fleet struct {
 	// Pairs are in the order of kinds, then names.
 	Pairs []Pair
 	// Beside are pairs that were shown too, and that nobody asked about.
 	Beside []Pair
+	// Sets are the ControlPlaneMachineSets that were shown, in any order.
+	Sets []Set
 	// masters are kept by controlPlane.
 	masters map[authority.Pair][]conversion.Master
 	// Problems are documents that claim to be one of ours and cannot be read.
@@ -134,8 +149,6 @@ type Fleet struct {
 	Others int
 	// held counts all that was shown, by kind.
 	held map[string]int
-	// sets are the names of the ControlPlaneMachineSets among them.
-	sets []string
 	// infra are the infrastructure objects.
 	infra map[infraKey]*policies.Object
 	// cloudConfig is the cloud provider's configuration, where files have it.
@@ -247,8 +260,8 @@ func (c *collection) add(o *policies.Object) {
 		if g == clusterGroup && o.Kind == authority.Cluster {
 			c.addCluster(o)
 		}
-		if g == machineGroup && o.Kind == "ControlPlaneMachineSet" {
-			c.fleet.sets = append(c.fleet.sets, o.Metadata.Name)
+		if g == machineGroup && o.Kind == controlplane.Kind {
+			c.fleet.Sets = append(c.fleet.Sets, Set{c.namespaces(o.Metadata.Namespace, policies.SideMachineAPI), o})
 		}
 	}
 }
@@ -256,8 +269,8 @@ func (c *collection) add(o *policies.Object) {
 // Unchecked are sentences about objects that a person would expect to be judged, and are not.
 func (f *Fleet) Unchecked() []string {
 	var out []string
-	for _, name := range f.sets {
-		out = append(out, "ControlPlaneMachineSet "+name+
+	for _, set := range f.Sets {
+		out = append(out, controlplane.Kind+" "+set.Object.Metadata.Name+
 			" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
 	}
 	return out

@@ -165,7 +165,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 // The webhook's own words come with each answer.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)
-	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "2 Machines") {
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "those that it has stay") {
 		t.Errorf("%q", got.Warnings)
 	}
 }
