@@ -109,6 +109,8 @@ type Facts struct {
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
+	// PausedCluster is the name of the Cluster of an object that is to move to Cluster API, if that Cluster is paused; "" for none.
+	PausedCluster string
 	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is
 	// to move to.
 	Remediation Existence
@@ -210,7 +212,7 @@ const (
 	NeedHolders
 	// NeedSets asks for Facts.Sets, from a cache, and for Facts.Deployments, from the API server.
 	NeedSets
-	// NeedSurroundings asks for Facts.Leaving, from the API server.
+	// NeedSurroundings asks for Facts.Leaving and Facts.PausedCluster, from the API server.
 	NeedSurroundings
 	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache.
 	NeedUnknownInstances

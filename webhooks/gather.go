@@ -210,11 +210,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		c.Facts.Undrained = undrained
 	}
 	if needs.Has(policies.NeedSurroundings) {
-		leaving, err := l.leaving(ctx, *c)
+		leaving, paused, err := l.surroundings(ctx, *c)
 		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether what the twin lives in is being deleted could not be checked: %v", err))
+			doubts = append(doubts, fmt.Sprintf("whether what the twin lives in is being deleted, or is paused, could not be checked: %v", err))
 		}
-		c.Facts.Leaving = leaving
+		c.Facts.Leaving, c.Facts.PausedCluster = leaving, paused
 	}
 	if needs.Has(policies.NeedRemediation) {
 		c.Facts.Remediation = l.remediation(ctx, *c)

@@ -16,8 +16,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// leaving reads whether what the objects of the API live in that a request asks for is being deleted; "": nothing is.
-func (l Lookups) leaving(ctx context.Context, c policies.Change) (string, error) {
+// surroundings reads what the objects of the API live in that a request asks for: whether some of it is being deleted, or a Cluster among it is paused; "":
+// nothing is.
+func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, paused string, err error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	kinds := map[string]schema.GroupVersionKind{
 		authority.Namespace:  corev1.SchemeGroupVersion.WithKind(authority.Namespace),
@@ -27,11 +28,14 @@ func (l Lookups) leaving(ctx context.Context, c policies.Change) (string, error)
 	for _, part := range kind.Surroundings(authority.Read(c.New).Requested, pairOf(c), c.New, c.Facts.Twin) {
 		o, err := l.live(ctx, Ref{GroupVersionKind: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if o.Deleting() {
-			return fmt.Sprintf("%s %s is being deleted", part.Kind, part.Name), nil
+			return fmt.Sprintf("%s %s is being deleted", part.Kind, part.Name), "", nil
+		}
+		if part.Kind == authority.Cluster && authority.PausesAll(o) {
+			paused = part.Name
 		}
 	}
-	return "", nil
+	return "", paused, nil
 }

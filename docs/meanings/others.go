@@ -131,7 +131,13 @@ var others = Table{
 		{
 			Names: []string{machinev1beta1.MachineFinalizer, clusterv1.MachineFinalizer},
 			Means: "a finalizer of a Machine, of the controller that creates and deletes its instance: Machine API's and Cluster API's",
-			Do:    "never removes it while the instance may exist",
+			Do: "never removes it while the instance may exist, and warns whoever removes it by hand from a Machine that is being deleted: " +
+				"nobody terminates the instance then",
+		},
+		{
+			Names: []string{authority.EtcdHookAnnotation},
+			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. Poundlock carries it over from the Machine API object, where the etcd operator adds and removes it",
+			Do:    "warns whoever removes it from a Machine that is being deleted. Leave it to the etcd operator",
 		},
 		{
 			Names: []string{controlplane.Finalizer},

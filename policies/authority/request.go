@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -137,6 +136,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	return policies.Warn(concat(
 		rivalWarnings(c),
 		leavingWarning(c),
+		pausedClusterWarning(c),
 		unconvertibleWarnings(c, s.authoritative().Other(), "the move will not start"),
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
@@ -315,12 +315,9 @@ func extentWarning(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s",
 			to.Text(), keepsRunning(c, to), to.Other(), byDefault(to))}
 	case "MachineSet":
-		stay := "stay with the authoritative API of each until you move them"
-		if s.Replicas == 1 {
-			stay = "stays with its authoritative API until you move it"
-		}
-		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which %s%s",
-			to.Text(), amount.Of(s.Replicas, "Machine"), stay, byDefault(to))}
+		// No count of them: the API server repeats the review of a request that meets another write, and its answer has the warnings of both reviews.
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; those that it has stay with the authoritative API of each until you "+
+			"move them%s", to.Text(), byDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is "+

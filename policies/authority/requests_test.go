@@ -4,9 +4,11 @@
 package authority_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -104,4 +106,18 @@ func needOf(c policies.Change) (n policies.Need) {
 		}
 	}
 	return n
+}
+
+// The API server reviews a request again that meets another write, and its answer has the warnings of both reviews. They are one where their words are equal.
+func TestTheReviewsOfOneRequestForASetHaveOneWarning(t *testing.T) {
+	review := func(replicas string) []string {
+		const set = `{"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":"MachineAPI","replicas":%s,"conditions":[{"type":"Synchronized","status":"True"}]}}`
+		return RequestWarning(policies.Change{
+			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet"},
+			Operation: admissionv1.Update, Old: parsed(t, fmt.Sprintf(set, "MachineAPI", replicas)), New: parsed(t, fmt.Sprintf(set, "ClusterAPI", replicas)),
+		}).Warnings
+	}
+	if diff := cmp.Diff(review("3"), review("4")); diff != "" {
+		t.Errorf("(-before the set was scaled +after it):\n%s", diff)
+	}
 }

@@ -373,8 +373,8 @@ func Rules() policies.Set {
 			ID: "authority/request-warning", Clause: workflow,
 			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its " +
 				"feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one " +
-				"of two MachineSets counts and a namespace that is being deleted included, of a drain and preDrain hooks that Cluster API leaves out where it " +
-				"finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines " +
+				"of two MachineSets counts and a namespace that is being deleted included, of a Cluster that is paused, of a drain and preDrain hooks that " +
+				"Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines " +
 				"that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and " +
 				"the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: " +
 				"the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose " +
@@ -483,6 +483,15 @@ func Rules() policies.Set {
 			On:          on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
 		{
+			ID: "authority/delete-paused", Clause: "converting › Pausing of Cluster API controllers",
+			Description: "Deleting a paused Cluster API Machine or MachineSet that has no Machine API object warns: Cluster API leaves what is paused alone, so " +
+				"that the deletion does not end while the annotation cluster.x-k8s.io/paused is there.",
+			Remedy: "Remove the annotation, also from the infrastructure machine, to have Cluster API terminate the instance. To keep it, create the Machine " +
+				"API object again first.",
+			On:    on(capi([]string{"Machine", "MachineSet"}, onDelete)),
+			Needs: when(deletesPaused, policies.NeedTwin), Check: DeletePaused,
+		},
+		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
 			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control " +
 				"plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
@@ -549,6 +558,16 @@ func Rules() policies.Set {
 			Remedy: "Leave the hook to the etcd operator, which removes it once a replacement votes. Otherwise remove the member from etcd, too.",
 			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
 			Needs:  etcdHookNeeds, Check: EtcdHookRemoved,
+		},
+		{
+			ID: "authority/machine-finalizer", Clause: deletion,
+			Description: "Whoever removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, or the " +
+				"provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
+				"is authoritative: nobody terminates the instance then. Controllers are not warned, nor anybody where the instance is known to be gone. " +
+				"vSphere's controllers have no account of their own, so only a request that names its field manager, as kubectl's does, is warned there.",
+			Remedy: "Leave the finalizer, and look at why the controller does not finish. Otherwise terminate the instance in the cloud yourself.",
+			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)),
+			Needs:  machineFinalizerNeeds, Check: MachineFinalizerRemoved,
 		},
 	}
 }

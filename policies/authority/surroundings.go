@@ -4,7 +4,6 @@
 package authority
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -60,11 +59,8 @@ func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *poli
 	}
 	out := append([]Surrounding{{Kind: Namespace, Name: namespaces.ClusterAPI}, {Kind: Definition, Name: k.Resource + "." + k.ClusterAPI.Group}},
 		k.ownersDefinition(clusterAPI, func(parent Kind) string { return parent.ClusterAPI.Group })...)
-	var spec struct {
-		ClusterName string `json:"clusterName"`
-	}
-	if clusterAPI != nil && json.Unmarshal(orNull(clusterAPI.Spec), &spec) == nil && spec.ClusterName != "" {
-		out = append(out, Surrounding{Kind: Cluster, Namespace: namespaces.ClusterAPI, Name: spec.ClusterName})
+	if name := ClusterOf(clusterAPI); name != "" {
+		out = append(out, Surrounding{Kind: Cluster, Namespace: namespaces.ClusterAPI, Name: name})
 	}
 	return out
 }

@@ -95,6 +95,8 @@ type setting struct {
 	Holders []string `json:"holders,omitempty"`
 	// Leaving is what of the surroundings is being deleted.
 	Leaving string `json:"leaving,omitempty"`
+	// PausedCluster is the Cluster of the twin, if it is paused.
+	PausedCluster string `json:"pausedCluster,omitempty"`
 }
 
 type unconvertible struct {
@@ -241,6 +243,7 @@ func (s setting) merge(over setting) (setting, error) {
 		s.Deployments = over.Deployments
 	}
 	s.Leaving = cmp.Or(over.Leaving, s.Leaving)
+	s.PausedCluster = cmp.Or(over.PausedCluster, s.PausedCluster)
 	if over.Holders != nil {
 		s.Holders = over.Holders
 	}
@@ -355,6 +358,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
+	f.PausedCluster = s.PausedCluster
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost
 	f.Undrained = s.Undrained != nil && *s.Undrained
 	for _, raw := range s.Owners {

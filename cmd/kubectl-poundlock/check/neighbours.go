@@ -16,12 +16,12 @@ type Neighbour struct {
 	Objects []string
 }
 
-// undrained gathers what Cluster API leaves out for objects that are still to move, each once.
-func undrained(findings []readiness.Finding) []string {
+// once gathers what is said of objects that are still to move, each once.
+func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
 	var out []string
 	for _, f := range findings {
-		if f.Readiness != readiness.There && f.Undrained != "" && !slices.Contains(out, f.Undrained) {
-			out = append(out, f.Undrained)
+		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out

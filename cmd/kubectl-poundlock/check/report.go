@@ -26,6 +26,8 @@ type report struct {
 	Assumed  []string            `json:"assumed,omitempty"`
 	// Undrained are what Cluster API leaves out when it deletes Machines, one for each namespace.
 	Undrained []string `json:"undrained,omitempty"`
+	// PausedClusters are what paused Clusters mean for the objects, one for each.
+	PausedClusters []string `json:"pausedClusters,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
 
@@ -45,7 +47,9 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 		r.Objects = append(r.Objects, finding)
 		r.Counts[string(finding.Readiness)]++
 	}
-	r.Reasons, r.Undrained = Groups(r.Objects), undrained(r.Objects)
+	r.Reasons = Groups(r.Objects)
+	r.Undrained = once(r.Objects, func(f readiness.Finding) string { return f.Undrained })
+	r.PausedClusters = once(r.Objects, func(f readiness.Finding) string { return f.PausedCluster })
 	return r
 }
 

@@ -39,3 +39,21 @@ func TestOneCommandForAllMasters(t *testing.T) {
 		t.Errorf("%v", of)
 	}
 }
+
+// What a paused Cluster means is reported once, whatever number of objects moves there.
+func TestAPausedClusterIsReportedOnce(t *testing.T) {
+	documents := []string{`{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+		`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"paused":true}}`}
+	for _, name := range []string{"a", "b"} {
+		documents = append(documents, fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":%q,"namespace":"openshift-machine-api"},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{}},"status":{"authoritativeAPI":"MachineAPI"}}`, name),
+			fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineHealthCheck","metadata":{"name":%q,"namespace":"openshift-cluster-api"},"spec":{"clusterName":"lock"}}`, name))
+	}
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+	if err != nil || len(f.Pairs) != 2 {
+		t.Fatal(err, f.Problems)
+	}
+	if got := reportOf(f, f.Describe(inventory.Cluster{}), authority.ClusterAPI).PausedClusters; len(got) != 1 || !strings.Contains(got[0], "Cluster lock in openshift-cluster-api is paused") {
+		t.Errorf("%q", got)
+	}
+}

@@ -61,7 +61,7 @@ func (w reader) write() {
 	w.sum()
 	w.reasons()
 	w.neighbours()
-	for _, text := range w.Undrained {
+	for _, text := range slices.Concat(w.PausedClusters, w.Undrained) {
 		w.Linef("\n%s", w.Yellow(printers.Wrap(text, "", w.Width)))
 	}
 	for _, text := range w.Assumed {

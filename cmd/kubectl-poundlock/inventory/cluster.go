@@ -253,7 +253,27 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	c.definitions(ctx, client, kinds)
 	c.masters(ctx, client, pair.ClusterAPI)
 	c.remediations(ctx, client, pair)
+	c.clusters(ctx, client, pair)
 	return nil
+}
+
+// clusters reads the Clusters of the objects: they may be paused. A user who may not read them is not told.
+func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
+	seen := map[string]bool{"": true}
+	for _, p := range c.sides {
+		name := authority.ClusterOf(p.ClusterAPI)
+		if p.Namespaces != pair || seen[name] {
+			continue
+		}
+		seen[name] = true
+		u, err := client.Resource(p.Kind.ClusterAPI.WithResource("clusters")).Namespace(pair.ClusterAPI).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		if o, err := FromUnstructured(u); err == nil {
+			c.addCluster(o)
+		}
+	}
 }
 
 // masters looks for the Machines of the control plane that Cluster API finds. A user who may not list them is not told.

@@ -82,7 +82,8 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		}
 		var objects []runtime.Object
 		for _, text := range []string{
-			vcore, vmachine, instance,
+			strings.Replace(vcore, "spec: {", "spec: {clusterName: c, ", 1), vmachine, instance,
+			`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: openshift-cluster-api}, spec: {paused: true}}`,
 			`{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, status: {infrastructureName: c, platformStatus: {type: VSphere}}}`,
 			`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: vspherevms.infrastructure.cluster.x-k8s.io}}`,
 		} {
@@ -105,6 +106,9 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.says) ||
 			c.says == "" && p.NotServed != "" {
 			t.Errorf("%s: found %v, unknown %t, %q", about, p.InfraInstance, p.InstancesUnknown, p.NotServed)
+		}
+		if f.Pairs[0].PausedCluster != "c" {
+			t.Errorf("%s: the Cluster that is paused is %q", about, f.Pairs[0].PausedCluster)
 		}
 		// What is cleaned up has it too.
 		if listed := slices.ContainsFunc(f.Items(), func(i inventory.Item) bool { return i.Resource == vms && i.Object.Kind == "VSphereVM" }); listed != c.found {

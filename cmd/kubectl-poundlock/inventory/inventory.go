@@ -59,6 +59,8 @@ type Pair struct {
 	Rival string
 	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Of files nobody knows.
 	Undrained bool
+	// PausedCluster is the name of the Cluster of ClusterAPI, if it was read and is paused; "" for none.
+	PausedCluster string
 	// Remediation is what was found of the template of a check that has somebody else remediate, in the namespace of Cluster API.
 	Remediation policies.Existence
 	// Source is the file that the pair was read from, "" for a cluster.
@@ -176,6 +178,8 @@ type circumstances struct {
 	unlisted []schema.GroupVersionResource
 	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
 	undrained []string
+	// paused are the namespaces and names of the Clusters that are paused.
+	paused []types.NamespacedName
 	// undefined are the names of the definitions of Machines and their like that the cluster does not have.
 	undefined []string
 	// notServed are sentences about the absent kinds whose definition exists, by kind.
@@ -253,6 +257,9 @@ func (c *collection) add(o *policies.Object) {
 		}
 	default:
 		c.fleet.Others++
+		if g == clusterGroup && o.Kind == authority.Cluster {
+			c.addCluster(o)
+		}
 		if g == machineGroup && o.Kind == controlplane.Kind {
 			c.fleet.Sets = append(c.fleet.Sets, Set{c.namespaces(o.Metadata.Namespace, policies.SideMachineAPI), o})
 		}
@@ -267,6 +274,13 @@ func (f *Fleet) Unchecked() []string {
 			" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
 	}
 	return out
+}
+
+// addCluster notes a Cluster that is paused.
+func (c *collection) addCluster(o *policies.Object) {
+	if authority.PausesAll(o) {
+		c.fleet.paused = append(c.fleet.paused, types.NamespacedName{Namespace: cmp.Or(o.Metadata.Namespace, c.pairs[0].ClusterAPI), Name: o.Metadata.Name})
+	}
 }
 
 func (c *collection) addInfra(o *policies.Object) {
@@ -316,6 +330,9 @@ func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
 		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
 		p.Undrained = slices.Contains(c.fleet.undrained, p.Namespaces.ClusterAPI)
+		if name := authority.ClusterOf(p.ClusterAPI); slices.Contains(c.fleet.paused, types.NamespacedName{Namespace: p.Namespaces.ClusterAPI, Name: name}) {
+			p.PausedCluster = name
+		}
 		c.fleet.instanceOf(p)
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}

@@ -121,7 +121,9 @@ type Finding struct {
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
 	// Undrained is what Cluster API leaves out when it deletes the object's Machines, and what to do, in sentences.
 	Undrained string `json:"undrained,omitempty"`
-	Source    string `json:"source,omitempty"`
+	// PausedCluster is what a paused Cluster means for the object, and what to do, in sentences.
+	PausedCluster string `json:"pausedCluster,omitempty"`
+	Source        string `json:"source,omitempty"`
 
 	object string
 }
@@ -157,7 +159,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
-	f.Undrained = authority.UndrainedBy(request(p, to, nil))
+	f.Undrained, f.PausedCluster = authority.UndrainedBy(request(p, to, nil)), authority.PausedClusterBy(request(p, to, nil))
 	return conclude(f, p, to, j, needs)
 }
 
@@ -481,7 +483,8 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
 		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
-			Uncounted: p.Uncounted, Holders: p.Holders, Remediation: p.Remediation, Rival: p.Rival, Undrained: p.Undrained},
+			Uncounted: p.Uncounted, Holders: p.Holders, Remediation: p.Remediation, Rival: p.Rival, Undrained: p.Undrained,
+			PausedCluster: p.PausedCluster},
 	}
 }
 

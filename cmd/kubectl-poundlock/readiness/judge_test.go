@@ -4,6 +4,7 @@
 package readiness_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -164,7 +165,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 // The webhook's own words come with each answer.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)
-	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "2 Machines") {
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "those that it has stay") {
 		t.Errorf("%q", got.Warnings)
 	}
 }
@@ -213,6 +214,28 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 		}
 		if want == readiness.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
 			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+	}
+}
+
+// Cluster API leaves the objects of a paused Cluster alone. A move goes there all the same.
+func TestAPausedCluster(t *testing.T) {
+	const paused = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"paused":true}}`
+	for sentence, c := range map[string]struct {
+		documents []string
+		to        authority.API
+		warns     bool
+	}{
+		"of the twin":        {documents: []string{set, twin, paused}, warns: true},
+		"of another name":    {documents: []string{set, twin, strings.Replace(paused, `"name":"lock"`, `"name":"key"`, 1)}},
+		"that is not paused": {documents: []string{set, twin, strings.Replace(paused, "true", "false", 1)}},
+		"and nothing moves":  {documents: []string{set, twin, paused}, to: authority.MachineAPI},
+		"that was not shown": {documents: []string{set, twin}},
+	} {
+		f := judge(t, cmp.Or(c.to, authority.ClusterAPI), c.documents...)
+		if strings.Contains(f.PausedCluster, "Cluster lock in openshift-cluster-api is paused (spec.paused)") != c.warns ||
+			strings.Contains(strings.Join(f.Warnings, " "), "spec.paused of Cluster lock is true") != c.warns {
+			t.Errorf("%s: %q, %q", sentence, f.PausedCluster, f.Warnings)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package standing
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,6 +64,9 @@ func Of(p inventory.Pair) Standing {
 	}
 	if p.MachineAPI == nil {
 		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
+		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && s.Deleting {
+			s.Reason, s.Message, s.Since = ReasonDeletionPaused, strings.Join(why, ". ")+".", *p.ClusterAPI.Metadata.DeletionTimestamp
+		}
 		return s
 	}
 	if s.Current == authority.Migrating {
@@ -97,6 +101,9 @@ func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o
 
 // ReasonRequested is why an object waits that Poundlock has yet to look at.
 const ReasonRequested = "Requested"
+
+// ReasonDeletionPaused is why the deletion does not end of an object that only Cluster API has (authority.DeletionPaused).
+const ReasonDeletionPaused = "DeletionPaused"
 
 // explain finds what is waited for: a move first, then the mirror.
 func (s *Standing) explain(shape authority.Shape) {

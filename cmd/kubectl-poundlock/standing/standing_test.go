@@ -76,3 +76,26 @@ func TestWhatAProviderSays(t *testing.T) {
 		}
 	}
 }
+
+// What only Cluster API has waits for nobody but a person: it is paused, and is being deleted.
+func TestADeletionThatDoesNotEnd(t *testing.T) {
+	const paused, deleting, held = `"annotations":{"cluster.x-k8s.io/paused":""}`, `"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"finalizers":["machine.cluster.x-k8s.io"]`
+	for sentence, c := range map[string]struct{ metadata, beside, want string }{
+		"paused and being deleted": {paused + "," + deleting + "," + held, "", "DeletionPaused"},
+		"being deleted":            {deleting + "," + held, "", ""},
+		"paused":                   {paused + "," + held, "", ""},
+		"mirrored": {paused + "," + deleting + "," + held,
+			`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`, ""},
+	} {
+		core := fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api",%s},"spec":{"providerID":"aws:///a/i-1"}}`,
+			c.metadata)
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(core+"\n---\n"+c.beside), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(sentence, err, len(f.Pairs))
+		}
+		s := standing.Of(f.Pairs[0])
+		if s.Reason != c.want || strings.Contains(s.Message, "terminate its instance aws:///a/i-1, remove the annotation") != (c.want != "") || s.Since.IsZero() != (c.want == "") {
+			t.Errorf("%s: %+v", sentence, s)
+		}
+	}
+}

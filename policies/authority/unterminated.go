@@ -1,0 +1,105 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// machineFinalizer is the one under which the controller of the object under review terminates a Machine's instance.
+func machineFinalizer(c policies.Change) string {
+	switch c.Side {
+	case policies.SideMachineAPI:
+		return MachineAPIMachineFinalizer
+	case policies.SideClusterAPI:
+		return clusterv1.MachineFinalizer
+	}
+	return InfraFinalizer(c.Resource.Group, c.Old.Kind)
+}
+
+// losesMachineFinalizer reports whether a person removes that finalizer from an object that is being deleted. On one that nobody deletes, the controller
+// puts it back. A provider whose controllers have no account of their own looks like a person, but for the field manager: kubectl names one, controllers
+// do not.
+func losesMachineFinalizer(c policies.Change) bool {
+	name := machineFinalizer(c)
+	return c.Actor == policies.Anyone && c.Old.Deleting() && c.Old.HasFinalizer(name) && !c.New.HasFinalizer(name) &&
+		(c.FieldManager != "" || !hasNoAccount(c.Old.Kind))
+}
+
+// machineFinalizerNeeds: the controller of Cluster API's Machine has nothing left to do once the infrastructure machine is gone.
+func machineFinalizerNeeds(c policies.Change) policies.Need {
+	switch {
+	case !losesMachineFinalizer(c):
+		return 0
+	case c.Side == policies.SideClusterAPI:
+		return policies.NeedTwin | policies.NeedInfra
+	}
+	return policies.NeedTwin
+}
+
+// MachineFinalizerRemoved: an object that is being deleted stays for the controller of the authoritative API until the instance is terminated (converting ›
+// Deletion of Machines). What is removed from the object that is not authoritative is refused by other rules, or has no effect; in mid-move the other API
+// takes over (State.handedOver).
+func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if !losesMachineFinalizer(c) || !sideOf(cleansUp(s), c.Side) || s.Condition(conditionInstanceExists).Status == metav1.ConditionFalse ||
+		c.Side != policies.SideInfrastructure && len(FinalizersOwned(c).Denials) > 0 {
+		return policies.Verdict{}
+	}
+	id, exists := instanceOf(c)
+	if !exists {
+		return policies.Verdict{}
+	}
+	look := fmt.Sprintf("kubectl -n %s describe %s/%s", c.Namespace, c.Resource, c.Name)
+	if infra := InfraReferenceOf(c.Old); c.Side == policies.SideClusterAPI && infra.Name != "" {
+		look += fmt.Sprintf(" %s.%s/%s", strings.ToLower(infra.Kind), infra.APIGroup, infra.Name)
+	}
+	unless := ""
+	if kept := InfraInstanceKind(c.Old.Kind); kept != "" {
+		unless = fmt.Sprintf(", unless a %s of this name is still held by its own finalizer", kept)
+	}
+	return policies.Warn(
+		fmt.Sprintf("metadata.finalizers: without %s this %s does not wait until %s is terminated, and nobody terminates it then%s",
+			machineFinalizer(c), kindOf(c), strings.TrimSpace("its instance "+id), unless),
+		"leave the finalizer, and see in the conditions, errors and events why the controller does not finish. "+
+			"If you remove it all the same, terminate the instance in the cloud yourself. To look: "+look)
+}
+
+// cleansUp is the API whose controllers terminate the instance; Unset in mid-move. An object of Cluster API without a Machine API object is its own.
+func cleansUp(s standing) API {
+	switch {
+	case s.mapi == nil:
+		return ClusterAPI
+	case s.moving():
+		return Unset
+	}
+	return s.authoritative()
+}
+
+// instanceOf is the ID of the instance behind the object under review, as far as it is known, and whether there is one.
+func instanceOf(c policies.Change) (id string, exists bool) {
+	infra := c.Facts.Infra
+	if c.Side == policies.SideInfrastructure {
+		infra = c.Old
+	}
+	if c.Side == policies.SideClusterAPI && infra == nil {
+		return "", false
+	}
+	id = cmp.Or(providerID(c.Old), providerID(infra), providerID(c.Facts.Twin))
+	for _, ids := range []map[string]string{StatusIDs(instanceStatus(c.Side, c.Old)), StatusIDs(instanceStatus(policies.SideInfrastructure, infra))} {
+		for _, name := range slices.Sorted(maps.Keys(ids)) {
+			id = cmp.Or(id, ids[name])
+		}
+	}
+	return id, id != "" || infra != nil && provisioned(infra) || stand(c).Condition(conditionInstanceExists).Status == metav1.ConditionTrue
+}

@@ -1,0 +1,46 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"testing"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// What is read of the surroundings is of the API that a request asks for.
+func TestSurroundings(t *testing.T) {
+	for sentence, c := range map[string]struct{ cluster, twin, to, leaving, paused string }{
+		"a Cluster that is paused":           {cluster: `{"spec":{"paused":true}}`, paused: "lock"},
+		"a Cluster that is not":              {cluster: `{"spec":{"paused":false}}`},
+		"one that has no such field":         {cluster: `{"spec":{}}`},
+		"there is none":                      {},
+		"the twin names none":                {cluster: `{"spec":{"paused":true}}`, twin: `{"spec":{}}`},
+		"Machine API is asked for":           {cluster: `{"spec":{"paused":true}}`, to: "MachineAPI"},
+		"a paused one that is being deleted": {cluster: `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"paused":true}}`, leaving: "Cluster lock is being deleted"},
+	} {
+		parsed := func(raw string) *policies.Object {
+			o, err := policies.ParseObject([]byte(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		l := Lookups{Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Kind == authority.Cluster && ref.Namespace == "there" && ref.Name == "lock" {
+				return parsed(c.cluster), nil
+			}
+			return nil, nil
+		})}
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "here", TwinNamespace: "there", Name: "w"},
+			New: parsed(`{"spec":{"authoritativeAPI":"` + cmp.Or(c.to, "ClusterAPI") + `"}}`), Facts: policies.Facts{Twin: parsed(cmp.Or(c.twin, `{"spec":{"clusterName":"lock"}}`))}}
+		doubts := l.advisory(t.Context(), &change, policies.NeedSurroundings)
+		if len(doubts) > 0 || change.Facts.Leaving != c.leaving || change.Facts.PausedCluster != c.paused {
+			t.Errorf("%s: %q is leaving, %q is paused (%v)", sentence, change.Facts.Leaving, change.Facts.PausedCluster, doubts)
+		}
+	}
+}
