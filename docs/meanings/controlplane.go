@@ -205,7 +205,7 @@ var controlPlaneProgressing = Table{
 		{
 			Names: []string{string(controlplane.Stopped)},
 			Means: "the set is `Degraded`",
-			Do:    "see above",
+			Do:    "fix the problem that the condition `Degraded` names; `kubectl poundlock explain REASON`, with that condition's reason, has what ends it",
 		},
 		{
 			Names: []string{string(controlplane.Inactive)},
