@@ -41,6 +41,31 @@ func TestPagesOfMeanings(t *testing.T) {
 	}
 }
 
+// Whoever an alert wakes has a first command to type, here or in the runbook.
+func TestEveryAlertBeginsWithACommand(t *testing.T) {
+	for _, e := range meanings.Entries(meanings.Signals()) {
+		if e.Section == "Alerts" && !strings.Contains(e.Do, "`kubectl ") && !strings.Contains(e.Do, "see the runbook") {
+			t.Errorf("%s has no command: %s", e.Name, e.Do)
+		}
+	}
+}
+
+func TestSectionsOfRunbooksThatBeginWithACommand(t *testing.T) {
+	page, err := os.ReadFile("runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heading := range []string{
+		"Requests are refused with \"Poundlock could not look up …\", or the webhook does not answer", "The certificate", "A deletion does not end",
+	} {
+		_, section, found := strings.Cut(string(page), "\n## "+heading+"\n\n")
+		if first, _, _ := strings.Cut(section, "\n```\n"); !found || !strings.Contains(first, "```sh\nkubectl ") || strings.Contains(first, "\n## ") ||
+			strings.Count(first, "\n\n") > 1 {
+			t.Errorf("%s does not begin with a command", heading)
+		}
+	}
+}
+
 // A backup has the metadata of the object that is gone: with its UID or resourceVersion in the request, the API server answers Conflict.
 func TestTheRestoreOfTheInfrastructureSendsItsStatusAlone(t *testing.T) {
 	rows := meanings.Entries(meanings.Runbooks())
