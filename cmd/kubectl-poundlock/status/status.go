@@ -85,8 +85,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 
 // away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
 func (o *options) away(ctx context.Context, namespace string) string {
-	is, lease := presence.Signs(ctx, o.Plugin, namespace)
-	return presence.Away(is, lease, o.Now())
+	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
 
 // gateOff returns that the feature gate is off, as far as the user may read it.
