@@ -5,6 +5,7 @@ package docs
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,6 +38,58 @@ func TestPagesOfMeanings(t *testing.T) {
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("the tables of %s are not those of docs/meanings; `go generate ./docs` writes them (-want +got):\n%s", file, diff)
 		}
+	}
+}
+
+// Whoever an alert wakes has a first command to type, here or in the runbook.
+func TestEveryAlertBeginsWithACommand(t *testing.T) {
+	for _, e := range meanings.Entries(meanings.Signals()) {
+		if e.Section == "Alerts" && !strings.Contains(e.Do, "`kubectl ") && !strings.Contains(e.Do, "see the runbook") {
+			t.Errorf("%s has no command: %s", e.Name, e.Do)
+		}
+	}
+}
+
+func TestSectionsOfRunbooksThatBeginWithACommand(t *testing.T) {
+	page, err := os.ReadFile("runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heading := range []string{
+		"Requests are refused with \"Poundlock could not look up …\", or the webhook does not answer", "The certificate", "A deletion does not end",
+	} {
+		_, section, found := strings.Cut(string(page), "\n## "+heading+"\n\n")
+		if first, _, _ := strings.Cut(section, "\n```\n"); !found || !strings.Contains(first, "```sh\nkubectl ") || strings.Contains(first, "\n## ") ||
+			strings.Count(first, "\n\n") > 1 {
+			t.Errorf("%s does not begin with a command", heading)
+		}
+	}
+}
+
+// A backup has the metadata of the object that is gone: with its UID or resourceVersion in the request, the API server answers Conflict.
+func TestTheRestoreOfTheInfrastructureSendsItsStatusAlone(t *testing.T) {
+	rows := meanings.Entries(meanings.Runbooks())
+	row := rows[slices.IndexFunc(rows, func(e meanings.Entry) bool {
+		return e.Name == "UnknownPlatform" && e.Section == "The control plane's set is Degraded"
+	})]
+	_, command, _ := strings.Cut(row.Do, "-p \"$(")
+	command, _, found := strings.Cut(command, ")\"")
+	if !found {
+		t.Fatalf("no patch is made of the backup: %s", row.Do)
+	}
+	const backup = "apiVersion: config.openshift.io/v1\nkind: Infrastructure\nmetadata:\n  name: cluster\n  resourceVersion: \"7\"\n  uid: old\n" +
+		"spec:\n  platformSpec:\n    type: AWS\nstatus:\n  infrastructureName: c\n  platformStatus:\n    aws:\n      region: r\n    type: AWS\n"
+	sh := exec.Command("sh", "-c", command)
+	sh.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(sh.Dir, "infrastructure.yaml"), []byte(backup), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := sh.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, want, _ := strings.Cut(backup, "type: AWS\n"); string(got) != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -20,7 +20,7 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockMirrorWritesFail"},
 			Means: "the API server keeps refusing what Poundlock writes to mirrors",
-			Do:    "the manager's log has each refusal",
+			Do:    "`kubectl -n openshift-cluster-api logs deployment/poundlock` has each refusal",
 		},
 		{
 			Names: []string{"PoundlockStandsStill"},
@@ -30,47 +30,51 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockMachineSetOutlived"},
 			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances run on",
-			Do:    "delete the Cluster API MachineSet, or recreate the Machine API's with `spec.authoritativeAPI: ClusterAPI`",
+			Do: "delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates its instances, " +
+				"or recreate the Machine API's with `spec.authoritativeAPI: ClusterAPI`",
 		},
 		{
 			Names: []string{"PoundlockNobodyLeads"},
 			Means: "no replica holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks go on",
-			Do:    "the managers' logs show why the Lease cannot be had",
+			Do:    "`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` shows why the Lease cannot be had",
 		},
 		{
 			Names: []string{"PoundlockControlPlaneStopped"},
 			Means: "the ControlPlaneMachineSet has stopped because of a problem",
-			Do:    "its condition Degraded names the problem and what fixes it",
+			Do:    "`kubectl poundlock controlplane status`: its condition Degraded names the problem and what fixes it",
 		},
 		{
 			Names: []string{"PoundlockAdmissionFails"},
 			Means: "Poundlock cannot decide requests, because a lookup fails",
-			Do:    "both the refusal and the warning name what could not be looked up",
+			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` names what a replica waits " +
+				"for. Both the refusal and the warning name what could not be looked up",
 		},
 		{
 			Names: []string{"PoundlockAway"},
 			Means: "no replica answers",
-			Do:    "`kubectl -n openshift-cluster-api get pods`, and their logs",
+			Do:    "`kubectl -n openshift-cluster-api get pods,events`, and `kubectl -n openshift-cluster-api logs deployment/poundlock`",
 		},
 		{
 			Names: []string{"PoundlockNotEnforced"},
 			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
-			Do:    "the manager's log has the reason. Apply the manifests again",
+			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether both named `poundlock` exist. " +
+				"`kubectl apply -k deploy` creates a missing one again, with the folder of your installation. " +
+				"Otherwise `kubectl -n openshift-cluster-api logs deployment/poundlock` has the reason",
 		},
 		{
 			Names: []string{"PoundlockCertificateExpires"},
 			Means: "the webhooks' certificate is not ready, or expires within three days",
-			Do:    "see the runbook The certificate",
+			Do:    "`kubectl -n openshift-cluster-api get secret poundlock-serving` shows whether there is one; see the runbook The certificate",
 		},
 		{
 			Names: []string{"PoundlockInstallDegraded"},
 			Means: "a provider of Cluster API is not installed as its release has it",
-			Do:    "Degraded of ClusterOperator `cluster-api` names the problem",
+			Do:    "`kubectl get clusteroperators cluster-api -o yaml`: its condition Degraded names the problem",
 		},
 		{
 			Names: []string{"PoundlockInstallDrift"},
 			Means: "somebody keeps changing objects of a provider, and the installer restores them",
-			Do:    "the events `DriftRemoved` name the fields and the field manager",
+			Do:    "`kubectl get events -A --field-selector reason=DriftRemoved`: the events name the fields and the field manager",
 		},
 		{
 			Names: []string{"HyperShiftAPIProxyHighLatency"},

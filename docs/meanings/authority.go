@@ -25,7 +25,8 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonTwinMissing},
 			Means: "the mirror has not made the twin, or somebody has deleted the infrastructure object of an authoritative Cluster API Machine",
-			Do:    "as above; `Synchronized` names what is missing. Poundlock does not recreate that infrastructure object: see `InfrastructureNotFound` below",
+			Do: "read the message of `Synchronized`: it names what is missing, or each field by path. Repair that, or set `spec.authoritativeAPI` back. " +
+				"Poundlock does not recreate that infrastructure object: `kubectl poundlock explain InfrastructureNotFound` has how to restore it",
 		},
 		{
 			Names: []string{authority.ReasonNotProvisioned},
@@ -78,7 +79,7 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonNotPaused},
 			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names",
-			Do: "look at that object with the command in the message: its conditions and events have the controller's last error. " +
+			Do: "look at that object with `kubectl -n NAMESPACE describe KIND NAME`: its conditions and events have the controller's last error. " +
 				"After an error, such as a creation that the cloud refuses, " +
 				"a controller waits longer after each attempt, up to a quarter of an hour, and acknowledges the pause only at the next one. " +
 				"Nothing needs to be done: the move goes on then. " +
@@ -87,7 +88,9 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonNotResumed},
 			Means: "the controllers that gained authority have not set `Paused=False`",
-			Do:    "as above",
+			Do: "look at the object that the message names with `kubectl -n NAMESPACE describe KIND NAME`: " +
+				"its conditions and events have the controller's last error. " +
+				"Without an error: are the controllers running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
 		},
 		{
 			Names: []string{authority.ReasonPausedElsewhere},
@@ -98,7 +101,9 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonSurroundings},
 			Means: "the namespace, a CRD or the Cluster of the API that is to be authoritative is being deleted; the message names it. " +
 				"Its objects go with it, and their controllers would terminate the instance, so authority stays, or goes back",
-			Do: "cancel the migration; or recreate what was deleted, and the move starts. See also the same reason [below](#synchronized-is-false)",
+			Do: "cancel the migration: set `spec.authoritativeAPI` back to `status.synchronizedAPI`. Or recreate what was deleted, and the move starts. " +
+				"If the deletion hangs, see the runbook " +
+				"[The deletion of a namespace, a CRD or the Cluster hangs](#the-deletion-of-a-namespace-a-crd-or-the-cluster-hangs)",
 		},
 		{
 			Names: []string{authority.ReasonDeleting},

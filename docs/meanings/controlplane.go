@@ -96,7 +96,10 @@ var controlPlaneDegraded = Table{
 			Names: []string{string(controlplane.UnknownPlatform)},
 			Means: "the set has failure domains, or Machines that differ from its template, and the Infrastructure `cluster` is missing or has no " +
 				"`status.platformStatus.type`: a backup that was restored without status leaves that",
-			Do: "restore its status: `kubectl replace --subresource=status -f infrastructure.yaml`. The set and its Machines need no change",
+			Do: "restore its status from the backup, a YAML file of this one object: " +
+				"`kubectl patch infrastructures.config.openshift.io cluster --subresource=status --type=merge -p \"$(sed -n '/^status:/,$p' infrastructure.yaml)\"`. " +
+				"Where the Infrastructure itself is missing, create it first: `kubectl create -f infrastructure.yaml`, without `metadata.resourceVersion`, " +
+				"which the API server refuses there. The set and its Machines need no change",
 		},
 		{
 			Names: []string{string(controlplane.InvalidSet)},
@@ -205,7 +208,7 @@ var controlPlaneProgressing = Table{
 		{
 			Names: []string{string(controlplane.Stopped)},
 			Means: "the set is `Degraded`",
-			Do:    "see above",
+			Do:    "fix the problem that the condition `Degraded` names; `kubectl poundlock explain REASON`, with that condition's reason, has what ends it",
 		},
 		{
 			Names: []string{string(controlplane.Inactive)},

@@ -5,6 +5,7 @@ package meanings
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,16 @@ func TestFill(t *testing.T) {
 		got, err := Fill(c.page, c.tables)
 		if got != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+	}
+}
+
+// A person who asks explain for one name sees one row: there is nothing above it, and nothing below.
+func TestNoRowRefersToItsPlaceOnAPage(t *testing.T) {
+	place := regexp.MustCompile(`(?i)\b(above|below)\b`)
+	for _, e := range Entries(append(Runbooks(), Signals()...)) {
+		if found := place.FindString(e.Means + " " + e.Do); found != "" {
+			t.Errorf("%s of %q refers to what is %s: write the thing itself", e.Name, e.Section, found)
 		}
 	}
 }

@@ -35,7 +35,8 @@ var synchronizedFalse = Table{
 			Means: "a namespace, a CRD or the Cluster that the mirror lives in is being deleted or is gone, also with its infrastructure cluster (for example an " +
 				"AWSCluster); the message names it. Poundlock terminates nothing because of that: the authoritative object stays, with its instance",
 			Do: "recreate what was deleted, and Poundlock recreates the mirror within seconds; or uninstall Poundlock ([guide](guide.md#remove-it)). " +
-				"If the deletion hangs, [see below](#the-deletion-of-a-namespace-a-crd-or-the-cluster-hangs)",
+				"If the deletion hangs, see the runbook " +
+				"[The deletion of a namespace, a CRD or the Cluster hangs](#the-deletion-of-a-namespace-a-crd-or-the-cluster-hangs)",
 		},
 		{
 			Names: []string{"InfrastructureNotFound"},

@@ -32,6 +32,12 @@ func refusedThere(m *machinev1beta1.Machine) {
 	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionFalse, Reason: "FieldsNotConvertible", Message: "spec.x: no"}}
 }
 
+// refusedByCloud is a Machine whose instance the cloud refuses to create, in many words.
+func refusedByCloud(m *machinev1beta1.Machine) {
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: machinev1beta1.MachineCreated, Status: corev1.ConditionFalse,
+		Reason: machinev1beta1.MachineCreationFailedConditionReason, Message: "no capacity in a" + strings.Repeat(".", 1000)}}
+}
+
 // moved is a Machine whose mirror has not run since Cluster API became authoritative.
 func moved(m *machinev1beta1.Machine) {
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
@@ -64,6 +70,8 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"a hook is told of, with who holds the Machine":   {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
 		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
 			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
+		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},
+			waits: "c-master-x-0 is not ready yet: its MachineCreated is False (MachineCreationFailed: no capacity in a" + strings.Repeat(".", 184) + " …)"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
 	} {
 		t.Run(says, func(t *testing.T) {

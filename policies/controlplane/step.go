@@ -13,6 +13,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -282,7 +283,7 @@ func (p *Plan) busy() string {
 			case m.Failed && m.Updated() && m.joining():
 				return m.Name + " has failed before it had a Node: fix what its status.errorMessage names, then delete it"
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
-				return m.Name + " is not ready yet" + m.unmade()
+				return m.Name + " is not ready yet" + m.Unmade()
 			}
 		}
 		if left := p.left(); len(i.Machines) == 0 && left != "" {
@@ -295,14 +296,22 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// unmade returns why Cluster API creates no instance for a Machine; "" where no obstacle is found.
-func (m MachineState) unmade() string {
-	if !m.joining() || m.machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+// longestRefusal is how many bytes a sentence quotes of what a cloud answered: the Machine has it all.
+const longestRefusal = 200
+
+// Unmade returns why a Machine without a Node has no instance, as what follows a sentence: Cluster API cannot have the Machine, or the cloud refuses to
+// create it. It is "" where no obstacle is found.
+func (m MachineState) Unmade() string {
+	if !m.joining() {
 		return ""
 	}
 	for _, c := range m.machine.Status.Conditions {
-		if c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse {
+		switch {
+		case c.Status != corev1.ConditionFalse:
+		case c.Type == authority.ConditionSynchronized && m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI:
 			return fmt.Sprintf(": its Synchronized is False, and Cluster API makes no instance of it (%s: %s)", c.Reason, c.Message)
+		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
+			return fmt.Sprintf(": its MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		}
 	}
 	return ""

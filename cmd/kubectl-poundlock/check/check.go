@@ -99,11 +99,11 @@ func (o *options) run(ctx context.Context, args []string) error {
 
 // awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
-	is, lease := presence.Signs(ctx, o.Plugin, namespace)
-	if lease.Renewed.IsZero() && !o.configures(ctx) {
+	seen := presence.Signs(ctx, o.Plugin, namespace)
+	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {
 		return ""
 	}
-	return presence.Away(is, lease, o.Now())
+	return seen.Away(o.Now())
 }
 
 // configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies"
@@ -33,7 +34,7 @@ func newActivate(p *cli.Plugin) *cobra.Command {
 		Use:   "activate",
 		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
 		Long: `Activate the ControlPlaneMachineSet. What it will do is shown and confirmed first; a set that could do nothing, or that admission would refuse, is
-not activated.
+not activated; nor is any while Poundlock does not answer.
 
 An Active set cannot be made Inactive again. To stop it, delete it in the background: its Machines stay, and a new, Inactive one is generated.`,
 		Example: `  kubectl poundlock controlplane activate
@@ -97,11 +98,27 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		return nil
 	}
 	if a.flags.dryRun == "none" {
+		if err := a.carriedOut(ctx); err != nil {
+			return err
+		}
 		if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
 			return err
 		}
 	}
 	return a.patch(ctx)
+}
+
+// carriedOut refuses an activation that nobody would carry out: it cannot be taken back.
+func (a *activation) carriedOut(ctx context.Context) error {
+	pairs, err := a.Pairs()
+	if err != nil {
+		return err
+	}
+	seen, err := presence.Try(ctx, a.Plugin, pairs[0].ClusterAPI)
+	if err != nil {
+		return err
+	}
+	return seen.Refuse(a.Now())
 }
 
 // forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.

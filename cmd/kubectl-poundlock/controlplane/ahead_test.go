@@ -242,6 +242,11 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 		"one that failed": {func(m *machinev1beta1.Machine) {
 			m.Status.Phase, m.Status.ErrorMessage = new("Failed"), new("no capacity in a")
 		}, []string{"it has failed: no capacity in a"}},
+		"one whose instance the cloud refuses": {func(m *machinev1beta1.Machine) {
+			m.Status = machinev1beta1.MachineStatus{Phase: new("Provisioning"), Conditions: []machinev1beta1.Condition{{
+				Type: machinev1beta1.MachineCreated, Status: corev1.ConditionFalse, Reason: "MachineCreationFailed", Message: "no capacity in a",
+			}}}
+		}, []string{"it has no Node yet: its MachineCreated is False (MachineCreationFailed: no capacity in a)"}},
 		"a Node that is not there": {func(m *machinev1beta1.Machine) {
 			m.Status.NodeRef = &corev1.ObjectReference{Name: "gone"}
 		}, []string{"its Node gone does not exist, or has no role of the control plane"}},
@@ -252,5 +257,20 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The plan's wait and the Machine's have the same reason.
+func TestAMachineIsWaitedForOnce(t *testing.T) {
+	v := three(young(0), func(v *controlplane.View) {
+		v.Machines[0].Status.Conditions = []machinev1beta1.Condition{{
+			Type: machinev1beta1.MachineCreated, Status: corev1.ConditionFalse, Reason: "MachineCreationFailed", Message: "no capacity in a",
+		}}
+	})
+	plan := controlplane.Make(v)
+	got := Standing{Indexes: indexes(v, plan)}.waits(plan)
+	want := []string{"c-master-0 is not ready: it has no Node yet: its MachineCreated is False (MachineCreationFailed: no capacity in a)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

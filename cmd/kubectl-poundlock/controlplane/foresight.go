@@ -21,6 +21,9 @@ type foresight struct {
 }
 
 func (w foresight) write(r Report) {
+	if r.Away != "" {
+		w.Linef("%s\n", w.Red(printers.Wrap(r.Away, "", w.Width)))
+	}
 	w.head(r)
 	w.Linef("")
 	w.indexes(r)

@@ -113,7 +113,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == ByServer && admission.Allowed
 	}
 	r := ReportOf(sourceOf(o.file), seen.view())
-	r.Admission = admission
+	r.Admission, r.Away = admission, m.away(ctx)
 	return o.write(r)
 }
 

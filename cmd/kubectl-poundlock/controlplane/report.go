@@ -43,6 +43,8 @@ type Report struct {
 	Forecast []string `json:"forecast"`
 	// Admission is what the rules of admission say of the file; none where the set is as it is stored.
 	Admission *Admission `json:"admission,omitempty"`
+	// Away reports that nobody answers or leads, and since when.
+	Away string `json:"away,omitempty"`
 }
 
 // Numbers are what a set's status counts.

@@ -6,6 +6,7 @@ package controlplane
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -109,7 +110,7 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 			for _, why := range m.WaitsFor {
 				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
 			}
-			if len(m.WaitsFor) > 0 && said == m.Name+" is not ready yet" { // the Machine has the reason
+			if len(m.WaitsFor) > 0 && strings.HasPrefix(said, m.Name+" is not ready yet") { // the Machine has the reason
 				said = ""
 			}
 		}

@@ -98,8 +98,7 @@ func (m *masters) away(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	is, lease := presence.Signs(ctx, m.Plugin, pairs[0].ClusterAPI)
-	return presence.Away(is, lease, m.Now())
+	return presence.Signs(ctx, m.Plugin, pairs[0].ClusterAPI).Away(m.Now())
 }
 
 // operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.

@@ -38,7 +38,7 @@ func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	case m.Ready:
 		return nil
 	case nodeOf(o) == "":
-		return []string{"it has no Node yet"}
+		return []string{"it has no Node yet" + m.Unmade()}
 	case phase(o) != machinev1beta1.PhaseRunning:
 		return []string{"its phase is not Running"}
 	default:

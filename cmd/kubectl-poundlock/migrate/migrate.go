@@ -155,12 +155,12 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return m.forth(ctx, f)
 }
 
-// carriedOut refuses a request that nobody would carry out.
+// carriedOut refuses a request that nobody would carry out, or whose move would lack locks of admission. Without those, a move may be taken back all the
+// same: that makes their absence shorter.
 func (o *options) carriedOut(ctx context.Context, namespace string) error {
-	is, err := presence.Of(ctx, o.Plugin, namespace)
-	if err != nil || is != presence.Silent {
+	seen, err := presence.Try(ctx, o.Plugin, namespace)
+	if err != nil || o.cancel && seen.Presence != presence.Silent {
 		return err
 	}
-	return cli.Exit(cli.CodeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. "+
-		"Nobody would carry a request out, so nothing was asked for")
+	return seen.Refuse(o.Now())
 }

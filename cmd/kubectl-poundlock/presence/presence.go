@@ -59,15 +59,28 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 	return NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
 }
 
+// Try returns the signs of whether Poundlock runs, or the error of asking it.
+func Try(ctx context.Context, p *cli.Plugin, namespace string) (Seen, error) {
+	is, err := Of(ctx, p, namespace)
+	if err != nil {
+		return Seen{}, err
+	}
+	return signs(ctx, p, namespace, is), nil
+}
+
 // Signs are what shows whether Poundlock runs.
-func Signs(ctx context.Context, p *cli.Plugin, namespace string) (Presence, Lease) {
+func Signs(ctx context.Context, p *cli.Plugin, namespace string) Seen {
 	is, err := Of(ctx, p, namespace)
 	if err != nil {
 		is = NotAsked
 	}
+	return signs(ctx, p, namespace, is)
+}
+
+func signs(ctx context.Context, p *cli.Plugin, namespace string, is Presence) Seen {
 	client, err := p.Client(nil)
 	if err != nil {
-		return is, Lease{}
+		return Seen{Presence: is}
 	}
 	var lease Lease
 	if u, err := client.Resource(Leases).Namespace(namespace).Get(ctx, Name, metav1.GetOptions{}); err == nil {
@@ -76,7 +89,7 @@ func Signs(ctx context.Context, p *cli.Plugin, namespace string) (Presence, Leas
 			lease = Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
 		}
 	}
-	return is, lease
+	return Seen{Presence: is, Lease: lease, Missing: missing(ctx, client)}
 }
 
 // listener hears a webhook of Poundlock's.

@@ -34,6 +34,8 @@ type Standing struct {
 	Since metav1.Time `json:"since,omitzero"`
 	// Deleting reports that one of the core objects is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
+	// MirrorDeleting reports that the mirror is being deleted, and what it mirrors is not.
+	MirrorDeleting bool `json:"mirrorDeleting,omitempty"`
 
 	ref, object string
 }
@@ -60,7 +62,7 @@ func Of(p inventory.Pair) Standing {
 		Synchronized: shape.Condition(authority.ConditionSynchronized).Status,
 		Settled:      shape.Condition(authority.ConditionSettled).Status,
 		Paused:       paused(p, shape),
-		Deleting:     p.MachineAPI.Deleting() || p.ClusterAPI.Deleting(),
+		Deleting:     p.MachineAPI.Deleting() || p.ClusterAPI.Deleting(), MirrorDeleting: mirrorDeleting(p),
 	}
 	if p.MachineAPI == nil {
 		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
@@ -74,6 +76,14 @@ func Of(p inventory.Pair) Standing {
 	}
 	s.explain(shape)
 	return s
+}
+
+func mirrorDeleting(p inventory.Pair) bool {
+	mirrored, mirror := p.MachineAPI, p.ClusterAPI
+	if p.Authoritative() == authority.ClusterAPI {
+		mirrored, mirror = mirror, mirrored
+	}
+	return mirror.Deleting() && !mirrored.Deleting()
 }
 
 func paused(p inventory.Pair, shape authority.Shape) Paused {

@@ -99,3 +99,32 @@ func TestADeletionThatDoesNotEnd(t *testing.T) {
 		}
 	}
 }
+
+// A healthy Machine whose mirror goes with its namespace is not being deleted itself.
+func TestWhichOfAPairIsBeingDeleted(t *testing.T) {
+	const mapi = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api"%s},` +
+		`"spec":{"authoritativeAPI":%[2]q},"status":{"authoritativeAPI":%[2]q}}`
+	const capi = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api"%s},"spec":{}}`
+	const going = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	for sentence, c := range map[string]struct {
+		api              authority.API
+		mapi, capi       string
+		deleting, mirror bool
+	}{
+		"neither":                       {authority.MachineAPI, "", "", false, false},
+		"the mirror in Cluster API":     {authority.MachineAPI, "", going, true, true},
+		"Machine API's own":             {authority.MachineAPI, going, "", true, false},
+		"both":                          {authority.MachineAPI, going, going, true, false},
+		"the mirror in the Machine API": {authority.ClusterAPI, going, "", true, true},
+		"Cluster API's own":             {authority.ClusterAPI, "", going, true, false},
+	} {
+		text := fmt.Sprintf(mapi, c.mapi, c.api) + "\n---\n" + fmt.Sprintf(capi, c.capi)
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		if s := standing.Of(f.Pairs[0]); s.Deleting != c.deleting || s.MirrorDeleting != c.mirror {
+			t.Errorf("%s: %+v", sentence, s)
+		}
+	}
+}

@@ -79,14 +79,13 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s := surveyOf(f)
-	s.Away, s.GateOff = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	s.Away, s.GateOff, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
 	return o.writeSurvey(s)
 }
 
 // away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
 func (o *options) away(ctx context.Context, namespace string) string {
-	is, lease := presence.Signs(ctx, o.Plugin, namespace)
-	return presence.Away(is, lease, o.Now())
+	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
 
 // gateOff returns that the feature gate is off, as far as the user may read it.
@@ -122,11 +121,11 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	if err != nil {
 		return err
 	}
-	seen, away, gateOff := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx)
+	seen, away, gateOff, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.Mean)
 		s := surveyOf(f)
-		s.Away, s.GateOff = away, gateOff
+		s.Away, s.GateOff, s.Terminating = away, gateOff, terminating
 		w := glance{o.Printer(), o.OutputFlags, o.Now()}
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)

@@ -23,6 +23,8 @@ type survey struct {
 	Away string `json:"away,omitempty"`
 	// GateOff reports that the feature gate is off, and what follows.
 	GateOff string `json:"gateOff,omitempty"`
+	// Terminating names the namespaces of the pairs that are being deleted, and what follows.
+	Terminating string `json:"terminating,omitempty"`
 
 	leftAlone int
 }
@@ -55,5 +57,5 @@ func (s *survey) count(by []authority.Neighbour) {
 
 // first are the sentences that come before all else.
 func (s *survey) first() []string {
-	return slices.DeleteFunc([]string{s.Away, s.GateOff}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.Terminating}, func(text string) bool { return text == "" })
 }

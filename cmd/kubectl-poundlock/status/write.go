@@ -163,7 +163,10 @@ func (w glance) since(s standing.Standing) string {
 
 func (w glance) waits(s standing.Standing) string {
 	reason := s.Reason
-	if s.Deleting {
+	switch {
+	case s.MirrorDeleting:
+		reason = strings.TrimSpace(reason + " (mirror being deleted)")
+	case s.Deleting:
 		reason = strings.TrimSpace(reason + " (being deleted)")
 	}
 	return w.Yellow(reason)

@@ -1,0 +1,81 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+)
+
+// Seen is what shows whether Poundlock runs, and whether the API server asks it.
+type Seen struct {
+	Presence Presence
+	Lease    Lease
+	// Missing are the webhook configurations of Poundlock's name that do not exist, as KIND/NAME. One that may not be read is not among them.
+	Missing []string
+}
+
+// kinds are those of Webhooks.
+var kinds = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
+
+func missing(ctx context.Context, client dynamic.Interface) []string {
+	var out []string
+	for i, resource := range Webhooks {
+		if _, err := client.Resource(resource).Get(ctx, Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			out = append(out, kinds[i]+"/"+Name)
+		}
+	}
+	return out
+}
+
+// Away returns whether a webhook configuration is missing, or nobody answers or leads, and since when; "" where all is well, or where that is not known.
+func (s Seen) Away(now time.Time) string {
+	lost := s.lost(now)
+	if lost != "" && s.Presence == Silent && s.Lease.held(now) {
+		return lost // which is why the API server reaches nobody
+	}
+	return strings.TrimSpace(lost + " " + Away(s.Presence, s.Lease, now))
+}
+
+// lost names the configurations that are missing. Without both, Poundlock is not installed, or has another name, unless a manager leads and is not asked.
+func (s Seen) lost(now time.Time) string {
+	if len(s.Missing) == 0 || len(s.Missing) == len(Webhooks) && (s.Presence != Silent || !s.Lease.held(now)) {
+		return ""
+	}
+	verb := "does"
+	if len(s.Missing) > 1 {
+		verb = "do"
+	}
+	return fmt.Sprintf("%s %s not exist, so the API server does not ask Poundlock and locks are missing. "+
+		"Apply the manifests again, with the folder of your installation: kubectl apply -k deploy.", strings.Join(s.Missing, " and "), verb)
+}
+
+// Refuse returns the error of a command that asks nothing of Poundlock; nil where Refusal has no reason.
+func (s Seen) Refuse(now time.Time) error {
+	if why := s.Refusal(now); why != "" {
+		return cli.Exit(cli.CodeNo, why)
+	}
+	return nil
+}
+
+// Refusal returns why nothing is asked of Poundlock: nobody would carry it out, or admission would not keep others from acting meanwhile. It is "" where
+// nothing is known that is against it.
+func (s Seen) Refusal(now time.Time) string {
+	if lost := s.lost(now); lost != "" {
+		return lost + " Nothing was asked for"
+	}
+	if s.Presence == Silent {
+		return "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. " +
+			"Nobody would carry a request out, so nothing was asked for"
+	}
+	return ""
+}
