@@ -56,7 +56,7 @@ func (f *Fleet) Describe(said Cluster) Cluster {
 		return c
 	}
 	c := said
-	c.guess(f.Pairs, map[bool]string{true: withheld, false: notGiven}[f.withheld])
+	c.guess(f.all(), map[bool]string{true: withheld, false: notGiven}[f.withheld])
 	c.about = map[string]any{"status": map[string]any{
 		"infrastructureName": c.Name,
 		"platformStatus":     map[string]any{"type": c.Platform, strings.ToLower(c.Platform): map[string]any{"region": c.Region}},
@@ -222,13 +222,21 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	return env, nil
 }
 
+// all are the pairs that were shown. The cluster is read from all of them, whichever were asked for.
+func (f *Fleet) all() []Pair {
+	if len(f.Beside) == 0 {
+		return f.Pairs
+	}
+	all := slices.Concat(f.Pairs, f.Beside)
+	slices.SortFunc(all, order)
+	return all
+}
+
 // controlPlane are the control plane's Machines in a pair of namespaces.
 func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 	if f.masters == nil {
 		f.masters = map[authority.Pair][]conversion.Master{}
-		all := slices.Concat(f.Pairs, f.Beside)
-		slices.SortFunc(all, order)
-		for _, p := range all {
+		for _, p := range f.all() {
 			if p.MachineAPI == nil || !p.Kind.InfraActs() || !authority.OfControlPlane(p.MachineAPI.Metadata.Labels) || p.MachineAPI.Deleting() {
 				continue
 			}
@@ -249,7 +257,7 @@ func (f *Fleet) takesTaints(c Cluster) *bool {
 	shows := func(p Pair) bool {
 		return p.ClusterAPI != nil && p.ClusterAPI.Metadata.UID != "" && authority.Tainted(p.ClusterAPI)
 	}
-	if slices.ContainsFunc(f.Pairs, shows) {
+	if slices.ContainsFunc(f.all(), shows) {
 		return ptr.To(true)
 	}
 	if c.Gates == nil {
@@ -266,7 +274,7 @@ func (f *Fleet) accountOf(platform conversion.Platform) string {
 	if account := accountIn(f.cloudConfig, platform.Account); account != "" {
 		return account
 	}
-	for _, p := range f.Pairs {
+	for _, p := range f.all() {
 		for _, o := range p.Objects() {
 			var spec struct {
 				ProviderID string `json:"providerID"`
