@@ -208,10 +208,10 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	}
 	provided := p.Kind.Infra != ""
 	switch missing := environment.Describe(c.about, provided, &env); {
-	case missing.Reason == conversion.ReasonPlatformNotSupported, missing.Reason != "" && c.Platform == "" && provided:
+	case missing.Reason == conversion.ReasonPlatformNotSupported, missing.Reason != "" && c.Platform == "" && provided && f.infrastructure == nil:
 		return env, notConverted(c, p)
 	case missing.Reason != "":
-		return env, errors.New(missing.Message)
+		return env, NotReadyError{missing.Message}
 	case !provided:
 		return env, nil
 	}
@@ -313,6 +313,11 @@ func notConverted(c Cluster, p Pair) error {
 	}
 	return ErrPlatformNotKnown
 }
+
+// NotReadyError reports that the cluster lacks something without which nothing converts, whatever its platform: the mirror's reason is ClusterNotReady.
+type NotReadyError struct{ message string }
+
+func (e NotReadyError) Error() string { return e.message }
 
 // ErrPlatformNotKnown reports that neither the objects nor a person name the cluster's platform.
 var ErrPlatformNotKnown = errors.New("the platform is not known: give the Infrastructure object, or --platform")

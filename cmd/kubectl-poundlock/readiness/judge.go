@@ -205,6 +205,9 @@ func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 		f.Needs = needs.Names()
 		return f.say(Unknown, ReasonUnknown, unknown.Error())
 	}
+	if errors.As(unknown, new(inventory.NotReadyError)) {
+		return f.say(Blocked, conversion.ReasonClusterNotReady, unknown.Error())
+	}
 	return f.say(Blocked, ReasonPlatform, unknown.Error())
 }
 
@@ -375,7 +378,7 @@ func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
 		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
-		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
+		ReasonFields, ReasonPlatform, conversion.ReasonClusterNotReady, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
 	}, reason)
 }
 
