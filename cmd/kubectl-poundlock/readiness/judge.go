@@ -378,7 +378,7 @@ func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
 		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
-		ReasonFields, ReasonPlatform, conversion.ReasonClusterNotReady, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
+		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
 	}, reason)
 }
 
