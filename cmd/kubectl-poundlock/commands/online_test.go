@@ -283,3 +283,32 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 		}
 	}
 }
+
+// Without the Infrastructure nothing converts. status needs nothing of it and shows its table; the others end with the remedy.
+func TestAClusterWithoutAnInfrastructure(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const machines = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
+	const one = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
+	server := cluster(t, true, map[string]string{machines: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + one + `]}`, machines + "/m": one})
+	const missing, remedy = "Infrastructure cluster (config.openshift.io) does not exist", "kubectl replace --subresource=status -f infrastructure.yaml"
+	for _, c := range []struct {
+		args  []string
+		code  int
+		shows string
+	}{
+		{[]string{"status"}, 0, "machine/m"},
+		{[]string{"check"}, 1, ""},
+		{[]string{"diff", "machine/m"}, 1, ""},
+		{[]string{"migrate", "machine/m", "--to", "clusterapi"}, 1, ""},
+	} {
+		out, errOut, code := run(t, "", append(c.args, "--server", server)...)
+		said := strings.Join(strings.Fields(out+errOut), " ")
+		if code != c.code || !strings.Contains(said, missing) || !strings.Contains(said, remedy) || !strings.Contains(out, c.shows) {
+			t.Errorf("%s: exit code %d\n%s%s", c.args, code, out, errOut)
+		}
+		if !strings.HasPrefix(said, missing) {
+			t.Errorf("%s: not first: %s", c.args, said)
+		}
+	}
+}

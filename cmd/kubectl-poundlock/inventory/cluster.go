@@ -6,6 +6,7 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -51,6 +53,8 @@ type Query struct {
 	Kinds []authority.Kind
 	// Parents has the kinds that own these read too, as far as the user may. Their objects are beside what was asked for.
 	Parents bool
+	// WithoutInfrastructure has the cluster read also where its Infrastructure does not exist. Nothing converts then.
+	WithoutInfrastructure bool
 	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
 	Selector labels.Selector
 }
@@ -77,6 +81,7 @@ func (q Query) parents() []authority.Kind {
 // FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure, and the definitions of kinds that are not served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
+	c.withoutInfrastructure = q.WithoutInfrastructure
 	if err := c.infrastructure(ctx, client); err != nil {
 		return nil, err
 	}
@@ -95,13 +100,18 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 
 func (c *collection) infrastructure(ctx context.Context, client dynamic.Interface) error {
 	u, err := client.Resource(infrastructures).Get(ctx, "cluster", metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("reading the Infrastructure named cluster (%s): there is none: is this an OpenShift cluster?", configGroup)
+	if apierrors.IsNotFound(err) && !c.withoutInfrastructure {
+		return errors.New(environment.NoInfrastructure)
 	}
 	for _, pair := range c.pairs {
 		if c.nodeSync(ctx, client, pair) {
 			break
 		}
+	}
+	if apierrors.IsNotFound(err) {
+		c.fleet.NoInfrastructure = environment.NoInfrastructure
+		c.rival(ctx, client, &unstructured.Unstructured{})
+		return nil
 	}
 	if apierrors.IsForbidden(err) {
 		// It is read for conversions. A user with rights in the two namespaces alone gets an answer without it.
@@ -309,7 +319,7 @@ func (c *collection) definitions(ctx context.Context, client dynamic.Interface, 
 
 // guess describes the cluster by the objects that were read, where its Infrastructure may not be.
 func (c *collection) guess() {
-	if !c.fleet.withheld {
+	if !c.fleet.withheld && c.fleet.NoInfrastructure == "" {
 		return
 	}
 	var pairs []Pair

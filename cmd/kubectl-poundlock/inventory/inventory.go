@@ -146,6 +146,8 @@ type Fleet struct {
 type circumstances struct {
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
+	// NoInfrastructure is the sentence about a cluster whose Infrastructure does not exist, "" for any other.
+	NoInfrastructure string
 
 	infrastructure *policies.Object
 	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster by its objects.
@@ -191,6 +193,8 @@ type collection struct {
 	nextFile string
 	// other is a second cluster that was shown.
 	other *Cluster
+	// withoutInfrastructure is the query's.
+	withoutInfrastructure bool
 }
 
 func newCollection(pairs authority.Pairs) *collection {

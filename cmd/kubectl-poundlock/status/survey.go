@@ -23,12 +23,14 @@ type survey struct {
 	Away string `json:"away,omitempty"`
 	// GateOff reports that the feature gate is off, and what follows.
 	GateOff string `json:"gateOff,omitempty"`
+	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and what to do.
+	NoInfrastructure string `json:"noInfrastructure,omitempty"`
 
 	leftAlone int
 }
 
 func surveyOf(f *inventory.Fleet) survey {
-	s := survey{Objects: []standing.Standing{}, Rival: f.Rival}
+	s := survey{Objects: []standing.Standing{}, Rival: f.Rival, NoInfrastructure: f.NoInfrastructure}
 	for _, pair := range f.Pairs {
 		if pair.MachineAPI != nil && !pair.Kind.HasAuthority(pair.MachineAPI) {
 			s.leftAlone++
@@ -55,5 +57,5 @@ func (s *survey) count(by []authority.Neighbour) {
 
 // first are the sentences that come before all else.
 func (s *survey) first() []string {
-	return slices.DeleteFunc([]string{s.Away, s.GateOff}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.NoInfrastructure}, func(text string) bool { return text == "" })
 }
