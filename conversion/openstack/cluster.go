@@ -135,7 +135,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 // mostSubnets is how many an OpenStackCluster takes.
 const mostSubnets = 2
 
-// placeOfMachines are network and subnets of an OpenStackCluster's spec as the first Machine has them of which that is known: one that names the same is plugged
+// placeOfMachines are network and subnets of an OpenStackCluster's spec, from the first Machine that names some: a Machine that names the same is plugged
 // in there, and needs no network's name. nil: no Machine that is known says it.
 func placeOfMachines(e *conversion.Env) map[string]any {
 	known := []map[string]any{}

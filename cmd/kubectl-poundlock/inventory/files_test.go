@@ -138,7 +138,7 @@ func TestAClusterThatNothingNames(t *testing.T) {
 	}
 }
 
-// Whoever asks about one object gets the answer that a question about all of them has: the cluster is read from every object that was shown.
+// A question about one object has the same answer as one about all of them: the cluster is read from every object that was shown.
 func TestANameDoesNotNarrowWhatTheClusterIsReadFrom(t *testing.T) {
 	const azure = `apiVersion: machine.openshift.io/v1beta1
 kind: Machine
