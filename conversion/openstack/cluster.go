@@ -121,7 +121,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
 		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
 		"identityRef": map[string]any{"name": p.Env.Credentials(), "cloudName": clusterCloud(p)},
-		"tags": []any{tag},
+		"tags":        []any{tag},
 	}
 	place := placeOfMachines(e)
 	if place == nil {

@@ -239,6 +239,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	c.cluster(ctx, client, pair.ClusterAPI)
 	for _, resource := range c.fleet.instances(kinds) {
 		// A user who may not list them is not told of them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
@@ -251,6 +252,22 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	c.masters(ctx, client, pair.ClusterAPI)
 	c.remediations(ctx, client, pair)
 	return nil
+}
+
+// cluster looks for the Cluster that machines of the namespace belong to. A user who may not read it has it created too where anything has to be.
+func (c *collection) cluster(ctx context.Context, client dynamic.Interface, namespace string) {
+	c.fleet.listed = true
+	about := c.fleet.described()
+	platform, known := platforms.For(about.Platform)
+	if !known || platform.MakeInfraCluster == nil || c.fleet.infra[infraKey{platform.InfraCluster.Kind, namespace, about.Name}] != nil {
+		return // nothing has to be created
+	}
+	if _, err := client.Resource(clusterv1.GroupVersion.WithResource("clusters")).Namespace(namespace).Get(ctx, about.Name, metav1.GetOptions{}); err == nil {
+		if c.fleet.clusters == nil {
+			c.fleet.clusters = map[string]bool{}
+		}
+		c.fleet.clusters[namespace] = true
+	}
 }
 
 // masters looks for the Machines of the control plane that Cluster API finds. A user who may not list them is not told.

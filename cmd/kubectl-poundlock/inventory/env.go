@@ -152,6 +152,21 @@ func providerSpecOf(p Pair) providerSpec {
 	return spec.Template.Spec.ProviderSpec.Value
 }
 
+// exampleOf is the whole of it, nil where there is none.
+func exampleOf(p Pair) map[string]any {
+	if p.MachineAPI == nil {
+		return nil
+	}
+	var o map[string]any
+	_ = json.Unmarshal(p.MachineAPI.Raw(), &o) // it was read from JSON
+	for _, path := range [][]string{{"spec", "providerSpec", "value"}, {"spec", "template", "spec", "providerSpec", "value"}} {
+		if value, found, err := unstructured.NestedMap(o, path...); found && err == nil {
+			return value
+		}
+	}
+	return nil
+}
+
 func platformOf(p Pair) string {
 	said, ref := providerSpecOf(p), p.InfraRef()
 	i := slices.IndexFunc(platforms.List(), func(pl conversion.Platform) bool {
@@ -215,6 +230,7 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	case !provided:
 		return env, nil
 	}
+	env.Example = exampleOf(p)
 	env.Account, env.ControlPlane = f.accountOf(env.Platform), f.controlPlane(p.Namespaces)
 	if o := f.infra[infraKey{env.Platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON

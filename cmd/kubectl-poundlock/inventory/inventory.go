@@ -149,6 +149,10 @@ type circumstances struct {
 	// NoInfrastructure is the sentence about a cluster whose Infrastructure does not exist, "" for any other.
 	NoInfrastructure string
 
+	// listed reports that the objects are a cluster's, so that one that is not there does not exist; clusters are the namespaces in which the Cluster does.
+	listed   bool
+	clusters map[string]bool
+
 	infrastructure *policies.Object
 	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster by its objects.
 	withheld bool
