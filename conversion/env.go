@@ -37,6 +37,8 @@ type Env struct {
 	// ControlPlane are the control plane's Machines in order of name, where they were read: an infrastructure cluster object has to name what all of them
 	// need. nil: only the Machine that is converted is known.
 	ControlPlane []Master
+	// Example is the content of a providerSpec of the cluster, where an infrastructure cluster object is made that no Machine of the control plane is known for.
+	Example map[string]any
 	// TakesTaints reports whether Cluster API takes taints, by its feature gate MachineTaintPropagation; nil: not known.
 	TakesTaints *bool
 }
@@ -146,7 +148,8 @@ type Platform struct {
 	Editable Editable
 	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure's status, and names who makes it otherwise.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the providerSpecs that are known, and names who makes it
+	// otherwise. What nothing says is a word in capital letters, such as SUBNET, that a person replaces.
 	// nil: OpenShift makes it.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,

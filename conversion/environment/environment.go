@@ -14,6 +14,15 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
+// NoInfrastructure is the sentence about a cluster without an Infrastructure, with the remedy.
+const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform. " +
+	"If somebody deleted it, restore it from a backup without its metadata.uid and metadata.resourceVersion, and then its status: " +
+	"kubectl create -f infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
+
+// noStatus is about one that says too little. Its old status.platform is no platformStatus: conversions need regions, groups and addresses.
+const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. " +
+	"An installation sets them. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
+
 // Get reads one object by name, from wherever the caller reads; nil and no error where there is none, or its kind is not served. What it returns is not
 // changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
@@ -26,8 +35,7 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 		return conversion.Missing{}, fmt.Errorf("reading Infrastructure cluster: %w", err)
 	}
 	if about == nil {
-		return conversion.Missing{Reason: conversion.ReasonClusterNotReady,
-			Message: "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"}, nil
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: NoInfrastructure}, nil
 	}
 	return Describe(about.Object, provided, env), nil
 }
@@ -40,8 +48,7 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 	case !provided && env.ClusterName != "":
 		return conversion.Missing{}
 	case env.ClusterName == "" || platform == "":
-		return conversion.Missing{Reason: conversion.ReasonClusterNotReady,
-			Message: "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"}
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: noStatus}
 	}
 	p, ok := platforms.For(platform)
 	if !ok {

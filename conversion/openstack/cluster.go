@@ -4,6 +4,9 @@
 package openstack
 
 import (
+	"encoding/json"
+	"maps"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
@@ -105,7 +108,7 @@ func checkEndpoint(p *pass) {
 
 func yes(b *bool) bool { return b != nil && *b }
 
-// makeCluster makes an OpenStackCluster's spec of the Infrastructure. The subnets are those that an installer made; its controller finds their network.
+// makeCluster makes an OpenStackCluster's spec of the Infrastructure, and of what the Machines are plugged into; its controller finds the network of subnets.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	vips := addresses(p, "apiServerInternalIPs", "apiServerInternalIP")
@@ -113,11 +116,70 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		return nil, ""
 	}
 	tag := "openshiftClusterID=" + e.ClusterName
-	return map[string]any{
+	const made = "OpenShift creates one from 4.21 on, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
+	spec = map[string]any{
 		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
 		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
 		"identityRef": map[string]any{"name": p.Env.Credentials(), "cloudName": clusterCloud(p)},
 		"tags":        []any{tag},
-		"subnets":     []any{map[string]any{"filter": map[string]any{"tags": []any{tag}}}},
-	}, "OpenShift creates one from 4.21 on, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
+	}
+	place := placeOfMachines(e)
+	if place == nil {
+		spec["subnets"] = []any{map[string]any{"id": "SUBNET"}}
+		return spec, made + ". SUBNET is the id of their subnet, as openstack subnet list prints it"
+	}
+	maps.Copy(spec, place)
+	return spec, made
+}
+
+// mostSubnets is how many an OpenStackCluster takes.
+const mostSubnets = 2
+
+// placeOfMachines are network and subnets of an OpenStackCluster's spec, from the first Machine that names some: a Machine that names the same is plugged
+// in there, and needs no network's name. nil: no Machine that is known says it.
+func placeOfMachines(e *conversion.Env) map[string]any {
+	known := []map[string]any{}
+	for _, m := range e.ControlPlane {
+		known = append(known, m.ProviderSpec)
+	}
+	for _, content := range append(known, e.Example) {
+		raw, err := json.Marshal(content)
+		var m providerSpec
+		if err != nil || json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		for i := range m.Networks {
+			if place := placeOfNetwork(e, &m.Networks[i]); place != nil {
+				return place
+			}
+		}
+	}
+	return nil
+}
+
+// placeOfNetwork is nil for an entry that says neither, or what Cluster API would not take.
+func placeOfNetwork(e *conversion.Env, n *networkParam) map[string]any {
+	p := conversion.NewPass(e, &conversion.Core{}, "")
+	var out openstackv1.OpenStackClusterSpec
+	subnets := n.Subnets
+	if out.Network = networkTo(p, n.UUID, &n.Filter); out.Network == nil {
+		subnets = subnets[:min(1, len(subnets))] // Machine API makes a port of each
+	}
+	for i := range subnets {
+		out.Subnets = append(out.Subnets, *subnetTo(p, &subnets[i]))
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&out)
+	if err != nil || len(p.Errors()) > 0 || len(subnets) > mostSubnets {
+		return nil
+	}
+	place := map[string]any{}
+	for _, name := range []string{"network", "subnets"} {
+		if value, has := content[name]; has {
+			place[name] = value
+		}
+	}
+	if len(place) == 0 {
+		return nil
+	}
+	return place
 }

@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"encoding/json"
 	"fmt"
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
@@ -65,8 +66,23 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	case cl.network() != nil:
 		c.Network = cl.network()
 	default:
-		p.Required("uuid", "which network the subnets are of is not known, because the OpenStackCluster names neither one nor these subnets: give the network's uuid")
+		p.Required("uuid", "which network the subnets are of is not known, because the OpenStackCluster names neither one nor these subnets: give the network's uuid"+
+			listSubnets(p, n))
 	}
+}
+
+// listSubnets is the other remedy: an OpenStackCluster that lists the subnets. Its provider takes them at its creation only.
+func listSubnets(p *pass, n *networkParam) string {
+	place := placeOfNetwork(p.Env, n)
+	if place == nil || p.Env.InfraCluster == nil {
+		return ""
+	}
+	patch, err := json.Marshal(map[string]any{"spec": place})
+	if err != nil {
+		return ""
+	}
+	return ". Or, where the Machines of the cluster are in them, list them in spec.subnets of the OpenStackCluster. The provider takes this at the object's " +
+		"creation only, so replace it: " + p.Replacement(string(patch))
 }
 
 func placeFrom(p *pass, c *port, m *nic) {

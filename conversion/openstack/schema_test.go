@@ -61,6 +61,7 @@ func TestTheKitIsACluster(t *testing.T) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, kit.InfraCluster)))
 	env := kit.Env()
+	env.Example = kit.ProviderSpec
 	made, _ := kit.Platform.MakeInfraCluster(&env)
 	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, made)))
 	machines := crdOf(t, kit.Platform.InfraMachine)

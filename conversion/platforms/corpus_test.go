@@ -163,7 +163,10 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		c.InfraCluster = nil
-		env := c.env(t)
+		env, workers := c.env(t), workersOf(folder)
+		if len(workers) > 0 {
+			env.Example, _, _ = unstructured.NestedMap(read(t, workers[0]).Object, "spec", "template", "spec", "providerSpec", "value")
+		}
 		what := env.Unmade(false)
 		if name := env.Platform.Name; (what != "") != (name == "OpenStack" || name == "Nutanix") {
 			t.Fatalf("on %s: %q", name, what)
@@ -181,7 +184,6 @@ func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
 		if env.Platform.Name == "OpenStack" { // its controller finds the network
 			c.InfraCluster["status"] = map[string]any{"network": map[string]any{"id": "5f3d1c2e-9b0a-4a7e-8c55-0d2f6a1b7e01"}}
 		}
-		workers, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
 		for _, manifest := range workers {
 			t.Run(filepath.Base(manifest), func(t *testing.T) { moves(t, c, read(t, manifest)) })
 		}
@@ -190,6 +192,11 @@ func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
 			t.Errorf("of an Infrastructure that says nothing: %s", what)
 		}
 	})
+}
+
+func workersOf(folder string) []string {
+	workers, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml")) // the pattern is right
+	return workers
 }
 
 // said reports whether there are these errors and no others.

@@ -129,7 +129,8 @@ func machineNetworks(p *pass) []string {
 
 func checkAddresses(p *pass, addresses []string) {
 	if len(addresses) > 0 && p.Core.Template {
-		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes none: use addressesFromPools")
+		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes none: "+
+			"remove ipAddrs and gateway where DHCP gives addresses, else keep the MachineSet with Machine API. Static addresses move with Machines that have an instance")
 	}
 	for i, a := range addresses {
 		if _, err := netip.ParsePrefix(a); err != nil {
@@ -188,7 +189,7 @@ func nameservers(p *pass, servers []string) []string {
 
 // unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
 const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
-	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API"
+	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API, or have DHCP give their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 

@@ -135,8 +135,22 @@ func (s *State) findInfra() {
 
 // Absent notes that an object of the cluster's name is missing.
 func (s *State) Absent(kind string) {
-	missing := s.Env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
+	env := s.Env
+	if env.Example = providerSpec(s.MachineAPI, "spec", "providerSpec", "value"); env.Example == nil {
+		env.Example = providerSpec(s.MachineAPI, "spec", "template", "spec", "providerSpec", "value")
+	}
+	missing := env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
 	s.Reason, s.Missing = missing.Reason, missing.Message
+}
+
+// providerSpec is nil where there is none.
+func providerSpec(o *unstructured.Unstructured, path ...string) map[string]any {
+	if o == nil {
+		return nil
+	}
+	found, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	content, _ := found.(map[string]any)
+	return content
 }
 
 // ClusterAbsent notes that the Cluster is missing. If the pair had a mirror, the Cluster existed.

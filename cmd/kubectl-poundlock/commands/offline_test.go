@@ -331,3 +331,21 @@ func TestExplainBreaksNoCommand(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
+
+// An Infrastructure that was shown and says too little is what the manager waits for: check names its reason, and not a platform that nobody converts.
+func TestAnInfrastructureWithoutStatusIsNotReady(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	openstack := "---\n{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s}, spec: {template: {spec: {providerSpec: {value: {kind: OpenstackProviderSpec}}}}}}\n"
+	for sentence, status := range map[string]string{
+		"no status":           "",
+		"no platformStatus":   ", status: {infrastructureName: x}",
+		"the old platform":    ", status: {infrastructureName: x, platform: OpenStack}",
+		"a platform, unnamed": ", status: {platformStatus: {type: OpenStack}}",
+	} {
+		out, errOut, _ := run(t, "{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}"+status+"}\n"+openstack, "check", "-f", "-", "-o", "json")
+		if !strings.Contains(out, `"reason": "ClusterNotReady"`) || !strings.Contains(out, "status.platformStatus.type") ||
+			!strings.Contains(out, "kubectl replace --subresource=status") {
+			t.Errorf("%s:\n%s%s", sentence, out, errOut)
+		}
+	}
+}

@@ -379,3 +379,77 @@ func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
 		}
 	}
 }
+
+// Without the Infrastructure nothing converts. status needs nothing of it and shows its table; the others end with the remedy.
+func TestAClusterWithoutAnInfrastructure(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const machines = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
+	const one = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
+	server := cluster(t, true, map[string]string{machines: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + one + `]}`, machines + "/m": one})
+	const missing, remedy = "Infrastructure cluster (config.openshift.io) does not exist", "kubectl replace --subresource=status -f infrastructure.yaml"
+	for _, c := range []struct {
+		args  []string
+		code  int
+		shows string
+	}{
+		{[]string{"status"}, 0, "machine/m"},
+		{[]string{"check"}, 1, ""},
+		{[]string{"diff", "machine/m"}, 1, ""},
+		{[]string{"migrate", "machine/m", "--to", "clusterapi"}, 1, ""},
+	} {
+		out, errOut, code := run(t, "", append(c.args, "--server", server)...)
+		said := strings.Join(strings.Fields(out+errOut), " ")
+		if code != c.code || !strings.Contains(said, missing) || !strings.Contains(said, remedy) || !strings.Contains(out, c.shows) {
+			t.Errorf("%s: exit code %d\n%s%s", c.args, code, out, errOut)
+		}
+		if !strings.HasPrefix(said, missing) {
+			t.Errorf("%s: not first: %s", c.args, said)
+		}
+	}
+}
+
+// An infrastructure cluster object that does not exist is no object that somebody may not read: check has the manager's reason, and the manifest.
+func TestCheckSaysThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		about = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"OpenStack","openstack":{"apiServerInternalIPs":["10.0.0.5"]}}}}`
+		set   = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"s","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1alpha1","kind":"OpenstackProviderSpec",
+"cloudName":"openstack","cloudsSecret":{"name":"openstack-cloud-credentials"},"flavor":"f","image":"i","userDataSecret":{"name":"worker-user-data"},"networks":[{"subnets":[{"filter":{"name":"x-nodes","tags":"openshiftClusterID=x"}}]}]}}}}}}`
+		infrastructure = "/apis/config.openshift.io/v1/infrastructures/cluster"
+		sets           = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets"
+		clusters       = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/clusters/x"
+		forbidden      = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+		manifest       = `"subnets":[{"filter":{"name":"x-nodes","tags":["openshiftClusterID=x"]}}]`
+	)
+	list := `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + set + `]}`
+	check := func(objects map[string]string) string {
+		objects[sets] = list
+		out, errOut, _ := run(t, "", "check", "-o", "json", "--server", cluster(t, true, objects))
+		return strings.ReplaceAll(out, `\"`, `"`) + errOut
+	}
+	for sentence, c := range map[string]struct {
+		objects map[string]string
+		cluster bool
+	}{
+		"no Cluster either": {map[string]string{infrastructure: about}, true},
+		"a Cluster":         {map[string]string{infrastructure: about, clusters: `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"x","namespace":"openshift-cluster-api"}}`}, false},
+	} {
+		said := check(c.objects)
+		if !strings.Contains(said, `"reason": "InfraClusterMissing"`) || !strings.Contains(said, "OpenStackCluster openshift-cluster-api/x does not exist") ||
+			!strings.Contains(said, manifest) || strings.Contains(said, `"kind":"Cluster"`) != c.cluster || strings.Contains(said, "cannot be read") {
+			t.Errorf("%s: %s", sentence, said)
+		}
+	}
+	if said := check(map[string]string{infrastructure: forbidden}); !strings.Contains(said, "cannot be read in this cluster: ClusterRole poundlock-viewer") {
+		t.Errorf("who may not read it: %s", said)
+	}
+	out, _, _ := run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
+	if said := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(said, "kubectl get openstackclusters") || !strings.Contains(said, manifest) {
+		t.Errorf("of files: %s", said)
+	}
+	if said, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(said, "OpenShift does not create it in each release") {
+		t.Errorf("of a file without the Infrastructure: %s", said)
+	}
+}

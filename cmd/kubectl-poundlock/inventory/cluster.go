@@ -6,6 +6,7 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -58,6 +60,8 @@ type Query struct {
 	Parents bool
 	// Sets has the ControlPlaneMachineSets read too.
 	Sets bool
+	// WithoutInfrastructure has the cluster read also where its Infrastructure does not exist. Nothing converts then.
+	WithoutInfrastructure bool
 	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
 	Selector labels.Selector
 }
@@ -84,6 +88,7 @@ func (q Query) parents() []authority.Kind {
 // FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure, and the definitions of kinds that are not served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
+	c.withoutInfrastructure = q.WithoutInfrastructure
 	if err := c.infrastructure(ctx, client); err != nil {
 		return nil, err
 	}
@@ -108,13 +113,18 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 
 func (c *collection) infrastructure(ctx context.Context, client dynamic.Interface) error {
 	u, err := client.Resource(infrastructures).Get(ctx, "cluster", metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("reading the Infrastructure named cluster (%s): there is none: is this an OpenShift cluster?", configGroup)
+	if apierrors.IsNotFound(err) && !c.withoutInfrastructure {
+		return errors.New(environment.NoInfrastructure)
 	}
 	for _, pair := range c.pairs {
 		if c.nodeSync(ctx, client, pair) {
 			break
 		}
+	}
+	if apierrors.IsNotFound(err) {
+		c.fleet.NoInfrastructure = environment.NoInfrastructure
+		c.rival(ctx, client, &unstructured.Unstructured{})
+		return nil
 	}
 	if apierrors.IsForbidden(err) {
 		// It is read for conversions. A user with rights in the two namespaces alone gets an answer without it.
@@ -242,6 +252,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	c.cluster(ctx, client, pair.ClusterAPI)
 	for _, resource := range c.fleet.instances(kinds) {
 		// A user who may not list them is not told of them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
@@ -273,6 +284,22 @@ func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pai
 		if o, err := FromUnstructured(u); err == nil {
 			c.addCluster(o)
 		}
+	}
+}
+
+// cluster looks for the Cluster that machines of the namespace belong to. A user who may not read it has it created too where anything has to be.
+func (c *collection) cluster(ctx context.Context, client dynamic.Interface, namespace string) {
+	c.fleet.listed = true
+	about := c.fleet.described()
+	platform, known := platforms.For(about.Platform)
+	if !known || platform.MakeInfraCluster == nil || c.fleet.infra[infraKey{platform.InfraCluster.Kind, namespace, about.Name}] != nil {
+		return // nothing has to be created
+	}
+	if _, err := client.Resource(clusterv1.GroupVersion.WithResource("clusters")).Namespace(namespace).Get(ctx, about.Name, metav1.GetOptions{}); err == nil {
+		if c.fleet.clusters == nil {
+			c.fleet.clusters = map[string]bool{}
+		}
+		c.fleet.clusters[namespace] = true
 	}
 }
 
@@ -342,7 +369,7 @@ func (c *collection) definitions(ctx context.Context, client dynamic.Interface, 
 
 // guess describes the cluster by the objects that were read, where its Infrastructure may not be.
 func (c *collection) guess() {
-	if !c.fleet.withheld {
+	if !c.fleet.withheld && c.fleet.NoInfrastructure == "" {
 		return
 	}
 	var pairs []Pair

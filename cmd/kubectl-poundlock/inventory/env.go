@@ -57,7 +57,7 @@ func (f *Fleet) Describe(said Cluster) Cluster {
 		return c
 	}
 	c := said
-	c.guess(f.Pairs, map[bool]string{true: withheld, false: notGiven}[f.withheld])
+	c.guess(f.all(), map[bool]string{true: withheld, false: notGiven}[f.withheld])
 	c.about = map[string]any{"status": map[string]any{
 		"infrastructureName": c.Name,
 		"platformStatus":     map[string]any{"type": c.Platform, strings.ToLower(c.Platform): map[string]any{"region": c.Region}},
@@ -153,6 +153,21 @@ func providerSpecOf(p Pair) providerSpec {
 	return spec.Template.Spec.ProviderSpec.Value
 }
 
+// exampleOf is the whole of it, nil where there is none.
+func exampleOf(p Pair) map[string]any {
+	if p.MachineAPI == nil {
+		return nil
+	}
+	var o map[string]any
+	_ = json.Unmarshal(p.MachineAPI.Raw(), &o) // it was read from JSON
+	for _, path := range [][]string{{"spec", "providerSpec", "value"}, {"spec", "template", "spec", "providerSpec", "value"}} {
+		if value, found, err := unstructured.NestedMap(o, path...); found && err == nil {
+			return value
+		}
+	}
+	return nil
+}
+
 func platformOf(p Pair) string {
 	said, ref := providerSpecOf(p), p.InfraRef()
 	i := slices.IndexFunc(platforms.List(), func(pl conversion.Platform) bool {
@@ -209,13 +224,14 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	}
 	provided := p.Kind.Infra != ""
 	switch missing := environment.Describe(c.about, provided, &env); {
-	case missing.Reason == conversion.ReasonPlatformNotSupported, missing.Reason != "" && c.Platform == "" && provided:
+	case missing.Reason == conversion.ReasonPlatformNotSupported, missing.Reason != "" && c.Platform == "" && provided && f.infrastructure == nil:
 		return env, notConverted(c, p)
 	case missing.Reason != "":
-		return env, errors.New(missing.Message)
+		return env, NotReadyError{missing.Message}
 	case !provided:
 		return env, nil
 	}
+	env.Example = exampleOf(p)
 	env.Account, env.ControlPlane = f.accountOf(env.Platform), f.controlPlane(p.Namespaces)
 	if o := f.infra[infraKey{env.Platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
@@ -223,13 +239,21 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	return env, nil
 }
 
+// all are the pairs that were shown. The cluster is read from all of them, whichever were asked for.
+func (f *Fleet) all() []Pair {
+	if len(f.Beside) == 0 {
+		return f.Pairs
+	}
+	all := slices.Concat(f.Pairs, f.Beside)
+	slices.SortFunc(all, order)
+	return all
+}
+
 // controlPlane are the control plane's Machines in a pair of namespaces.
 func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 	if f.masters == nil {
 		f.masters = map[authority.Pair][]conversion.Master{}
-		all := slices.Concat(f.Pairs, f.Beside)
-		slices.SortFunc(all, order)
-		for _, p := range all {
+		for _, p := range f.all() {
 			if p.MachineAPI == nil || !p.Kind.InfraActs() || !authority.OfControlPlane(p.MachineAPI.Metadata.Labels) || p.MachineAPI.Deleting() {
 				continue
 			}
@@ -268,7 +292,7 @@ func (f *Fleet) takesTaints(c Cluster) *bool {
 	shows := func(p Pair) bool {
 		return p.ClusterAPI != nil && p.ClusterAPI.Metadata.UID != "" && authority.Tainted(p.ClusterAPI)
 	}
-	if slices.ContainsFunc(f.Pairs, shows) {
+	if slices.ContainsFunc(f.all(), shows) {
 		return ptr.To(true)
 	}
 	if c.Gates == nil {
@@ -285,7 +309,7 @@ func (f *Fleet) accountOf(platform conversion.Platform) string {
 	if account := accountIn(f.cloudConfig, platform.Account); account != "" {
 		return account
 	}
-	for _, p := range f.Pairs {
+	for _, p := range f.all() {
 		for _, o := range p.Objects() {
 			var spec struct {
 				ProviderID string `json:"providerID"`
@@ -324,6 +348,11 @@ func notConverted(c Cluster, p Pair) error {
 	}
 	return ErrPlatformNotKnown
 }
+
+// NotReadyError reports that the cluster lacks something without which nothing converts, whatever its platform: the mirror's reason is ClusterNotReady.
+type NotReadyError struct{ message string }
+
+func (e NotReadyError) Error() string { return e.message }
 
 // ErrPlatformNotKnown reports that neither the objects nor a person name the cluster's platform.
 var ErrPlatformNotKnown = errors.New("the platform is not known: give the Infrastructure object, or --platform")

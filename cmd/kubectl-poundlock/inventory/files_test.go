@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -134,5 +135,39 @@ func TestAClusterThatNothingNames(t *testing.T) {
 	}
 	if said := f.Describe(inventory.Cluster{Name: "mine"}); said.Name != "mine" {
 		t.Errorf("named %q", said.Name)
+	}
+}
+
+// A question about one object has the same answer as one about all of them: the cluster is read from every object that was shown.
+func TestANameDoesNotNarrowWhatTheClusterIsReadFrom(t *testing.T) {
+	const azure = `apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {name: master-0, namespace: openshift-machine-api, labels: {machine.openshift.io/cluster-api-cluster: lock}}
+spec: {providerID: azure:///subscriptions/s-1/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/m, providerSpec: {value: {kind: AzureMachineProviderSpec}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: tainted, namespace: openshift-cluster-api, uid: u}, spec: {taints: [{key: a, effect: NoSchedule, propagation: Always}]}}
+---
+{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: openshift-machine-api}, spec: {}}
+`
+	describe := func(narrowed bool) (conversion.Env, inventory.Cluster) {
+		f := read(t, azure)
+		set := f.Pairs[0]
+		if narrowed {
+			f.Narrow(func(p inventory.Pair) bool { return p.Ref() == set.Ref() })
+		}
+		c := f.Describe(inventory.Cluster{})
+		env, err := f.Env(c, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return env, c
+	}
+	one, ofOne := describe(true)
+	all, ofAll := describe(false)
+	if one.Account != "s-1" || one.Account != all.Account || one.ClusterName != "lock" || one.TakesTaints == nil || !*one.TakesTaints {
+		t.Errorf("account %q, cluster %q, taints %v", one.Account, one.ClusterName, one.TakesTaints)
+	}
+	if diff := cmp.Diff(ofAll.Assumed, ofOne.Assumed); diff != "" {
+		t.Error(diff)
 	}
 }

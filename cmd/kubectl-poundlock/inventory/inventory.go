@@ -161,6 +161,12 @@ type Fleet struct {
 type circumstances struct {
 	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
 	Rival string
+	// NoInfrastructure is the sentence about a cluster whose Infrastructure does not exist, "" for any other.
+	NoInfrastructure string
+
+	// listed reports that the objects are a cluster's, so that one that is not there does not exist; clusters are the namespaces in which the Cluster does.
+	listed   bool
+	clusters map[string]bool
 
 	infrastructure *policies.Object
 	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster by its objects.
@@ -208,6 +214,8 @@ type collection struct {
 	nextFile string
 	// other is a second cluster that was shown.
 	other *Cluster
+	// withoutInfrastructure is the query's.
+	withoutInfrastructure bool
 }
 
 func newCollection(pairs authority.Pairs) *collection {

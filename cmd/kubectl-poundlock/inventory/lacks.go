@@ -22,6 +22,10 @@ type Lack struct {
 	Name string
 	// Command prints it; Flags say it instead. One of the two is empty.
 	Command, Flags string
+	// Missing has the mirror's reason and sentence for an object that the cluster does not have; zero where it may exist.
+	Missing conversion.Missing
+	// Unmade is what to do where an object does not exist that no release of OpenShift creates, or not each; "" for any other.
+	Unmade string
 	// decides: whether an object converts depends on it, whatever the object has.
 	decides bool
 	// suppose fills in what might stand there.
@@ -37,7 +41,13 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	var out []Lack
 	if env.InfraCluster == nil {
 		lack := lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) })
-		lack.decides = true
+		lack.decides, lack.Unmade = true, env.Unmade(false)
+		if lack.Unmade == "" && env.Platform.MakeInfraCluster != nil {
+			lack.Unmade = "OpenShift does not create it in each release. Given the cluster's Infrastructure with its status, this prints a manifest for it"
+		}
+		if f.listed && !f.withheld && f.notServed[env.Platform.InfraCluster.Kind] == "" { // else it may exist
+			lack.Missing = env.Absent(env.Platform.InfraCluster.Kind, f.clusters[env.ClusterAPINamespace], "anything can be mirrored there")
+		}
 		out = append(out, lack)
 	}
 	if f.infrastructure == nil {
@@ -46,18 +56,20 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 		out = append(out, lack)
 	}
 	if env.Platform.Account != nil && env.Account == "" {
-		out = append(out, Lack{"ConfigMap cloud-provider-config of openshift-config", "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml",
-			"", false, func(e *conversion.Env) { e.Account = "supposed" }})
+		out = append(out, Lack{Name: "ConfigMap cloud-provider-config of openshift-config",
+			Command: "kubectl get configmaps cloud-provider-config -n openshift-config -o yaml",
+			suppose: func(e *conversion.Env) { e.Account = "supposed" }})
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
-		out = append(out, Lack{"--additional-sync-machine-labels and -annotations of Cluster API's manager",
-			"", "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)", false, everySync})
+		out = append(out, Lack{Name: "--additional-sync-machine-labels and -annotations of Cluster API's manager",
+			Flags:   "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)",
+			suppose: everySync})
 	}
 	if env.TakesTaints == nil {
-		out = append(out, Lack{"--feature-gates of Cluster API's manager",
-			"", "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; " +
+		out = append(out, Lack{Name: "--feature-gates of Cluster API's manager",
+			Flags: "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; " +
 				"where it has none: --feature-gates=" + authority.TaintGate + "=false)",
-			false, func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
+			suppose: func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
 	}
 	return out
 }
@@ -85,14 +97,15 @@ func missing(errs, others field.ErrorList) field.ErrorList {
 // lackOf is an object that was not shown; its name may not be known.
 func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conversion.Env)) Lack {
 	return Lack{
-		strings.TrimSpace("the " + kind.Kind + " " + name),
-		strings.Join(strings.Fields(fmt.Sprintf("kubectl get %s %s -n %s -o yaml", kind.Definition(), name, namespace)), " "), "", false, suppose,
+		Name:    strings.TrimSpace("the " + kind.Kind + " " + name),
+		Command: strings.Join(strings.Fields(fmt.Sprintf("kubectl get %s %s -n %s -o yaml", kind.Definition(), name, namespace)), " "),
+		suppose: suppose,
 	}
 }
 
 // LackOfInfrastructure is the Infrastructure.
 func LackOfInfrastructure() Lack {
-	return Lack{"the Infrastructure", "kubectl get infrastructures.config.openshift.io cluster -o yaml", "", true, nil}
+	return Lack{Name: "the Infrastructure", Command: "kubectl get infrastructures.config.openshift.io cluster -o yaml", decides: true}
 }
 
 // LackOf is an object of Cluster API's that the authoritative one refers to and that was not shown.

@@ -195,7 +195,7 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	case len(f.Fields) > 0:
 		return f.say(Blocked, ReasonFields, "")
 	case len(f.Needs) > 0:
-		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
+		return f.lacking(needs, p)
 	}
 	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
@@ -207,6 +207,9 @@ func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 		f.Needs = needs.Names()
 		return f.say(Unknown, ReasonUnknown, unknown.Error())
 	}
+	if errors.As(unknown, new(inventory.NotReadyError)) {
+		return f.say(Blocked, conversion.ReasonClusterNotReady, unknown.Error())
+	}
 	return f.say(Blocked, ReasonPlatform, unknown.Error())
 }
 
@@ -216,6 +219,16 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 		return Needs{}
 	}
 	return Needs{lacks: []inventory.Lack{inventory.LackOfInfrastructure()}}
+}
+
+// lacking concludes where something of the cluster is missing: what does not exist is the mirror's reason, and what was not shown is no answer.
+func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
+	for _, l := range needs.lacks {
+		if l.Missing.Reason != "" {
+			return f.say(Blocked, l.Missing.Reason, l.Missing.Message)
+		}
+	}
+	return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
 }
 
 func (f Finding) say(v Readiness, reason, message string) Finding {
@@ -240,7 +253,7 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.say(Blocked, ReasonFields, "")
 	}
 	if len(f.Needs) > 0 {
-		return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
+		return f.lacking(needs, p)
 	}
 	if why := unborn(p); why != "" && (p.Shape().Current == authority.Unset || p.Source != "" && p.ClusterAPI == nil) {
 		return f.say(Waiting, authority.ReasonInstanceUnknown, why)
@@ -327,7 +340,7 @@ func (n Needs) Sentence(p inventory.Pair) string {
 		what += ". What was given converts, and what is missing may keep the object from moving"
 	}
 	if p.Source == "" {
-		return what + ". It cannot be read in this cluster"
+		return what + ". It cannot be read in this cluster: ClusterRole poundlock-viewer has the rights that this takes"
 	}
 	what += ". Run against the cluster, or add "
 	var commands []string
@@ -341,7 +354,13 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	if commands == nil {
 		return strings.TrimSuffix(what, ", ")
 	}
-	return what + "with -f what this prints: " + strings.Join(commands, "; ")
+	what += "with -f what this prints: " + strings.Join(commands, "; ")
+	for _, l := range n.lacks {
+		if l.Unmade != "" {
+			what += ". If the cluster does not have " + l.Name + ": " + l.Unmade
+		}
+	}
+	return what
 }
 
 // uninitialised is the rule that refuses a request until status says which API is authoritative. A manifest has no status, and a cluster in

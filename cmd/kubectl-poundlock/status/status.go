@@ -68,6 +68,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	q.WithoutInfrastructure = true // nothing is converted here
 	if o.watch {
 		return o.follow(ctx, q, t)
 	}

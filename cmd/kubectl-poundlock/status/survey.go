@@ -25,12 +25,14 @@ type survey struct {
 	GateOff string `json:"gateOff,omitempty"`
 	// Terminating names the namespaces of the pairs that are being deleted, and what follows.
 	Terminating string `json:"terminating,omitempty"`
+	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and what to do.
+	NoInfrastructure string `json:"noInfrastructure,omitempty"`
 
 	leftAlone int
 }
 
 func surveyOf(f *inventory.Fleet) survey {
-	s := survey{Objects: []standing.Standing{}, Rival: f.Rival}
+	s := survey{Objects: []standing.Standing{}, Rival: f.Rival, NoInfrastructure: f.NoInfrastructure}
 	for _, pair := range f.Pairs {
 		if pair.MachineAPI != nil && !pair.Kind.HasAuthority(pair.MachineAPI) {
 			s.leftAlone++
@@ -57,5 +59,5 @@ func (s *survey) count(by []authority.Neighbour) {
 
 // first are the sentences that come before all else.
 func (s *survey) first() []string {
-	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.Terminating}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.NoInfrastructure, s.Terminating}, func(text string) bool { return text == "" })
 }
