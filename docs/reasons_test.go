@@ -41,7 +41,7 @@ func TestPagesOfMeanings(t *testing.T) {
 	}
 }
 
-// Whoever an alert wakes has a first command to type, here or in the runbook.
+// A person whom an alert wakes has a first command to type, here or in the runbook.
 func TestEveryAlertBeginsWithACommand(t *testing.T) {
 	for _, e := range meanings.Entries(meanings.Signals()) {
 		if e.Section == "Alerts" && !strings.Contains(e.Do, "`kubectl ") && !strings.Contains(e.Do, "see the runbook") {

@@ -54,6 +54,7 @@ func TestTheFirstLines(t *testing.T) {
 		gates          = "/apis/config.openshift.io/v1/featuregates/cluster"
 		lease          = "/apis/coordination.k8s.io/v1/namespaces/openshift-cluster-api/leases/poundlock"
 		webhook        = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/poundlock"
+		mutating       = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/poundlock"
 		deployment     = "/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock"
 	)
 	renewed := func(ago time.Duration) string {
@@ -71,10 +72,12 @@ func TestTheFirstLines(t *testing.T) {
 		// check and status are what the first line begins with; "": it is no such sentence.
 		check, status string
 	}{
-		"all is well":                 {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled")}, "", ""},
-		"it is down":                  {false, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "Poundlock does not answer since", "Poundlock does not answer since"},
-		"nobody leads":                {true, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "No manager of Poundlock has led", "No manager of Poundlock has led"},
-		"it was never started":        {false, map[string]string{webhook: configuration, gates: gate("enabled")}, "Poundlock does not answer, and no Lease", "Poundlock does not answer, and no Lease"},
+		"all is well":          {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled")}, "", ""},
+		"it is down":           {false, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "Poundlock does not answer since", "Poundlock does not answer since"},
+		"nobody leads":         {true, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "No manager of Poundlock has led", "No manager of Poundlock has led"},
+		"it was never started": {false, map[string]string{webhook: configuration, mutating: configuration, gates: gate("enabled")}, "Poundlock does not answer, and no Lease", "Poundlock does not answer, and no Lease"},
+		"a configuration was deleted": {true, map[string]string{mutating: configuration, lease: renewed(time.Second), gates: gate("enabled")},
+			"ValidatingWebhookConfiguration/poundlock does not exist", "ValidatingWebhookConfiguration/poundlock does not exist"},
 		"it is not installed":         {false, map[string]string{gates: gate("enabled")}, "", "Poundlock does not answer, and no Lease"},
 		"the gate is off":             {true, map[string]string{lease: renewed(time.Second), gates: gate("disabled")}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Turn it on"},
 		"the gate is off by its flag": {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled"), deployment: off}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Remove"},
