@@ -37,7 +37,7 @@ func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			spec := conversiontest.Patched(t, jsonOf(t, kit.ProviderSpec), `{"networks": `+c.networks+`}`)
 			var content map[string]any
-			if err := json.Unmarshal([]byte(spec), &content); err != nil {
+			if err := json.Unmarshal(spec, &content); err != nil {
 				t.Fatal(err)
 			}
 			env := kit.Env()
@@ -65,7 +65,7 @@ func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 			}
 			clusters.create(t, []byte(jsonOf(t, made)))
 			env.InfraCluster = map[string]any{"spec": made} // before its controller has found the network
-			converted(t, &env, &conversion.Core{ProviderID: kit.ProviderID("any")}, []byte(spec), conversiontest.ToClusterAPI)
+			converted(t, &env, &conversion.Core{ProviderID: kit.ProviderID("any")}, spec, conversiontest.ToClusterAPI)
 		})
 	}
 }
@@ -77,7 +77,7 @@ func TestSubnetsOfAnUnknownNetworkNameTheCure(t *testing.T) {
 	env := kit.Env()
 	env.InfraCluster = map[string]any{"spec": map[string]any{"subnets": []any{map[string]any{"filter": map[string]any{"tags": []any{"x"}}}}}}
 	p := conversion.NewPass(&env, &conversion.Core{ProviderID: kit.ProviderID("any")}, "")
-	conversiontest.ToClusterAPI(p, []byte(spec))
+	conversiontest.ToClusterAPI(p, spec)
 	said := fmt.Sprint(p.Errors().ToAggregate())
 	for _, want := range []string{"networks[0].uuid", "spec.subnets of the OpenStackCluster", "kubectl get openstackcluster.infrastructure.cluster.x-k8s.io", `"spec":{"subnets":[{"id":"` + two + `"}]}`} {
 		if !strings.Contains(said, want) {

@@ -21,7 +21,8 @@ var synchronizedFalse = Table{
 		{
 			Names: []string{conversion.ReasonClusterNotReady},
 			Means: "the Infrastructure, the Cluster or the infrastructure cluster object that a conversion needs is missing",
-			Do:    "the message names it; the mirror goes on by itself when it appears",
+			Do: "the message names it; the mirror goes on by itself when it appears. An Infrastructure that a backup restored without status lacks name and platform: " +
+				"`kubectl replace --subresource=status -f infrastructure.yaml`",
 		},
 		{
 			Names: []string{conversion.ReasonInfraClusterMissing},

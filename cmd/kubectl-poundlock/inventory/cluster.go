@@ -6,7 +6,6 @@ package inventory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,7 +113,7 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 func (c *collection) infrastructure(ctx context.Context, client dynamic.Interface) error {
 	u, err := client.Resource(infrastructures).Get(ctx, "cluster", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !c.withoutInfrastructure {
-		return errors.New(environment.NoInfrastructure)
+		return NotReadyError{environment.NoInfrastructure}
 	}
 	for _, pair := range c.pairs {
 		if c.nodeSync(ctx, client, pair) {
