@@ -165,6 +165,11 @@ var others = Table{
 			Do:    "lets it be written on every object, and copies it to no mirror",
 		},
 		{
+			Names: []string{"app.kubernetes.io/name"},
+			Means: "a label of what an installation consists of: its program. Poundlock's own objects, its Pods among them, have `poundlock`",
+			Do:    "copies it to the mirror; by `-l app.kubernetes.io/name=poundlock` kubectl finds its Pods",
+		},
+		{
 			Names: []string{authority.TaintGate},
 			Means: "a feature gate of Cluster API's manager, off by default: with it off, its webhooks refuse every Machine and MachineSet that has taints. " +
 				"A person sets it by `--feature-gates=" + authority.TaintGate + "=true`",

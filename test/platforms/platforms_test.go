@@ -230,7 +230,7 @@ func differing(f *inventory.Fleet, pair inventory.Pair) []string {
 	}
 	var out []string
 	for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-		c, err := diff.Compare(pair, in, env)
+		c, err := diff.Compare(pair, in, env, f.SelectsBy(pair))
 		if err != nil {
 			return []string{pair.Ref() + ": " + err.Error()}
 		}
