@@ -25,7 +25,7 @@ import (
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain ||
-		slices.Contains(instanceFields(policies.SideInfrastructure), path[len(path)-1]) {
+		slices.Contains(allInstanceFields, path[len(path)-1]) {
 		return false
 	}
 	before, after := managedFields(c.Old), managedFields(c.New)

@@ -14,13 +14,21 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// instanceFields are the fields beneath spec by which controllers find an instance, by side. A provider's controller may have two.
-func instanceFields(side policies.Side) []string {
-	if side == policies.SideInfrastructure {
+// instanceFields are the fields beneath spec by which controllers find an instance. A provider's controller may have two, and vSphere's finds a virtual machine by
+// the object that it keeps for it.
+func instanceFields(c policies.Change) []string {
+	switch {
+	case c.Kind == InfraInstance:
+		return []string{biosField}
+	case c.Side == policies.SideInfrastructure:
 		return []string{"providerID", "instanceID"}
 	}
 	return []string{"providerID"}
 }
+
+const biosField = "biosUUID"
+
+var allInstanceFields = []string{"providerID", "instanceID", biosField}
 
 // ProviderIDKept: controllers act on the instance that an ID names, and delete it. So only they may change a stored ID, also on authoritative objects.
 func ProviderIDKept(c policies.Change) policies.Verdict {
@@ -61,7 +69,7 @@ func findsInstances(c policies.Change) bool {
 // changedInstance are the fields of a stored ID that an update changes.
 func changedInstance(c policies.Change) []string {
 	before, after := specTexts(c.Old), specTexts(c.New)
-	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return before[name] == "" || before[name] == after[name] })
+	return slices.DeleteFunc(instanceFields(c), func(name string) bool { return before[name] == "" || before[name] == after[name] })
 }
 
 func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 0 }
@@ -86,7 +94,7 @@ func namedAnew(c policies.Change) []string {
 		return nil
 	}
 	before, after := specTexts(c.Old), specTexts(c.New)
-	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return after[name] == "" || before[name] == after[name] })
+	return slices.DeleteFunc(instanceFields(c), func(name string) bool { return after[name] == "" || before[name] == after[name] })
 }
 
 // ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. A person who recreates the infrastructure machine
@@ -150,13 +158,22 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Side != policies.SideInfrastructure {
 		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
 	}
+	if c.Kind == InfraInstance { // it is its provider's machine's, whose name it has as a rule
+		infra := c.Name
+		for _, ref := range c.New.Metadata.OwnerReferences {
+			if OwnsInfraInstance(c.New.Kind, ref) {
+				infra = ref.Name
+			}
+		}
+		return Holders(machines, infra, infra)
+	}
 	return Holders(machines, append(MachineOwners(c.New), c.Name)[0], c.Name)
 }
 
 // InstanceKeyOf is the key of an object's ID.
 func InstanceKeyOf(o *policies.Object) string { return InstanceKey(providerID(o)) }
 
-// InstanceKeysOf are the keys of each ID that the object under review has. The one without a provider's prefix is AWS's.
+// InstanceKeysOf are the keys of each ID that the object under review has. Those without a provider's prefix are AWS's and vSphere's.
 func InstanceKeysOf(c policies.Change) []string {
 	var out []string
 	for _, id := range statusIDsAnew(c) {
@@ -166,10 +183,14 @@ func InstanceKeysOf(c policies.Change) []string {
 		return out
 	}
 	texts := specTexts(c.New)
-	for _, name := range instanceFields(c.Side) {
+	for _, name := range instanceFields(c) {
 		id := texts[name]
-		if name == "instanceID" && id != "" {
+		switch {
+		case id == "":
+		case name == "instanceID":
 			id = "aws:///" + id
+		case name == biosField:
+			id = "vsphere://" + id
 		}
 		if key := InstanceKey(id); key != "" && !slices.Contains(out, key) {
 			out = append(out, key)
@@ -184,7 +205,7 @@ func specTexts(o *policies.Object) map[string]string {
 		_ = json.Unmarshal(orNull(o.Spec), &fields)
 	}
 	out := map[string]string{}
-	for _, name := range instanceFields(policies.SideInfrastructure) {
+	for _, name := range allInstanceFields {
 		var text string
 		if json.Unmarshal(orNull(fields[name]), &text) == nil {
 			out[name] = text

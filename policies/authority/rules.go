@@ -208,16 +208,17 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
-			Description: "The same on the Cluster API Machine and the provider's machine, spec.instanceID included, while Cluster API is authoritative.",
-			Remedy:      "Leave it as it is; for another instance create another Machine.",
-			On:          on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin), Check: ProviderIDKept,
+			Description: "The same on the Cluster API Machine and the provider's machine, spec.instanceID and spec.biosUUID of a VSphereVM included, while Cluster " +
+				"API is authoritative.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin), Check: ProviderIDKept,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
 			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the " +
-				"spec.instanceID of another Machine's.",
+				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine.",
 			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
-			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)),
+			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine, InfraInstance}, onWrite)),
 			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
