@@ -116,6 +116,8 @@ type Facts struct {
 	Remediation Existence
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
 	Rival string
+	// GateOff reports that the feature gate MachineAPIMigration is off: nothing moves then either.
+	GateOff bool
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
 }

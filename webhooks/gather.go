@@ -96,12 +96,14 @@ type Lookups struct {
 	Pairs authority.Pairs
 	// Rival is a fact of each change.
 	Rival string
+	// GateOff is another.
+	GateOff bool
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
 // sentences name what could not be checked. The error means that a fact is missing on which a denial may rest.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
-	c.Facts.Rival = l.Rival
+	c.Facts.Rival, c.Facts.GateOff = l.Rival, l.GateOff
 	if err := l.decisive(ctx, &c, needs); err != nil {
 		return c, nil, err
 	}

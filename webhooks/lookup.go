@@ -171,6 +171,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Deployments:   listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Masters:       mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
 		Rival:         o.Rival,
+		GateOff:       o.GateOff,
 		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }

@@ -47,6 +47,8 @@ type Options struct {
 	NodeSync conversion.NodeSync
 	// Rival is what of OpenShift's own migration runs beside Poundlock (authority.Rival), "" for nothing.
 	Rival string
+	// GateOff reports that the feature gate is off, so that nothing is mirrored or moved.
+	GateOff bool
 	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
 	// DrainDelay is how long the server goes on answering once it has to stop and is no longer ready: the time in

@@ -134,6 +134,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "")...) // what else it would wait for does not matter
 	}
 	return policies.Warn(concat(
+		gateWarning(c),
 		rivalWarnings(c),
 		leavingWarning(c),
 		pausedClusterWarning(c),

@@ -48,6 +48,14 @@ func runsRival(deployment unstructured.Unstructured) bool {
 	})
 }
 
+// gateWarning is the warning of a request to move while the feature gate is off.
+func gateWarning(c policies.Change) []string {
+	if !c.Facts.GateOff {
+		return nil
+	}
+	return []string{"nothing moves: the feature gate MachineAPIMigration is off in FeatureGate cluster. The request is carried out once it is on"}
+}
+
 // rivalWarnings are the warnings about it for a person who requests a move.
 func rivalWarnings(c policies.Change) []string {
 	if c.Facts.Rival == "" {

@@ -4,6 +4,7 @@
 package authority_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,5 +57,26 @@ func TestRival(t *testing.T) {
 		if got := authority.Rival(c.platform, all, c.policies); got != c.want {
 			t.Errorf("%s: %q, want %q", c.sentence, got, c.want)
 		}
+	}
+}
+
+// A person who asks for a move while the feature gate is off reads first that nothing moves.
+func TestARequestWhileTheGateIsOff(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		if c.Rule != "authority/request-warning" || len(verdict(authority.Rules(), c).Warnings) == 0 {
+			continue
+		}
+		before := verdict(authority.Rules(), c).Warnings
+		c.Change.Facts.GateOff = true
+		if after := verdict(authority.Rules(), c).Warnings; len(after) == len(before)+1 {
+			seen++
+			if !strings.HasPrefix(after[0], "nothing moves: the feature gate MachineAPIMigration is off") {
+				t.Errorf("%s: %q", c.Name, after)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no request is told")
 	}
 }
