@@ -4,6 +4,7 @@
 package machinetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -211,7 +212,7 @@ func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instanc
 		return Instance{}, err // it never left
 	}
 	before := c.witness(ctx, call.Caller, call.Machine)
-	call.Objection = before.Objection
+	call.Objection = cmp.Or(before.Objection, c.ofAnother(ctx, call))
 	seq, fault, healed, latency := c.begin(call)
 	if err := c.delay(ctx, fault, call.Verb, healed, latency); err != nil {
 		c.end(seq, "", err.Error(), c.late(ctx, call))
@@ -248,6 +249,29 @@ func (c *Cloud) delay(ctx context.Context, fault Fault, verb Verb, healed <-chan
 		return nil
 	}
 	return c.wait(ctx, latency)
+}
+
+// ofAnother is why a caller may not terminate an instance that was launched for another Machine than it names, "" for nothing.
+func (c *Cloud) ofAnother(ctx context.Context, call Call) string {
+	if call.Verb != Terminate {
+		return ""
+	}
+	c.mu.Lock()
+	n := slices.IndexFunc(c.instances, func(i Instance) bool {
+		return i.ID == call.Instance && i.Ended.IsZero() && i.Machine.Name != call.Machine.Name
+	})
+	of := Machine{}
+	if n >= 0 {
+		of = c.instances[n].Machine
+	}
+	c.mu.Unlock()
+	if n < 0 {
+		return ""
+	}
+	if why := c.witness(ctx, call.Caller, of).Objection; why != "" {
+		return fmt.Sprintf("it is the instance of Machine %s: %s", of.Name, why)
+	}
+	return ""
 }
 
 // late asks again when a call took time: which API was authoritative when it began need not be when it is carried out, or given up.

@@ -169,3 +169,21 @@ func TestTheHelpHelps(t *testing.T) {
 		t.Errorf("only %d lines of the help were tried", tried)
 	}
 }
+
+// Who terminates another Machine's instance is found, under whatever name: which API is authoritative for that Machine counts.
+func TestTheInstanceOfAnotherMachine(t *testing.T) {
+	w := newWorld(t, Options{Witness: func(_ context.Context, caller authority.API, m Machine) Testimony {
+		if caller == authority.ClusterAPI && m.Name == "worker-1" {
+			return Testimony{Objection: "Machine API is authoritative"}
+		}
+		return Testimony{}
+	}}, false)
+	one, two := launch(t, w.mapi(), "worker-1", "uid-1"), launch(t, w.capi(), "worker-2", "uid-2")
+	w.clock.pass(2 * time.Second)
+	ok(t, w.capi().Terminate(t.Context(), Machine{Name: "kept-for-worker-2"}, two.ID))
+	ok(t, w.Audit(t.Context()))
+	ok(t, w.capi().Terminate(t.Context(), Machine{Name: "another"}, one.ID))
+	if err := w.Audit(t.Context()); err == nil || !strings.Contains(err.Error(), "it is the instance of Machine worker-1: Machine API is authoritative") {
+		t.Error(err)
+	}
+}
