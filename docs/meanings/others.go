@@ -54,7 +54,7 @@ var others = Table{
 		},
 		{
 			Names: []string{clusterv1.ClusterNameLabel, machinev1beta1.MachineClusterIDLabel},
-			Means: "a label of a Machine or MachineSet: the name of its cluster, in Cluster API and in Machine API. Whoever creates the object writes it",
+			Means: "a label of a Machine or MachineSet: the name of its cluster, in Cluster API and in Machine API. The creator of the object writes it",
 			Do:    "translates the one into the other, and refuses to move an object of another cluster",
 		},
 		{
@@ -64,7 +64,7 @@ var others = Table{
 		},
 		{
 			Names: []string{machineapi.RoleLabel, machineapi.TypeLabel},
-			Means: "a label of a Machine API Machine: what its Node is for, such as `worker`. Whoever creates the Machine writes it",
+			Means: "a label of a Machine API Machine: what its Node is for, such as `worker`. The creator of the Machine writes it",
 			Do:    "makes it a `node-role.kubernetes.io` label in Cluster API. By the role `master` or `control-plane` it takes a Machine for one of the control plane",
 		},
 		{
@@ -131,13 +131,13 @@ var others = Table{
 		{
 			Names: []string{machinev1beta1.MachineFinalizer, clusterv1.MachineFinalizer},
 			Means: "a finalizer of a Machine, of the controller that creates and deletes its instance: Machine API's and Cluster API's",
-			Do: "never removes it while the instance may exist, and warns whoever removes it by hand from a Machine that is being deleted: " +
+			Do: "never removes it while the instance may exist, and warns a person who removes it by hand from a Machine that is being deleted: " +
 				"nobody terminates the instance then",
 		},
 		{
 			Names: []string{authority.EtcdHookAnnotation},
 			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. Poundlock carries it over from the Machine API object, where the etcd operator adds and removes it",
-			Do:    "warns whoever removes it from a Machine that is being deleted. Leave it to the etcd operator",
+			Do:    "warns a person who removes it from a Machine that is being deleted. Leave it to the etcd operator",
 		},
 		{
 			Names: []string{controlplane.Finalizer},

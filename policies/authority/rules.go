@@ -554,7 +554,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
-			Description: "Whoever removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
+			Description: "A person who removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
 				"authoritative: its instance is terminated, even if the etcd member on it has not left. The etcd operator is not warned.",
 			Remedy: "Leave the hook to the etcd operator, which removes it once a replacement votes. Otherwise remove the member from etcd, too.",
 			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
@@ -562,7 +562,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/machine-finalizer", Clause: deletion,
-			Description: "Whoever removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, or the " +
+			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, or the " +
 				"provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
 				"is authoritative: nobody terminates the instance then. Controllers are not warned, nor anybody where the instance is known to be gone. " +
 				"vSphere's controllers have no account of their own, so only a request that names its field manager, as kubectl's does, is warned there.",

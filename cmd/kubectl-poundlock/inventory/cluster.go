@@ -251,7 +251,6 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
-	c.cluster(ctx, client, pair.ClusterAPI)
 	for _, resource := range c.fleet.instances(kinds) {
 		// A user who may not list them is not told of them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
@@ -267,18 +266,25 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// clusters reads the Clusters of the objects: they may be paused. A user who may not read them is not told.
+// clusters reads the Clusters of the objects, each once: they may be paused, and where an infrastructure cluster object has to be created, its Cluster may have
+// to be, too. A user who may not read them is not told of a pause, and has both created.
 func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
-	seen := map[string]bool{"": true}
+	c.fleet.listed = true
+	own := c.lacksInfraCluster(pair.ClusterAPI)
+	names := map[string]bool{own: true}
 	for _, p := range c.sides {
-		name := authority.ClusterOf(p.ClusterAPI)
-		if p.Namespaces != pair || seen[name] {
-			continue
+		if p.Namespaces == pair {
+			names[authority.ClusterOf(p.ClusterAPI)] = true
 		}
-		seen[name] = true
-		u, err := client.Resource(p.Kind.ClusterAPI.WithResource("clusters")).Namespace(pair.ClusterAPI).Get(ctx, name, metav1.GetOptions{})
+	}
+	delete(names, "")
+	for name := range names {
+		u, err := client.Resource(clusterv1.GroupVersion.WithResource("clusters")).Namespace(pair.ClusterAPI).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			continue
+		}
+		if name == own {
+			c.fleet.clusters[pair.ClusterAPI] = true
 		}
 		if o, err := FromUnstructured(u); err == nil {
 			c.addCluster(o)
@@ -286,20 +292,14 @@ func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pai
 	}
 }
 
-// cluster looks for the Cluster that machines of the namespace belong to. A user who may not read it has it created too where anything has to be.
-func (c *collection) cluster(ctx context.Context, client dynamic.Interface, namespace string) {
-	c.fleet.listed = true
+// lacksInfraCluster is the name of the cluster whose infrastructure cluster object somebody has to create; "" where there is one, or its provider creates it.
+func (c *collection) lacksInfraCluster(namespace string) string {
 	about := c.fleet.described()
 	platform, known := platforms.For(about.Platform)
 	if !known || platform.MakeInfraCluster == nil || c.fleet.infra[infraKey{platform.InfraCluster.Kind, namespace, about.Name}] != nil {
-		return // nothing has to be created
+		return ""
 	}
-	if _, err := client.Resource(clusterv1.GroupVersion.WithResource("clusters")).Namespace(namespace).Get(ctx, about.Name, metav1.GetOptions{}); err == nil {
-		if c.fleet.clusters == nil {
-			c.fleet.clusters = map[string]bool{}
-		}
-		c.fleet.clusters[namespace] = true
-	}
+	return about.Name
 }
 
 // masters looks for the Machines of the control plane that Cluster API finds. A user who may not list them is not told.

@@ -220,7 +220,7 @@ type collection struct {
 
 func newCollection(pairs authority.Pairs) *collection {
 	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, held: map[string]int{},
-		circumstances: circumstances{notServed: map[string]string{}}}}
+		circumstances: circumstances{notServed: map[string]string{}, clusters: map[string]bool{}}}}
 }
 
 // group is the API group and version of an object.
