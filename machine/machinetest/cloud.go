@@ -83,6 +83,8 @@ type Options struct {
 	File string
 	// Witness, if set, is asked at every call whether the caller may make it.
 	Witness Witness
+	// Census, if set, is asked at every audit which Machines there are.
+	Census Census
 	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
@@ -97,6 +99,7 @@ type Cloud struct {
 	file    string
 	keep    int
 	witness Witness
+	census  Census
 	now     func() time.Time
 	wait    func(context.Context, time.Duration) error
 	// providerID is nil for EC2.
@@ -114,7 +117,7 @@ type Cloud struct {
 
 // New returns an empty cloud, or the one that the file holds.
 func New(o Options) (*Cloud, error) {
-	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings,
+	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, census: o.Census, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings,
 		healed: make(chan struct{})}
 	if c.keep == 0 {
 		c.keep = 5000

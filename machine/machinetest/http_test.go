@@ -187,3 +187,20 @@ func TestTheInstanceOfAnotherMachine(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An instance whose Machine both APIs have lost is found as long as it runs.
+func TestAnInstanceLeftBehind(t *testing.T) {
+	gone := false
+	w := newWorld(t, Options{Census: func(context.Context) (func(Machine) bool, error) {
+		return func(m Machine) bool { return !gone || m.Name != "worker-1" }, nil
+	}}, false)
+	one := launch(t, w.mapi(), "worker-1", "uid-1")
+	launch(t, w.mapi(), "worker-2", "uid-2")
+	ok(t, w.Audit(t.Context()))
+	gone = true
+	if err := w.Audit(t.Context()); err == nil || !strings.Contains(err.Error(), one.ID+" was left behind") || strings.Contains(err.Error(), "worker-2") {
+		t.Error(err)
+	}
+	ok(t, w.Act(t.Context(), one.ID, End))
+	ok(t, w.Audit(t.Context()))
+}

@@ -39,9 +39,10 @@ func (c *Cloud) Ledger(context.Context) ([]Call, error) {
 	return slices.Clone(c.ledger), nil
 }
 
-// Audit checks what must hold whatever happened: one instance at most for each Machine, ever, and no call by a
-// side that was not authoritative.
-func (c *Cloud) Audit(context.Context) error {
+// Audit checks what must hold whatever happened: one instance at most for each Machine, ever, no call by a side that was not
+// authoritative, and no instance that runs on when its Machine is gone.
+func (c *Cloud) Audit(ctx context.Context) error {
+	left := c.leftBehind(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wrong []string
@@ -55,7 +56,30 @@ func (c *Cloud) Audit(context.Context) error {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", call, call.Objection))
 		}
 	}
-	return accusation(wrong)
+	return accusation(append(wrong, left...))
+}
+
+// leftBehind lists the instances that nobody has ended, and whose Machine neither API has any more. An API server that does not answer accuses nobody.
+func (c *Cloud) leftBehind(ctx context.Context) []string {
+	c.mu.Lock()
+	before := len(c.instances) // one that is launched while the census is taken may have a Machine that the census has missed
+	c.mu.Unlock()
+	if before == 0 || c.census == nil {
+		return nil
+	}
+	stands, err := c.census(ctx)
+	if err != nil {
+		return nil
+	}
+	var left []string
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, i := range c.instances[:before] {
+		if i.Ended.IsZero() && !stands(i.Machine) {
+			left = append(left, fmt.Sprintf("%s was left behind: it runs on, and its Machine %s is gone from both APIs", i.ID, i.Machine.Name))
+		}
+	}
+	return left
 }
 
 // begin writes a call down before anything comes of it: what hangs is seen.

@@ -17,7 +17,7 @@ const help = `This is Poundlock's simulated cloud: the instances behind the Mach
 
   curl HERE/instances            every instance there ever was; ?machine=NAME narrows it down
   curl HERE/ledger               who asked for what: ?machine=NAME, ?caller=MachineAPI or ClusterAPI, ?verb=Launch
-  curl HERE/audit                what should not have happened: a second instance of a Machine, a call by the side not authoritative
+  curl HERE/audit                what should not have happened: a second instance of a Machine, one left behind, a call by the side not authoritative
   curl HERE/settings             how long an instance boots, how many there may be, how late news come
   curl HERE/faults               what is to go wrong
 
@@ -100,7 +100,7 @@ type verdict struct{ err error }
 
 func (v verdict) text() string {
 	if v.err == nil {
-		return "nothing: one instance at most for each Machine, and no call by a side that was not authoritative\n"
+		return "nothing: one instance at most for each Machine, none left behind, and no call by a side that was not authoritative\n"
 	}
 	return v.err.Error() + "\n"
 }

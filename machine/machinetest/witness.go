@@ -5,6 +5,7 @@ package machinetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -25,6 +26,32 @@ type Testimony struct {
 	Objection string
 	// Incarnation is the UIDs of the objects that stand for the Machine in either API and are not being deleted.
 	Incarnation []types.UID
+}
+
+// Census lists the Machines of both APIs, and returns whether one of them has a Machine's name. It is taken anew for each audit.
+type Census func(context.Context) (func(Machine) bool, error)
+
+// LiveCensus lists what the API server has. live must not be a cache.
+func LiveCensus(live client.Reader, pairs authority.Pairs) Census {
+	return func(ctx context.Context) (func(Machine) bool, error) {
+		found := map[client.ObjectKey]bool{}
+		for _, pair := range pairs {
+			old, twins := &machinev1beta1.MachineList{}, &clusterv1.MachineList{}
+			if err := errors.Join(live.List(ctx, old, client.InNamespace(pair.MachineAPI)), live.List(ctx, twins, client.InNamespace(pair.ClusterAPI))); err != nil {
+				return nil, err
+			}
+			for _, m := range old.Items {
+				found[client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}] = true
+			}
+			for _, m := range twins.Items {
+				found[client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}] = true
+			}
+		}
+		return func(m Machine) bool {
+			pair, ok := pairs.Of(m.Namespace)
+			return !ok || found[client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}]
+		}, nil
+	}
 }
 
 // LiveWitness asks the API server which API is authoritative for the Machine. live must not be a cache.

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,11 +73,27 @@ func (s shelf) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 			return nil
 		}
 	}
-	return errors.New("not found, or worse")
+	if s.down {
+		return errors.New("the server shuts down")
+	}
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "machines"}, key.Name)
 }
 
-func (shelf) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errors.New("nobody lists")
+func (s shelf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if s.down {
+		return errors.New("the server shuts down")
+	}
+	switch list := list.(type) {
+	case *machinev1beta1.MachineList:
+		if s.old != nil {
+			list.Items = append(list.Items, *s.old)
+		}
+	case *clusterv1.MachineList:
+		if s.twin != nil {
+			list.Items = append(list.Items, *s.twin)
+		}
+	}
+	return nil
 }
 
 func TestWhatALiveWitnessSees(t *testing.T) {
@@ -99,12 +117,24 @@ func TestWhatALiveWitnessSees(t *testing.T) {
 		"a Machine of Cluster API alone":             {shelf{twin: twin}, authority.ClusterAPI, theirs, false, []types.UID{"c1"}},
 		"a server that is going down proves nothing": {shelf{old: old, twin: twin, down: true}, authority.ClusterAPI, theirs, false, nil},
 		"a namespace that nobody looks after":        {shelf{old: old}, authority.MachineAPI, Machine{Namespace: "else", Name: "worker-1"}, true, nil},
+		"a Machine that is gone":                     {shelf{}, authority.ClusterAPI, theirs, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			witness := LiveWitness(c.server, authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}})
 			got := witness(t.Context(), c.caller, c.machine)
 			if diff := cmp.Diff(c.sees, got.Incarnation); diff != "" || (got.Objection != "") != c.objects {
 				t.Errorf("objection %q\n%s", got.Objection, diff)
+			}
+			stands, err := LiveCensus(c.server, authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}})(t.Context())
+			if c.server.down {
+				if err == nil {
+					t.Error("a census without an API server")
+				}
+				return
+			}
+			ok(t, err)
+			if want := c.server != (shelf{}) || c.machine.Namespace == "else"; stands(c.machine) != want {
+				t.Errorf("the census has it: %t, want %t", !want, want)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func (c *common) witness(o *machinetest.Options) error {
 	if err != nil {
 		return fmt.Errorf("reaching the API server: %w", err)
 	}
-	o.Witness = machinetest.LiveWitness(live, pairs)
+	o.Witness, o.Census = machinetest.LiveWitness(live, pairs), machinetest.LiveCensus(live, pairs)
 	return nil
 }
 
