@@ -538,7 +538,7 @@ func warnOfMove(t *testing.T, p *place) {
 
 // warnOfUse edits and creates what Cluster API is authoritative for.
 func warnOfUse(t *testing.T, p *place) {
-	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
+	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec:\n", "spec:\n  authoritativeAPI: ClusterAPI\n", 1))
 	p.patchStatus(t, mapiMachine, "m", "used",
 		`{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
 	p.create(t, p.admin, `
@@ -574,6 +574,16 @@ spec: {instanceType: m6i.large}`)
 	warns("an AWSMachine in use", func() error {
 		return p.admin.Patch(t.Context(), infra, merge(`{"spec":{"imageLookupFormat":"capa-ami"}}`), client.DryRunAll)
 	}, "AWSMachine.spec.imageLookupFormat: ")
+	// As `kubectl replace` does with a manifest from before the field: the CRD's default fills it in.
+	whole := toward(mapiMachine, "m", "used")
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(whole), whole))
+	unstructured.RemoveNestedField(whole.Object, "spec", "authoritativeAPI")
+	p.warned.take()
+	p.must(t, p.admin.Update(t.Context(), whole, client.DryRunAll))
+	if said := strings.Join(p.warned.take(), "\n"); !strings.Contains(said, "this Machine moves to Machine API") ||
+		!strings.Contains(said, "A manifest without spec.authoritativeAPI asks for this, too") {
+		t.Errorf("a replacement without the field asks for %q: warned of %q", value(whole, "spec", "authoritativeAPI"), said)
+	}
 }
 
 func enforces(t *testing.T, p *place) {

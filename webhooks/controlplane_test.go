@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -186,6 +187,38 @@ func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slow is an API server that answers no creation.
+type slow struct{}
+
+func (slow) Create(ctx context.Context, _ client.Object, _ ...client.CreateOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestAReviewWaitsTwoSecondsForDryRuns: one without an answer is marked as such, however many there are, and none is taken for a refusal.
+func TestAReviewWaitsTwoSecondsForDryRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := newMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trials []controlplane.Trial
+		for range 20 {
+			trials = append(trials, controlplane.Trial{Machine: &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}})
+		}
+		began := time.Now()
+		got := liveControlPlane{creator: slow{}, metrics: m}.Try(t.Context(), trials)
+		if took := time.Since(began); took != 2*time.Second || len(got) != len(trials) {
+			t.Errorf("%d answers after %s", len(got), took)
+		}
+		for _, a := range got {
+			if a.Unanswered == "" || a.Refused != "" || a.Machine != nil {
+				t.Errorf("%+v", a)
+			}
+		}
+	})
 }
 
 // masters makes a control plane of three in three zones.

@@ -189,6 +189,45 @@ func TestTheRemedyOfALostMark(t *testing.T) {
 	}
 }
 
+// Who deletes what mirrors live in learns what to do before, and only then how to delete it all the same.
+func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		if c.Rule != "authority/surroundings" || c.Change.Operation != admissionv1.Delete {
+			continue
+		}
+		for _, d := range verdict(authority.Rules(), c).Denials {
+			seen++
+			first, then := strings.Index(d.Detail, "First migrate them to the API that stays, then run: kubectl poundlock cleanup"),
+				strings.Index(d.Detail, authority.AllowDeletionAnnotation+"="+authority.AllowsDeletion)
+			if first < 0 || then < first {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no case deletes what holds mirrors")
+	}
+}
+
+// Who has annotated the object with a value that does not suffice is given a command that kubectl carries out.
+func TestTheCommandThatAllowsADeletionOverwrites(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range load(t) {
+		for _, d := range verdict(authority.Rules(), c).Denials {
+			if !strings.Contains(d.Detail, authority.AllowDeletionAnnotation+"=") {
+				continue
+			}
+			if seen[c.Rule] = true; !strings.Contains(d.Detail, " annotate --overwrite ") {
+				t.Errorf("%s: %s: %s", c.Rule, c.Name, d.Detail)
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("commands of %v, want those of three rules", seen)
+	}
+}
+
 // verdict is what all rows of the case's rule say together.
 func verdict(rules policies.Set, c policiestest.Case) policies.Verdict {
 	var v policies.Verdict

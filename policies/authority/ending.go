@@ -100,7 +100,7 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what += "; " + why
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. First migrate those that would be deleted to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s --overwrite",
+		"%s. First migrate those that would be deleted to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s",
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
@@ -136,7 +136,7 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"no other control plane Machine stays: Cluster API would wait for no preDrain hook, etcd's included, and drain no Node, of those that are being "+
-			"deleted, too. Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate %s.%s %s %s=%s",
+			"deleted, too. Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }

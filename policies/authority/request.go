@@ -299,9 +299,9 @@ const aloneWarning = "a set moves without its Machines"
 // LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are. It is superfluous where somebody moves them afterwards.
 func LeavesMachines(warning string) bool { return strings.HasPrefix(warning, aloneWarning) }
 
-// byDefault ends the sentence about a request for Machine API, of a kind whose CRD has that as its default: a replacement without the field asks for it,
+// ByDefault ends the sentence about a request for Machine API, of a kind whose CRD has that as its default: a replacement without the field asks for it,
 // and nobody can determine whether that was intended.
-func byDefault(to API) string {
+func ByDefault(to API) string {
 	if to != MachineAPI {
 		return ""
 	}
@@ -314,11 +314,11 @@ func extentWarning(c policies.Change, s standing) []string {
 	switch c.Kind {
 	case "Machine":
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s",
-			to.Text(), keepsRunning(c, to), to.Other(), byDefault(to))}
+			to.Text(), keepsRunning(c, to), to.Other(), ByDefault(to))}
 	case "MachineSet":
 		// No count of them: the API server repeats the review of a request that meets another write, and its answer has the warnings of both reviews.
 		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; those that it has stay with the authoritative API of each until you "+
-			"move them%s", to.Text(), byDefault(to))}
+			"move them%s", to.Text(), ByDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is "+

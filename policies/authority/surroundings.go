@@ -134,5 +134,5 @@ func allowAs(c policies.Change, value string) string {
 	if c.Kind == Cluster || c.Kind == InfraCluster {
 		in = "-n " + c.Namespace + " "
 	}
-	return fmt.Sprintf("kubectl %sannotate %s %s %s=%s", in, c.Resource, c.Name, AllowDeletionAnnotation, value)
+	return fmt.Sprintf("kubectl %sannotate --overwrite %s %s %s=%s", in, c.Resource, c.Name, AllowDeletionAnnotation, value)
 }

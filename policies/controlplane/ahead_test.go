@@ -291,6 +291,35 @@ func TestMachinesWithoutANumberKeepTheirIndexes(t *testing.T) {
 	}
 }
 
+// TestARebalanceMovesNoMoreThanItMust: of three Machines in one of three zones one stays. The one that is being deleted or replaced anyway is among those that
+// move.
+func TestARebalanceMovesNoMoreThanItMust(t *testing.T) {
+	old := func(i int) change {
+		return on(i, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "keyName", "old") })
+	}
+	for says, c := range map[string]struct {
+		do   []change
+		want []string
+	}{
+		"the first is being deleted":  {do: changes(on(0, going)), want: []string{"Create at 0", "Create at 2", "Delete c-master-2"}},
+		"the second is being deleted": {do: changes(on(1, going)), want: []string{"Create at 1", "Create at 2", "Delete c-master-2"}},
+		"the third is being deleted":  {do: changes(on(2, going)), want: []string{"Create at 2", "Create at 1", "Delete c-master-1"}},
+		"the first is outdated":       {do: changes(old(0)), want: []string{"Create at 0", "Delete c-master-0", "Create at 2", "Delete c-master-2"}},
+		"all are as they should be":   {want: []string{"Create at 1", "Delete c-master-1", "Create at 2", "Delete c-master-2"}},
+	} {
+		v := world()
+		for _, do := range append(changes(inZones("a", "a", "a")), c.do...) {
+			do(v)
+		}
+		if d := cmp.Diff(c.want, foretold(controlplane.Ahead(*v))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", says, d)
+		}
+		if d := cmp.Diff(c.want, happens(t, v)); d != "" {
+			t.Errorf("%s, what happens (-want +got):\n%s", says, d)
+		}
+	}
+}
+
 // TestAMachineThatNobodyReplaces: somebody gives a Machine of his own the labels of the control plane. No Machine was made in its place, and the set does not
 // delete it.
 func TestAMachineThatNobodyReplaces(t *testing.T) {

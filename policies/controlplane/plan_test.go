@@ -263,10 +263,12 @@ func TestPlan(t *testing.T) {
 		"two Machines in one zone":   {do: []change{without(1), with("c-master-x-1", "a", false)}, steps: []string{"Create 1 in b"}},
 		"a label is put on in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, steps: []string{"Amend c-master-0", "Amend c-master-1", "Amend c-master-2"}},
 		"what the Machine controller writes is not fought over": {do: []change{func(v *controlplane.View) {
-			template(v).ObjectMeta.Labels["machine.openshift.io/zone"], template(v).ObjectMeta.Labels["team"] = "a", "x"
 			template(v).ObjectMeta.Annotations = map[string]string{"machine.openshift.io/instance-state": "running"}
-			for i := range v.Machines {
-				v.Machines[i].Labels["machine.openshift.io/zone"], v.Machines[i].Labels["team"] = "b", "x"
+			for _, name := range []string{"zone", "region", "instance-type"} {
+				template(v).ObjectMeta.Labels["machine.openshift.io/"+name] = "a"
+				for i := range v.Machines {
+					v.Machines[i].Labels["machine.openshift.io/"+name] = "b"
+				}
 			}
 		}}},
 		"nor is the label by which it finds the instance": {do: []change{func(v *controlplane.View) {

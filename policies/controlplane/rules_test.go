@@ -5,6 +5,7 @@ package controlplane_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 	"github.com/poundlock/poundlock/policies/policiestest"
@@ -740,6 +742,20 @@ func TestWhoseNewMachinesAre(t *testing.T) {
 		authoritative(c.New, "MachineAPI")
 		if got := admission.RequestWarning(c); len(got.Warnings) == 0 || !strings.Contains(got.Warnings[len(got.Warnings)-1], want) {
 			t.Errorf("template %q: %q", template, got.Warnings)
+		}
+	}
+}
+
+// The CRD's default is Machine API: a manifest without the field asks for a move back.
+func TestAManifestWithoutTheFieldAsksForMachineAPI(t *testing.T) {
+	const says = "A manifest without spec.authoritativeAPI asks for this, too"
+	v := reviewed()
+	for from, to := range map[authority.API]authority.API{authority.ClusterAPI: authority.MachineAPI, authority.MachineAPI: authority.ClusterAPI} {
+		c := asked(t, v.Set, v)
+		c.Old, c.New = with3(t, c.Old, fmt.Sprintf(`{"authoritativeAPI":%q}`, from), string(from)), with3(t, c.New, fmt.Sprintf(`{"authoritativeAPI":%q}`, from), string(to))
+		got := admission.RequestWarning(c).Warnings
+		if len(got) == 0 || strings.HasSuffix(got[len(got)-1], says) != (to == authority.MachineAPI) {
+			t.Errorf("to %s: %q", to, got)
 		}
 	}
 }

@@ -8,11 +8,20 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
+
+// Synchronized is Unknown from the switch until the mirror has run. That is no failure, and OpenShift's controllers store such a condition with the severity Info.
+func TestTheSeverityOfUnsynchronized(t *testing.T) {
+	r := &reconciler{now: time.Now}
+	if c := r.unsynchronized(authority.Step{To: authority.ClusterAPI}); c["status"] != metav1.ConditionUnknown && c["status"] != "Unknown" || c["severity"] != "Info" {
+		t.Errorf("%v", c)
+	}
+}
 
 // TestWhatAPauseWaitsFor: the condition names the object whose acknowledgement is missing, which one, since when, and how to find out why.
 func TestWhatAPauseWaitsFor(t *testing.T) {

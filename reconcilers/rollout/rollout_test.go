@@ -17,9 +17,11 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -330,6 +332,49 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	w.now = w.now.Add(controlplane.Grace)
 	pass(t, r)
 	w.wantCondition("Degraded", "True UnmanagedNodes", "c-master-2")
+}
+
+// TestAReboot: a Node that was ready counts for as long as the setting grants, in the condition, the numbers and the metric, and the set looks again when
+// that is over.
+func TestAReboot(t *testing.T) {
+	const grace = 5 * time.Minute
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	r.notReadyGrace = grace
+	w.found()
+	w.waitForRest(r)
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-c-master-1"}}
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(n), n))
+	since := n.CreationTimestamp.Add(controlplane.Grace)
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(since)}}
+	w.must(w.Status().Update(t.Context(), n))
+	for _, c := range []struct {
+		after     time.Duration
+		available string
+		ready     int32
+		again     time.Duration
+	}{
+		{grace - time.Second, "True AsExpected", 3, time.Second},
+		{grace, "False UnavailableReplicas", 2, 0},
+	} {
+		w.now = since.Add(c.after)
+		pass(t, r)
+		result, _ := pass(t, r)
+		w.wantCondition("Available", c.available, "c-master-1")
+		if got := w.operatorCondition("Available"); !strings.HasPrefix(got, c.available) {
+			t.Errorf("after %s the ClusterOperator says %q", c.after, got)
+		}
+		status, metric := w.set().Status, testutil.ToFloat64(r.meters.machines.WithLabelValues("ready"))
+		if status.ReadyReplicas != c.ready || status.UnavailableReplicas != 3-c.ready || metric != float64(c.ready) {
+			t.Errorf("after %s: %+v, metric %v", c.after, status, metric)
+		}
+		if c.again > 0 && result.RequeueAfter != c.again {
+			t.Errorf("after %s it looks again after %s", c.after, result.RequeueAfter)
+		}
+	}
+	if got := w.names(); len(got) != 3 {
+		t.Errorf("Machines are %v", got)
+	}
 }
 
 func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {

@@ -83,8 +83,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	}
 	return policies.Warn(append(out,
 		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. "+
-			"While status.authoritativeAPI is Migrating, none is replaced",
-			whoseNew(c.New, to), machinesOf(c.Old)))...)
+			"While status.authoritativeAPI is Migrating, none is replaced%s",
+			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 
 // whoseNew is which API will be authoritative for new Machines of a set after a move of the set to an API, in a sentence.
