@@ -166,7 +166,7 @@ func (w world) loses(l loss, name string, line *string) {
 	if l.refuses {
 		w.ask(name+"-lone-machineapi", l.takes)
 	}
-	began := time.Now()
+	began, before := time.Now(), w.writes(w.Context())
 	gone := func(ctx context.Context) error {
 		now := o.DeepCopy()
 		err := w.Admin.Get(ctx, client.ObjectKeyFromObject(o), now)
@@ -181,7 +181,10 @@ func (w world) loses(l loss, name string, line *string) {
 	if err := gone(w.Context()); err != nil {
 		w.Errorf("it does not go: %v", err)
 	}
-	took := time.Since(began).Round(time.Second)
+	took, meanwhile := time.Since(began).Round(time.Second), w.writes(w.Context())-before
+	if most := float64(len(f.hands) * writesPerMachine); meanwhile > most {
+		w.Errorf("%.0f writes while it was being deleted, want at most %.0f", meanwhile, most)
+	}
 	if l.refuses {
 		w.ask(name+"-lone-machineapi", "MachineAPI")
 	}
@@ -193,21 +196,25 @@ func (w world) loses(l loss, name string, line *string) {
 		process = w.Plane.PID(testcluster.Poundlock)
 	}
 	writes := w.writesEnd()
-	before := w.survivors(f, l)
+	alive := w.survivors(f, l)
 	w.stands(process)
 	w.must(w.Restore(w.Context()))
 	back := w.comesBack(f)
 	w.stands(process)
-	if now := w.survivors(f, l); !maps.Equal(before, now) {
-		w.Errorf("after the deletion ran: %v, now %v", before, now)
+	if now := w.survivors(f, l); !maps.Equal(alive, now) {
+		w.Errorf("after the deletion ran: %v, now %v", alive, now)
 	}
 	w.settles(f)
 	if err := w.Cloud.Audit(); err != nil {
 		w.Error(err)
 	}
 	w.tidy(f)
-	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+	*line = fmt.Sprintf("gone after %s, %.0f writes until then, %.1f/s afterwards | %s | back: %s", took, meanwhile, writes, f.fates(alive), back)
 }
+
+// writesPerMachine is how many requests that are no reads Poundlock may send for each Machine while what it lives in is being deleted, its sets' included: a
+// pair that waits is not tried again and again.
+const writesPerMachine = 40
 
 // allow lets somebody delete what mirrors live in.
 func (w world) allow(o *unstructured.Unstructured, value string) {
