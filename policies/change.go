@@ -109,7 +109,7 @@ type Facts struct {
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
-	// PausedCluster is the name of the Cluster of an object that is to move to Cluster API, if that Cluster is paused; "" for none.
+	// PausedCluster is the name of the Cluster of an object that is to move, if that Cluster is paused; "" for none.
 	PausedCluster string
 	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is
 	// to move to.
