@@ -113,18 +113,20 @@ func (p *proposal) pools(path string) string {
 		return ""
 	}
 	const pool = ", or take them from a pool (addressesFromPools)"
-	networks := sets.New[any]()
+	networks, at := sets.New[string](), device+".networkName"
 	for _, d := range p.plan().Domains {
+		own := values.At(p.providerSpec(), values.Path(at)) // of a domain that leaves it to the template
 		for _, s := range d.Sets {
-			if s.Path == device+".networkName" {
-				networks.Insert(s.Value)
+			if s.Path == at {
+				own = s.Value
 			}
 		}
+		networks.Insert(values.Text(own))
 	}
 	if networks.Len() < 2 {
 		return pool
 	}
-	return pool + " whose addresses fit the network of each failure domain: the Infrastructure gives them different ones (topology.networks)"
+	return pool + " whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"
 }
 
 // workerUserData is the installer's Secret with the boot configuration of workers.
