@@ -82,7 +82,8 @@ type Facts struct {
 	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
 	InfraInstance *Object
 	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the provider's machine of
-	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine, from a cache.
+	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine,
+	// from a cache.
 	Owners []*Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string

@@ -353,8 +353,8 @@ func unsettled(s State) (Step, bool) {
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
 		if in == ClusterAPI && s.ClusterPaused {
-			return s.say(ReasonPausedElsewhere, who|WhoCluster, "Cluster API is authoritative, but its Cluster is paused (spec.paused), so its controllers leave "+
-				"all objects of the Cluster alone: waiting until somebody unpauses the Cluster."), true
+			return s.say(ReasonPausedElsewhere, who|WhoCluster, "Cluster API is authoritative, but its Cluster is paused (spec.paused), so its "+
+				"controllers leave all objects of the Cluster alone: waiting until somebody unpauses the Cluster."), true
 		}
 		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
@@ -438,8 +438,8 @@ func (s State) machine() Who {
 func pause(s State) (Step, bool) {
 	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested && p.Acknowledged == AcknowledgedPaused })
 	if s.Origin == ClusterAPI && early != 0 && s.ClusterPaused {
-		return s.wait(ReasonPausedElsewhere, early|WhoCluster, "Cluster API was already paused before this move, because its Cluster is (spec.paused). So a new pause "+
-			"cannot be detected: waiting until somebody unpauses the Cluster."), true
+		return s.wait(ReasonPausedElsewhere, early|WhoCluster, "Cluster API was already paused before this move, because its Cluster is (spec.paused). "+
+			"So a new pause cannot be detected: waiting until somebody unpauses the Cluster."), true
 	}
 	if s.Origin == ClusterAPI && early != 0 {
 		return s.wait(ReasonPausedElsewhere, early, "Cluster API was already paused before this move, so a new pause cannot be detected: "+

@@ -49,8 +49,8 @@ func NamePausedCluster(cluster *policies.Object) string {
 // PausedClusterBy is what becomes of objects that are to move while their Cluster is paused, and the remedy; "" where it is not, or no request asks for a move.
 func PausedClusterBy(c policies.Change) string {
 	if leavesPaused(c) {
-		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and acknowledge no pause, so that no move to "+
-			"Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
+		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and acknowledge no "+
+			"pause, so that no move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 	}
 	if !arrivesPaused(c) {
 		return ""

@@ -70,8 +70,8 @@ func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (no
 	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message)
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
-		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) + p.pausedCluster(step) +
-			p.lastError(step)
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) +
+			p.pausedCluster(step) + p.lastError(step)
 	}
 	return now, before
 }
