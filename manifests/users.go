@@ -101,9 +101,14 @@ func migratorRules() []rbacv1.PolicyRule {
 
 // administratorRules let finalizers and marks be taken off all that is mirrored or that mirrors live in, and the admission of these names be deleted.
 func administratorRules(admission []string) []rbacv1.PolicyRule {
-	_, clusterAPI, core := kindsOf()
+	machineAPI, clusterAPI, core := kindsOf()
+	var statuses []string
+	for _, resource := range append(slices.Clone(core), controlplane.Resource) {
+		statuses = append(statuses, resource+"/status")
+	}
 	amendable := []string{"patch", "update"}
 	return []rbacv1.PolicyRule{
+		rule(machineAPI, []string{"patch"}, statuses...), // a move that cannot end is taken back
 		rule(clusterAPI, amendable, append(slices.Clone(core), "clusters")...),
 		provided(amendable),
 		rule("coordination.k8s.io", []string{"get"}, "leases"),

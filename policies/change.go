@@ -81,8 +81,9 @@ type Facts struct {
 	Infra *Object
 	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
 	InfraInstance *Object
-	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the
-	// MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine, from a cache.
+	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the provider's machine of
+	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine,
+	// from a cache.
 	Owners []*Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string
@@ -109,7 +110,7 @@ type Facts struct {
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
 	Leaving string
-	// PausedCluster is the name of the Cluster of an object that is to move to Cluster API, if that Cluster is paused; "" for none.
+	// PausedCluster is the name of the Cluster of an object that is to move, if that Cluster is paused; "" for none.
 	PausedCluster string
 	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is
 	// to move to.

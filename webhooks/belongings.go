@@ -82,13 +82,17 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// owners reads what owns the object, or is to own it: the MachineSet of a Machine, the Clusters, the Machines of a provider's machine.
+// owners reads what owns the object, or is to own it: the MachineSet of a Machine, the Clusters, the Machines of a provider's machine, and the provider's
+// machine of what is kept for its instance. That one is read in the version of the reference, which the provider serves.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
 	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
 	if c.Side != policies.SideInfrastructure {
 		sets, clusters := authority.Owners(c.New, c.Side)
 		refs = append(named(coreKind(c.Side, "MachineSet"), c.Namespace, sets...), named(facts.ClusterKind, c.Namespace, clusters...)...)
+	}
+	for _, ref := range authority.Keepers(c) {
+		refs = append(refs, named(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), c.Namespace, ref.Name)...)
 	}
 	for _, ref := range refs {
 		o, err := l.live(ctx, ref)

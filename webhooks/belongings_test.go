@@ -42,17 +42,20 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	}
 }
 
-// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, and the Machines of a provider's machine.
+// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, the Machines of a provider's machine, and the provider's
+// machine of what is kept for its instance.
 func TestTheOwnersThatAreRead(t *testing.T) {
 	for _, c := range []struct {
-		side         policies.Side
-		owners, want string
+		side               policies.Side
+		kind, owners, want string
 	}{
-		{policies.SideMachineAPI, `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "machine.openshift.io MachineSet s"},
-		{policies.SideMachineAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
-		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
-		{policies.SideClusterAPI, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
-		{policies.SideInfrastructure, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
+		{policies.SideMachineAPI, "Machine", `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "machine.openshift.io MachineSet s"},
+		{policies.SideMachineAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
+		{policies.SideClusterAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
+		{policies.SideClusterAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
+		{policies.SideInfrastructure, "InfraMachine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
+		{policies.SideInfrastructure, "InfraInstance", `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","name":"m","uid":"u"}`,
+			"infrastructure.cluster.x-k8s.io VSphereMachine m"},
 	} {
 		read := ""
 		l := Lookups{Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
@@ -61,11 +64,12 @@ func TestTheOwnersThatAreRead(t *testing.T) {
 			}
 			return nil, nil
 		})}
-		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m","ownerReferences":[` + c.owners + `]}}`))
+		o, err := policies.ParseObject([]byte(`{"kind":"VSphereVM","metadata":{"name":"m","ownerReferences":[` + c.owners + `]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.owners(t.Context(), policies.Change{Subject: policies.Subject{Side: c.side}, New: o}); err != nil || read != c.want {
+		subject := policies.Subject{Side: c.side, Kind: c.kind, Resource: schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io"}}
+		if _, err := l.owners(t.Context(), policies.Change{Subject: subject, New: o}); err != nil || read != c.want {
 			t.Errorf("%s: %s: %q is read (%v), want %q", c.side, c.owners, read, err, c.want)
 		}
 	}

@@ -244,6 +244,27 @@ func TestWhatFailsClosed(t *testing.T) {
 	}
 }
 
+// TestWhatIsKeptForAnInstanceIsAskedAbout: what acts at once, and what the garbage collector would delete with its owner.
+func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
+	doors := everyDoor(t)
+	const kept, owned = "vspherevms.v1beta1.infrastructure.cluster.x-k8s.io", `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}, ` +
+		`ownerReferences: [{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereMachine, name: a, uid: u}]}}`
+	for what, c := range map[string]struct {
+		after string
+		want  bool
+	}{
+		"it acts":                          {stranger, true},
+		"it is paused":                     {paused, false},
+		"it is paused, and has an owner":   {owned, true},
+		"its owner is a bastion's cluster": {strings.Replace(owned, "VSphereMachine", "OpenStackCluster", 1), false},
+		"it is full of null":               {nulls, true},
+	} {
+		if got := len(doors.asked(t, asked{resource: kept, after: c.after}, nil)) > 0; got != c.want {
+			t.Errorf("%s: asked about: %t, want %t", what, got, c.want)
+		}
+	}
+}
+
 // TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update, too.
 func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
 	doors := everyDoor(t)

@@ -170,7 +170,7 @@ func Routes(c Catalog) []Route {
 			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do, and new
 			// instances are not to wait for Poundlock. What somebody else makes while nobody answers is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
-			Conditions: conditions("acts-at-once", cel.ActsAtOnce(c.Identities)),
+			Conditions: conditions("acts-at-once-or-is-owned", cel.ActsOrIsOwned(c.Identities)),
 		},
 		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was
 		// deleted with it.

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surroundings reads what the objects of the API live in that a request asks for: whether some of it is being deleted, or a Cluster among it is paused; "":
-// nothing is.
+// surroundings reads what the objects of the API live in that a request asks for: whether some of it is being deleted. And it reads whether the Cluster of the
+// Cluster API object is paused, whichever API that is; "": nothing is.
 func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, paused string, err error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	kinds := map[string]schema.GroupVersionKind{
@@ -35,6 +35,15 @@ func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, 
 		}
 		if part.Kind == authority.Cluster && authority.PausesAll(o) {
 			paused = part.Name
+		}
+	}
+	if name := authority.ClusterOf(c.Facts.Twin); name != "" && authority.Read(c.New).Requested == authority.MachineAPI {
+		o, err := l.live(ctx, Ref{GroupVersionKind: kinds[authority.Cluster], Namespace: c.TwinNamespace, Name: name})
+		if err != nil {
+			return "", "", err
+		}
+		if authority.PausesAll(o) {
+			paused = name
 		}
 	}
 	return "", paused, nil

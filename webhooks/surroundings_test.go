@@ -20,7 +20,8 @@ func TestSurroundings(t *testing.T) {
 		"one that has no such field":         {cluster: `{"spec":{}}`},
 		"there is none":                      {},
 		"the twin names none":                {cluster: `{"spec":{"paused":true}}`, twin: `{"spec":{}}`},
-		"Machine API is asked for":           {cluster: `{"spec":{"paused":true}}`, to: "MachineAPI"},
+		"Machine API is asked for":           {cluster: `{"spec":{"paused":true}}`, to: "MachineAPI", paused: "lock"},
+		"Machine API is, and it goes":        {cluster: `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{}}`, to: "MachineAPI"},
 		"a paused one that is being deleted": {cluster: `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"paused":true}}`, leaving: "Cluster lock is being deleted"},
 	} {
 		parsed := func(raw string) *policies.Object {

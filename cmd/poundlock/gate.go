@@ -14,11 +14,13 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -147,25 +149,67 @@ func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mo
 
 // modeWatch ends the process when the mode changes: the one that starts in its place runs what is then wanted.
 type modeWatch struct {
-	read   func(context.Context) (mode, error)
-	began  mode
-	period time.Duration
+	read  func(context.Context) (mode, error)
+	began mode
+	// period is how often it looks without news: of a rival nobody hears, and a watch may break off. soon is when it looks again after a read that failed.
+	period, soon time.Duration
+	// news has a function called whenever the feature gate may have changed; nil: there is none.
+	news func(ctx context.Context, call func()) error
 }
 
-// Start looks from time to time until ctx is done. A read that fails changes nothing.
+// Start looks at each news, and from time to time, until ctx is done. A read that fails changes nothing.
 func (w modeWatch) Start(ctx context.Context) error {
-	now := w.began
-	changed := func(ctx context.Context) (bool, error) {
-		read, err := w.read(ctx)
-		if err == nil {
-			now = read
+	heard := make(chan struct{}, 1)
+	if w.news != nil {
+		err := w.news(ctx, func() {
+			select {
+			case heard <- struct{}{}:
+			default: // it is about to look
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("watching FeatureGate cluster: %w", err)
 		}
-		return now != w.began, nil
 	}
-	if err := wait.PollUntilContextCancel(ctx, w.period, false, changed); err != nil {
-		return nil //nolint:nilerr // ctx is done, so the process stops
+	timer := time.NewTimer(w.period)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-heard:
+		case <-timer.C:
+		}
+		now, err := w.read(ctx)
+		if err == nil && now != w.began {
+			return fmt.Errorf("stopping, to be started again: %s now", now)
+		}
+		if err != nil {
+			timer.Reset(w.soon)
+		} else {
+			timer.Reset(w.period)
+		}
 	}
-	return fmt.Errorf("stopping, to be started again: %s now", now)
+}
+
+// gateNews reports each write to the FeatureGate; nil where the settings name another source. Until the process has stopped, its reviews and mirrors go by what
+// the gate was.
+func gateNews(informers cache.Informers, s settings) func(ctx context.Context, call func()) error {
+	if s.gate != "cluster" {
+		return nil
+	}
+	return func(ctx context.Context, call func()) error {
+		gates := &unstructured.Unstructured{}
+		gates.SetGroupVersionKind(configv1.GroupVersion.WithKind("FeatureGate"))
+		informer, err := informers.GetInformer(ctx, gates, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { call() }, UpdateFunc: func(any, any) { call() }, DeleteFunc: func(any) { call() },
+		})
+		return err
+	}
 }
 
 // NeedLeaderElection is false: every replica must stop, not the leader alone.

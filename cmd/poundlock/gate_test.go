@@ -12,6 +12,8 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 )
 
 // What changes which reconcilers run ends the process, in a sentence; an API server that does not answer changes nothing.
@@ -41,7 +43,7 @@ func TestModeWatch(t *testing.T) {
 			}
 			return c.began, nil
 		}
-		err := modeWatch{read: read, began: c.began, period: time.Millisecond}.Start(ctx)
+		err := modeWatch{read: read, began: c.began, period: time.Millisecond, soon: time.Millisecond}.Start(ctx)
 		cancel()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.sentence, err, c.want)
@@ -49,6 +51,49 @@ func TestModeWatch(t *testing.T) {
 	}
 	if (mode{gate: true, rival: rival}).moves() || (mode{}).moves() || !(mode{gate: true}).moves() {
 		t.Error("only with the gate on, and nobody else, something moves")
+	}
+}
+
+// News of the gate is looked at when it comes, whatever the period, and once more if the read fails.
+func TestModeWatchLooksAtNews(t *testing.T) {
+	n := 0
+	read := func(context.Context) (mode, error) {
+		if n++; n == 1 {
+			return mode{gate: true}, errors.New("no answer")
+		}
+		return mode{}, nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	w := modeWatch{read: read, began: mode{gate: true}, period: time.Hour, soon: time.Millisecond,
+		news: func(_ context.Context, call func()) error { call(); call(); return nil }}
+	if err := w.Start(ctx); err == nil || !strings.Contains(err.Error(), "the feature gate MachineAPIMigration is off now") {
+		t.Errorf("%v after %d reads", err, n)
+	}
+}
+
+func TestGateNews(t *testing.T) {
+	informers := &informertest.FakeInformers{Scheme: scheme()}
+	gates := &unstructured.Unstructured{}
+	gates.SetGroupVersionKind(configv1.GroupVersion.WithKind("FeatureGate"))
+	informer, err := informers.FakeInformerFor(t.Context(), gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	inCluster, byFlag := settings{}, settings{}
+	inCluster.gate, byFlag.gate = "cluster", "on"
+	if err := gateNews(informers, inCluster)(t.Context(), func() { n++ }); err != nil {
+		t.Fatal(err)
+	}
+	informer.Add(gates)
+	informer.Update(gates, gates)
+	informer.Delete(gates)
+	if n != 3 {
+		t.Errorf("called %d times, want once for each write", n)
+	}
+	if gateNews(informers, byFlag) != nil {
+		t.Error("what a flag says, a FeatureGate does not change")
 	}
 }
 

@@ -86,7 +86,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 		followProfile(ctx, mgr, s, live),
 		addWebhooks(ctx, mgr, direct, s, now, live, certificate),
 		addReconcilers(mgr, cfg, s, now),
-		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now, period: 30 * time.Second}),
+		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now,
+			period: 30 * time.Second, soon: 2 * time.Second, news: gateNews(mgr.GetCache(), s)}),
 	)
 }
 

@@ -40,8 +40,8 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorEnded"},
-			Means: "an object has no mirror any more, and its own API acts on it alone",
-			Do:    "nothing",
+			Means: "an object has no mirror any more, and its own API acts on it alone, or, while it is paused, nobody does",
+			Do:    "nothing, unless the note says that it is paused: the note has what works then, also while the object is being deleted",
 		},
 		{
 			Names: []string{"MirrorRefused"},

@@ -5,6 +5,7 @@ package deletion
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -316,7 +317,7 @@ func (s Deletion) Forget() *pairs.Write {
 		// By its mark it may become the mirror again, where a backup is restored: of a set or a check nothing else shows that nobody acts on it of its own.
 		w := release(s.Core, authority.SyncFinalizer)
 		if w != nil {
-			w.Reason, w.Note = "MirrorEnded", ended(s.Core)
+			w.Reason, w.Note = "MirrorEnded", s.ended(s.Core)
 		}
 		return w
 	}
@@ -343,17 +344,24 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded",
-		Note: ended(o)}
+		Note: s.ended(o)}
 }
 
-// ended is what becomes of an object whose twin is gone.
-func ended(o *unstructured.Unstructured) string {
-	if pairs.IsPaused(o) {
-		return pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused: create its Machine API object again, or remove " +
-			"the annotation " +
-			authority.PausedAnnotation + " to have Cluster API act on it"
+// ended is what becomes of an object whose twin is gone. Beside one that is being deleted, admission refuses a Machine API object.
+func (s Deletion) ended(o *unstructured.Unstructured) string {
+	if !pairs.IsPaused(o) {
+		return pairs.Describe(o) + " has no twin any more and acts on its own"
 	}
-	return pairs.Describe(o) + " has no twin any more and acts on its own"
+	alone := pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused"
+	if pairs.PresenceOf(o) != authority.Deleting && pairs.PresenceOf(s.Core) != authority.Deleting {
+		return alone + ": create its Machine API object again, or remove the annotation " + authority.PausedAnnotation + " to have Cluster API act on it"
+	}
+	if s.Core != nil {
+		if advice := authority.DeletionPaused(s.Kind, pairs.ObjectOf(s.Core)); len(advice) > 0 {
+			return alone + ", so that its deletion does not end. " + strings.Join(advice[1:], ". ")
+		}
+	}
+	return alone + ". It is being deleted: create its Machine API object again when it is gone"
 }
 
 // ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a

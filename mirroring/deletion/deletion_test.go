@@ -394,6 +394,67 @@ func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 	}
 }
 
+// Cluster API has no ControlPlaneMachineSet, so the mirror of a master that one owns has no owner, and is recreated when it is deleted there. On the Machine
+// API's side the master has its owner: that deletion is carried over, and the set makes a replacement.
+func TestAMasterOfAControlPlaneMachineSet(t *testing.T) {
+	const gone = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+	for _, c := range []struct {
+		about, status, machineAPI, core string
+		want                            authority.DeletionStep
+		writes                          string
+	}{
+		{"its mirror is deleted in Cluster API", "MachineAPI", ``, gone, authority.ReleaseMirror, "patch Machine.cluster.x-k8s.io"},
+		{"its mirror is deleted in Machine API", "ClusterAPI", gone, ``, authority.DeleteAuthority, "delete Machine.cluster.x-k8s.io"},
+		{"it is deleted in Machine API, which runs it", "MachineAPI", gone, ``, authority.DeleteMirror, "delete Machine.cluster.x-k8s.io"},
+		{"it is deleted in Cluster API, which runs it", "ClusterAPI", ``, gone, authority.DeleteMirror, "delete Machine.machine.openshift.io"},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("AWS")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, `+c.machineAPI+`finalizers: [sync.machine.openshift.io/finalizer], ownerReferences: [{apiVersion: machine.openshift.io/v1, `+
+			`kind: ControlPlaneMachineSet, name: cluster, uid: set, controller: true}]}, status: {authoritativeAPI: `+c.status+`}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+c.core+`uid: core, finalizers: [sync.machine.openshift.io/finalizer, machine.cluster.x-k8s.io], ownerReferences: [{apiVersion: `+
+			`cluster.x-k8s.io/v1beta2, kind: Cluster, name: c, uid: cluster}], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
+		if c.status == "ClusterAPI" {
+			s.Core.SetAnnotations(nil)
+		}
+		kinds(s)
+		step := Asked(s).Next()
+		write := ""
+		if w := Of(s).Next(step); w != nil {
+			write = fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group)
+		}
+		if step != c.want || write != c.writes {
+			t.Errorf("%s: %s, %s, want %s, %s", c.about, step, write, c.want, c.writes)
+		}
+	}
+}
+
+// Admission refuses a Machine API object beside one that is being deleted, so the event of a paused mirror that loses its twin must not ask for one.
+func TestAPausedMirrorThatIsDeletedNamesWhatWorks(t *testing.T) {
+	const again, gone = "create its Machine API object again, or remove", `deletionTimestamp: "2026-11-21T17:00:00Z", `
+	for _, c := range []struct{ about, kind, more, finalizers, want string }{
+		{"it stays", "Machine", ``, `, machine.cluster.x-k8s.io`, again},
+		{"it is being deleted, and its controller does not act", "Machine", gone, `, machine.cluster.x-k8s.io`,
+			"To keep the instance, leave both paused and remove their finalizers by hand, then create the Machine API object again with this spec.providerID"},
+		{"a set", "MachineSet", gone, `, cluster.x-k8s.io/machineset`, "To keep the Machines, remove their owner references to the set first"},
+		{"it goes at once", "Machine", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},
+		{"so does a check", "MachineHealthCheck", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},
+	} {
+		kind, _ := authority.KindNamed(c.kind)
+		if c.kind == "MachineSet" && kind.ClusterAPIFinalizer != "cluster.x-k8s.io/machineset" {
+			t.Fatalf("the finalizer of Cluster API's sets is %q", kind.ClusterAPIFinalizer)
+		}
+		s := &pairs.State{Kind: kind, Name: "m"}
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: `+c.kind+`, metadata: {name: m, namespace: capi, `+c.more+`finalizers: [sync.machine.openshift.io/finalizer`+c.finalizers+
+			`], annotations: {poundlock.openshift.io/mirror-of: `+c.kind+`/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///z/i-1"}}`)
+		w := Of(s).Forget()
+		if w == nil || !strings.Contains(w.Note, c.want) || c.want != again && strings.Contains(w.Note, again) {
+			t.Errorf("%s: %+v, want a note that says %q", c.about, w, c.want)
+		}
+	}
+}
+
 // A set of the Machine API that is not authoritative is deleted while one of its Machines moves to the Machine API: the collector, which may be late, must
 // not find that Machine among what the set owned, or it would end an instance that the Machine API runs by then.
 func TestAMachineThatMovesIsTakenOutOfTheCollectorsReach(t *testing.T) {

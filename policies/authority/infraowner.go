@@ -21,7 +21,8 @@ var infraRefPath = specPath.Child("infrastructureRef")
 // provider's machine whose owner does not refer to it is a second instance of that Machine, and is deleted, with its instance, when the Machine is.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
-	for i, ref := range newOwners(c) {
+	for _, i := range newOwners(c) {
+		ref := c.New.Metadata.OwnerReferences[i]
 		if reason := disowns(c, ref); reason != "" {
 			remedy := ": leave the owner reference out. Cluster API adds it to the infrastructure machine that spec.infrastructureRef of the Machine names"
 			if had(c.Old, ref) {
@@ -42,7 +43,7 @@ func binds(a policies.Actor) bool {
 }
 
 // newOwners are the Machines that can act through the object after the request and could not before, by their index in ownerReferences.
-func newOwners(c policies.Change) map[int]metav1.OwnerReference {
+func newOwners(c policies.Change) []int {
 	if binds(c.Actor) {
 		return nil
 	}
@@ -50,14 +51,70 @@ func newOwners(c policies.Change) map[int]metav1.OwnerReference {
 	if c.Old != nil && (!c.Old.HasAnnotation(PausedAnnotation) || c.New.HasAnnotation(PausedAnnotation)) {
 		before = c.Old.Metadata.OwnerReferences
 	}
-	out := map[int]metav1.OwnerReference{}
+	var out []int
 	for i, ref := range c.New.Metadata.OwnerReferences {
 		same := func(o metav1.OwnerReference) bool { return ownsAsMachine(o) && o.Name == ref.Name && o.UID == ref.UID }
 		if ownsAsMachine(ref) && !slices.ContainsFunc(before, same) {
-			out[i] = ref
+			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// InstanceOwner: the garbage collector deletes what has no owner that exists, and the provider terminates the instance of what it keeps for one. A manifest
+// that was stored has the UID of a provider's machine that is gone.
+func InstanceOwner(c policies.Change) policies.Verdict {
+	var errs field.ErrorList
+	for _, i := range newKeepers(c) {
+		if why := goneKeeper(c, c.New.Metadata.OwnerReferences[i]); why != "" {
+			errs = append(errs, field.Forbidden(ownersPath.Index(i), why))
+		}
+	}
+	return policies.Deny(errs...)
+}
+
+// gainsKeeper reports whether a request makes a provider's machine the owner of what is kept for an instance.
+func gainsKeeper(c policies.Change) bool { return len(newKeepers(c)) > 0 }
+
+// newKeepers are the provider's machines that become the owners of what is kept for an instance, by their index in ownerReferences. A provider with an account
+// of its own names its machine as it has just read it. vSphere's has none, so its requests are looked at.
+func newKeepers(c policies.Change) []int {
+	if c.Actor == policies.Poundlock || c.Actor == policies.InfrastructureController {
+		return nil
+	}
+	var out []int
+	for i, ref := range c.New.Metadata.OwnerReferences {
+		group, _, _ := strings.Cut(ref.APIVersion, "/")
+		if OwnsInfraInstance(c.New.Kind, ref) && group == c.Resource.Group && !had(c.Old, ref) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Keepers are the references of newKeepers.
+func Keepers(c policies.Change) []metav1.OwnerReference {
+	if c.Kind != InfraInstance {
+		return nil
+	}
+	var out []metav1.OwnerReference
+	for _, i := range newKeepers(c) {
+		out = append(out, c.New.Metadata.OwnerReferences[i])
+	}
+	return out
+}
+
+// goneKeeper is why a provider's machine may not own what is kept for an instance; "" if it exists.
+func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
+	const follows = "so the garbage collector would delete this %s, and unless it is paused its controller would terminate the instance: "
+	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Kind == ref.Kind && o.Metadata.Name == ref.Name })
+	if i < 0 {
+		return fmt.Sprintf("there is no %s %s in this namespace, "+follows+"leave the owner reference out", ref.Kind, ref.Name, kindOf(c))
+	}
+	if uid := c.Facts.Owners[i].Metadata.UID; uid != ref.UID {
+		return fmt.Sprintf("the UID of %s %s is %s, "+follows+"leave the owner reference out, or write this UID", ref.Kind, ref.Name, uid, kindOf(c))
+	}
+	return ""
 }
 
 // had reports whether an object has the owner already.

@@ -62,6 +62,11 @@ func (s State) Deserted(step Step) bool {
 	return s.Current == Migrating && step.Reason == ReasonTwinMissing
 }
 
+// ClusterMatters reports whether a step may wait for the end of a pause of Cluster API's Cluster.
+func (s State) ClusterMatters(step Step) bool {
+	return step.Reason == ReasonPausedElsewhere || step.Reason == ReasonNotResumed && s.Current == ClusterAPI
+}
+
 // Who is a set of the objects that a step is about.
 type Who uint8
 
@@ -77,6 +82,8 @@ const (
 	WhoHolders
 	// WhoSurroundings are the namespace, the definitions and the Cluster that an API's objects live in.
 	WhoSurroundings
+	// WhoCluster is Cluster API's Cluster, which somebody has paused.
+	WhoCluster
 )
 
 const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
@@ -345,6 +352,10 @@ func unsettled(s State) (Step, bool) {
 		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
+		if in == ClusterAPI && s.ClusterPaused {
+			return s.say(ReasonPausedElsewhere, who|WhoCluster, "Cluster API is authoritative, but its Cluster is paused (spec.paused), so its "+
+				"controllers leave all objects of the Cluster alone: waiting until somebody unpauses the Cluster."), true
+		}
 		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
 	return Step{}, false
@@ -426,6 +437,10 @@ func (s State) machine() Who {
 // pause is step 4. The Machine API pauses itself on seeing Migrating.
 func pause(s State) (Step, bool) {
 	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested && p.Acknowledged == AcknowledgedPaused })
+	if s.Origin == ClusterAPI && early != 0 && s.ClusterPaused {
+		return s.wait(ReasonPausedElsewhere, early|WhoCluster, "Cluster API was already paused before this move, because its Cluster is (spec.paused). "+
+			"So a new pause cannot be detected: waiting until somebody unpauses the Cluster."), true
+	}
 	if s.Origin == ClusterAPI && early != 0 {
 		return s.wait(ReasonPausedElsewhere, early, "Cluster API was already paused before this move, so a new pause cannot be detected: "+
 			"unpause it (check Cluster.spec.paused) to continue."), true

@@ -63,6 +63,10 @@ func aSet(s *State) {
 	s.InfraActs, s.Infra, s.MachineAPI.Finalizer = false, Party{}, NoFinalizer
 }
 
+func aPausedCluster(s *State) {
+	s.ClusterAPI, s.Infra, s.ClusterPaused = stands(s.ClusterAPI), stands(s.Infra), true
+}
+
 func TestNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		state State
@@ -136,6 +140,14 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI = stands(s.MachineAPI) }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotResumed}},
 		"the same on the way back, for the provider's machine": {
 			inClusterAPI(toMachineAPI, func(s *State) { s.Infra = stands(s.Infra) }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotResumed}},
+		"nothing moves back while the Cluster is paused, and it is named": {
+			inClusterAPI(toMachineAPI, aPausedCluster), Step{Action: Wait, On: WhoClusterAPI | WhoInfra | WhoCluster, Reason: ReasonPausedElsewhere}},
+		"what moved to a paused Cluster waits for its end": {
+			inClusterAPI(aPausedCluster), Step{Action: Wait, On: WhoClusterAPI | WhoInfra | WhoCluster, Reason: ReasonPausedElsewhere}},
+		"a paused Cluster is nothing to wait for while Machine API is authoritative": {
+			inMachineAPI(func(s *State) { s.ClusterPaused = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a Cluster that is paused in the middle of a move back is named": {
+			inClusterAPI(toMachineAPI, migrating, aPausedCluster), Step{Action: Wait, On: WhoClusterAPI | WhoInfra | WhoCluster, Reason: ReasonPausedElsewhere}},
 		"a target that has not acknowledged its pause is waited for": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Infra = told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
 

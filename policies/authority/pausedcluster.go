@@ -4,9 +4,11 @@
 package authority
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -29,9 +31,27 @@ func ClusterOf(o *policies.Object) string {
 	return spec.ClusterName
 }
 
-// PausedClusterBy is what becomes of objects that move to Cluster API while their Cluster is paused, and the remedy; "" where it is not, or a request asks
-// for another move.
+// NamePausedCluster names a paused Cluster, the field manager that paused it, and the command that ends its pause, which comes last.
+func NamePausedCluster(cluster *policies.Object) string {
+	m, by := cluster.Metadata, ""
+	for _, e := range managedFields(cluster) {
+		if managedfields.EntryHolds(e, managedfields.Path("spec", "paused")) {
+			by = " by " + cmp.Or(e.Manager, "a field manager without a name")
+		}
+	}
+	if by != "" {
+		by = ", set" + by
+	}
+	return fmt.Sprintf("Cluster %s in %s has spec.paused: true%s. Ask whoever paused it, then unpause it: %s", m.Name, m.Namespace, by,
+		unpauseCommand(m.Namespace, m.Name))
+}
+
+// PausedClusterBy is what becomes of objects that are to move while their Cluster is paused, and the remedy; "" where it is not, or no request asks for a move.
 func PausedClusterBy(c policies.Change) string {
+	if leavesPaused(c) {
+		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and acknowledge no "+
+			"pause, so that no move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
+	}
 	if !arrivesPaused(c) {
 		return ""
 	}
@@ -39,8 +59,12 @@ func PausedClusterBy(c policies.Change) string {
 		c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 }
 
-// pausedClusterWarning comes before the move, which is carried out all the same: a condition would say so only afterwards.
+// pausedClusterWarning comes before the move. One to Cluster API is carried out all the same: a condition would say so only afterwards.
 func pausedClusterWarning(c policies.Change) []string {
+	if leavesPaused(c) {
+		return []string{fmt.Sprintf("the move will not start while spec.paused of Cluster %s is true: Cluster API's controllers acknowledge nothing then. %s",
+			c.Facts.PausedCluster, unpauseCluster(c))}
+	}
 	if !arrivesPaused(c) {
 		return nil
 	}
@@ -52,7 +76,14 @@ func arrivesPaused(c policies.Change) bool {
 	return c.Facts.PausedCluster != "" && moves(c) && askedFor(c.New) == ClusterAPI
 }
 
+func leavesPaused(c policies.Change) bool {
+	return c.Facts.PausedCluster != "" && moves(c) && askedFor(c.New) == MachineAPI
+}
+
 func unpauseCluster(c policies.Change) string {
-	return fmt.Sprintf(`Unpause the Cluster first: kubectl -n %s patch clusters.%s %s --type merge -p '{"spec":{"paused":false}}'`,
-		c.TwinNamespace, clusterAPI.Group, c.Facts.PausedCluster)
+	return "Unpause the Cluster first: " + unpauseCommand(c.TwinNamespace, c.Facts.PausedCluster)
+}
+
+func unpauseCommand(namespace, name string) string {
+	return fmt.Sprintf(`kubectl -n %s patch clusters.%s %s --type merge -p '{"spec":{"paused":false}}'`, namespace, clusterAPI.Group, name)
 }

@@ -252,6 +252,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
+			Description: "Nobody may make a provider's machine that does not exist by its UID the owner of what a provider keeps for an instance " +
+				"(a VSphereVM, an OpenStackServer): the garbage collector would delete the object, and its controller would terminate the instance.",
+			Remedy: "Leave the owner reference out, or write the UID of the provider's machine.",
+			On:     on(infra([]string{InfraInstance}, onWrite)), Needs: when(gainsKeeper, policies.NeedOwners), Check: InstanceOwner,
+		},
+		{
+			ID: "authority/infra-owner", Clause: authOf,
 			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
 				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
 				"that would be a second instance.",

@@ -54,6 +54,9 @@ type State struct {
 	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before authority goes
 	// there.
 	TargetLeaves bool
+	// ClusterPaused reports that Cluster API's Cluster is paused. Its controllers then leave every object of the Cluster alone, and unpause none. It is gathered
+	// where ClusterMatters.
+	ClusterPaused bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
 	// Undefined reports that a Machine is not counted because the definition of its kind is missing in the other API, or is being deleted.
@@ -133,6 +136,8 @@ type Objects struct {
 	// Leaving names the surroundings of the other API that are being deleted, in a sentence; "" for none. It is gathered where Step.HandsOver or
 	// State.Deserted.
 	Leaving string
+	// Cluster is the Cluster of ClusterAPI, gathered where State.ClusterMatters.
+	Cluster *policies.Object
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
 	Holders []string
 	Enabled bool
@@ -153,12 +158,12 @@ func (o Objects) State() State {
 		ClusterAPI:   party(o.ClusterAPI, Paused(o.ClusterAPI), o.Kind.ClusterAPIFinalizer),
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
-		TargetLeaves: o.Leaving != "",
-		Judged:       len(o.Judged) > 0,
-		Undefined:    slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Undefined }),
-		Ended:        shape.Phase == "Deleting",
-		Loose:        !o.MachineAPI.HasFinalizer(SyncFinalizer),
-		Detached:     o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
+		TargetLeaves: o.Leaving != "", ClusterPaused: PausesAll(o.Cluster),
+		Judged:    len(o.Judged) > 0,
+		Undefined: slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Undefined }),
+		Ended:     shape.Phase == "Deleting",
+		Loose:     !o.MachineAPI.HasFinalizer(SyncFinalizer),
+		Detached:  o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)

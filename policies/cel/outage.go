@@ -72,10 +72,17 @@ func PausedInstance(kinds []string) string {
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// ActsAtOnce reports whether somebody but a provider creates an object that is not paused.
-func ActsAtOnce(identities policies.Identities) string {
-	return fmt.Sprintf(`!(%q in %s) && !(request.userInfo.username in %s)`, authority.PausedAnnotation, object("dyn(object).metadata", "annotations"),
-		quoteAll(identities[policies.InfrastructureController]))
+// ActsOrIsOwned reports whether somebody but a provider creates what a provider keeps for an instance, and it is not paused, or a provider's machine owns it.
+func ActsOrIsOwned(identities policies.Identities) string {
+	var machines []string
+	for _, p := range authority.Providers() {
+		if p.Instance != "" {
+			machines = append(machines, p.Machine)
+		}
+	}
+	return fmt.Sprintf(`!(request.userInfo.username in %s) && (!(%q in %s) || %s.exists(r, r.?kind.orValue("") in %s))`,
+		quoteAll(identities[policies.InfrastructureController]), authority.PausedAnnotation, object("dyn(object).metadata", "annotations"),
+		list("dyn(object).metadata", "ownerReferences"), quoteAll(machines))
 }
 
 // HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.

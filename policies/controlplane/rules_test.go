@@ -716,6 +716,40 @@ func western(v *controlplane.View) {
 	*all = append(*all, west)
 }
 
+// A template has one pool for all failure domains, whose networks the Infrastructure names. And new Machines of Cluster API do not hear of a pool's address.
+func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
+	otherNetwork := func(v *controlplane.View) {
+		western(v)
+		v.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains[1].Topology.Networks = []string{"m"}
+	}
+	both := &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}
+	for sentence, c := range map[string]struct {
+		in                    []change
+		status, network, ends string
+	}{
+		"no failure domains":            {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), ends: "DHCP give the addresses, or take them from a pool (addressesFromPools)"},
+		"one of two leaves the network": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), ends: "from a pool (addressesFromPools)"},
+		"each has a network of its own": {in: changes(vCenter, otherNetwork, platformed("VSphere", vSphereSpec(), both)),
+			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"},
+		"the template has another than one of two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
+		"new Machines are Cluster API's":           {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP give the addresses"},
+	} {
+		r := row{in: c.in, do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n" + c.network, "ipAddrs": []any{"10.0.0.1/24"}}}}))}.change(t)
+		if c.status != "" {
+			r.Old, r.New = with2(t, r.Old, c.status), with2(t, r.New, c.status)
+		}
+		said := ""
+		for _, f := range admission.Rules().Judge(r) {
+			if f.Rule == "controlplane/one-machine" {
+				said = f.Denials[0].Detail
+			}
+		}
+		if !strings.HasSuffix(said, c.ends) {
+			t.Errorf("%s: %q, want the end %q", sentence, said, c.ends)
+		}
+	}
+}
+
 // volumes are failure domains that place a root volume, volume a Machine there.
 func volumes() *machinev1.FailureDomains {
 	return &machinev1.FailureDomains{OpenStack: []machinev1.OpenStackFailureDomain{{AvailabilityZone: "a",

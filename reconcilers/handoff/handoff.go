@@ -148,13 +148,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // decide gathers a pair and decides its step. It reads from the API server whether the surroundings of the next authoritative API are being deleted, where
-// that matters: before authority leaves the other API, or while a twin is missing.
+// that matters: before authority leaves the other API, or while a twin is missing. Whether the Cluster is paused matters while the
+// answer of Cluster API's controllers is missing.
 func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, authority.Step, error) {
 	p, err := r.gather(ctx, from, key)
 	if err != nil {
 		return nil, authority.Step{}, err
 	}
 	step := authority.Next(p.state())
+	if p.state().ClusterMatters(step) {
+		if err := r.gatherCluster(ctx, from, p); err != nil {
+			return nil, authority.Step{}, err
+		}
+		step = authority.Next(p.state())
+	}
 	deserted := p.state().Deserted(step)
 	if !deserted && !(step.HandsOver() && from == r.live) {
 		return p, step, nil

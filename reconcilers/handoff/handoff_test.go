@@ -15,11 +15,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -115,6 +118,45 @@ func TestMadeForClusterAPI(t *testing.T) {
 		w.waitSettled(authority.ClusterAPI)
 		w.authoritative(authority.ClusterAPI)
 	})
+}
+
+// TestAPausedCluster has a person pause Cluster API's Cluster: its controllers answer that they are paused, no move back begins, and the condition says whose
+// pause that is.
+func TestAPausedCluster(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
+	w.create(fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: %s}, spec: {paused: true, "+
+		"infrastructureRef: {apiGroup: %s, kind: AWSCluster, name: c}}}", w.pair.ClusterAPI, infraGroup))
+	stands := func() {
+		for _, o := range []ref{w.core(), w.provider()} {
+			w.answer(o, false, "", false)
+		}
+	}
+	stands()
+	for _, asked := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
+		w.request(asked)
+		for range 3 {
+			w.pass()
+		}
+		said := w.shape().Condition(authority.ConditionSettled)
+		if w.shape().Current != authority.ClusterAPI || said.Reason != authority.ReasonPausedElsewhere || !strings.Contains(said.Message, "Cluster c in "+w.pair.ClusterAPI+" has spec.paused: true") {
+			t.Errorf("%s is asked for: status %s, %s: %s", asked, w.shape().Current, said.Reason, said.Message)
+		}
+	}
+	cluster := &unstructured.Unstructured{}
+	cluster.SetGroupVersionKind(facts.ClusterKind)
+	cluster.SetNamespace(w.pair.ClusterAPI)
+	cluster.SetName("c")
+	if err := w.Patch(t.Context(), cluster, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":false}}`))); err != nil {
+		t.Fatal(err)
+	}
+	stands()
+	w.pass()
+	if reason := w.reason(); reason != authority.ReasonNotResumed {
+		t.Errorf("unpaused, and nobody has answered: %s", reason)
+	}
+	w.waitSettled(authority.MachineAPI)
 }
 
 // TestCancel sets the request back after each pass of a move, before and after the others have answered to it.

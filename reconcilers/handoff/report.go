@@ -70,7 +70,8 @@ func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (no
 	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message)
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
-		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) + p.lastError(step)
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) +
+			p.pausedCluster(step) + p.lastError(step)
 	}
 	return now, before
 }
@@ -149,6 +150,14 @@ func (p *pair) decision(step authority.Step, since string) string {
 		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
+}
+
+// pausedCluster is who may end the wait for a Cluster, with the command last.
+func (p *pair) pausedCluster(step authority.Step) string {
+	if !step.On.Has(authority.WhoCluster) || p.objects.Cluster == nil {
+		return ""
+	}
+	return " " + authority.NamePausedCluster(p.objects.Cluster)
 }
 
 // lastError is why an acknowledgement may take minutes, of the first object that lacks one, with the command that shows it; "" where no controller

@@ -79,6 +79,11 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
+		"the Cluster is paused": {
+			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI | authority.WhoCluster, core: core + condition("True"),
+			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},
+			ends: `kubectl -n capi patch clusters.cluster.x-k8s.io c --type merge -p '{"spec":{"paused":false}}'`,
+		},
 	} {
 		kind, _ := authority.KindNamed("Machine")
 		p := &pair{kind: kind, objects: authority.Objects{Kind: kind}}
@@ -97,6 +102,13 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		}
 		if p.infra != nil {
 			p.objects.Infra, _ = parse(p.infra)
+		}
+		if c.on.Has(authority.WhoCluster) {
+			p.objects.Cluster, _ = parse(&unstructured.Unstructured{Object: map[string]any{
+				"metadata": map[string]any{"name": "c", "namespace": "capi", "managedFields": []any{
+					map[string]any{"manager": "other", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:clusterNetwork": map[string]any{}}}},
+					map[string]any{"manager": "kubectl-patch", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:paused": map[string]any{}}}}}},
+				"spec": map[string]any{"paused": true}}})
 		}
 		if p.infraInstance != nil {
 			p.objects.InfraInstance, _ = parse(p.infraInstance)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -26,6 +27,14 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	why, err := facts.FirstLeaving(ctx, r.live, parts, func(s authority.Surrounding, gone bool) bool { return deserted || !gone || s.Outlived })
 	if why != "" {
 		p.objects.Leaving = why
+	}
+	return err
+}
+
+// gatherCluster reads the Cluster of the Cluster API object. When somebody unpauses it, the answers of Cluster API's controllers wake the pair.
+func (r *reconciler) gatherCluster(ctx context.Context, from client.Reader, p *pair) (err error) {
+	if name := authority.ClusterOf(p.objects.ClusterAPI); name != "" {
+		_, p.objects.Cluster, err = get(ctx, from, facts.ClusterKind, p.core.GetNamespace(), name)
 	}
 	return err
 }

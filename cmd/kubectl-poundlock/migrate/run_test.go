@@ -103,6 +103,7 @@ func TestARunStops(t *testing.T) {
 		"not while the last one settles":    {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "WaitingForResume"}},
 		"at what a person has to fix":       {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, failed: true},
 		"at a deletion":                     {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "DeletionInProgress"}, failed: true},
+		"at a Cluster that is paused":       {now: pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, failed: true},
 		"when somebody takes the wish back": {now: pair{"a", "3", "MachineAPI", "MachineAPI", "True", "Settled"}, failed: true},
 		"when it is gone":                   {now: rest("other"), failed: true},
 		"when it takes too long":            {now: onTheWay("a"), after: 2 * time.Minute, timedOut: true},

@@ -421,7 +421,7 @@ func state(p inventory.Pair, to authority.API) authority.State {
 		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
 		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
 	}.State()
-	s.Requested = to
+	s.Requested, s.ClusterPaused = to, p.PausedCluster != ""
 	return s
 }
 

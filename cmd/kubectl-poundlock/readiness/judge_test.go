@@ -231,6 +231,7 @@ func TestAPausedCluster(t *testing.T) {
 		"that is not paused": {documents: []string{set, twin, strings.Replace(paused, "true", "false", 1)}},
 		"and nothing moves":  {documents: []string{set, twin, paused}, to: authority.MachineAPI},
 		"that was not shown": {documents: []string{set, twin}},
+		"on the way back":    {documents: []string{strings.ReplaceAll(set, `"authoritativeAPI":"MachineAPI"`, `"authoritativeAPI":"ClusterAPI"`), twin, paused}, to: authority.MachineAPI, warns: true},
 	} {
 		f := judge(t, cmp.Or(c.to, authority.ClusterAPI), c.documents...)
 		if strings.Contains(f.PausedCluster, "Cluster lock in openshift-cluster-api is paused (spec.paused)") != c.warns ||

@@ -99,8 +99,9 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/one-machine", Clause: mismatch,
 			Description: "What only one Machine can have has no place in the template: a providerID, a fixed address of a network interface (vSphere, OpenStack).",
-			Remedy:      "Leave it out; on vSphere take addresses from a pool (addressesFromPools).",
-			On:          write, Needs: world, Check: ratchet(ofOneMachine),
+			Remedy: "Leave it out. On vSphere have DHCP give the addresses; new Machines of Machine API may take them from a pool (addressesFromPools) " +
+				"that fits the network of each failure domain.",
+			On: write, Needs: world, Check: ratchet(ofOneMachine),
 		},
 		{
 			ID: "controlplane/user-data", Clause: mismatch,

@@ -9,12 +9,15 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
@@ -96,10 +99,34 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	}
 	for _, o := range platform.Uniques() {
 		o.Each(p.providerSpec(), func(_ map[string]any, _, path string) {
-			v.Denials = append(v.Denials, field.Forbidden(platform.ProviderSpecPath().Child(path), o.Remedy))
+			v.Denials = append(v.Denials, field.Forbidden(platform.ProviderSpecPath().Child(path), o.Remedy+p.pools(path)))
 		})
 	}
 	return v
+}
+
+// pools is where vSphere's Machines may have their addresses from instead. New Machines of Cluster API do not hear of an address that is not DHCP's. A failure
+// domain of the Infrastructure brings its own network, and the pool is that of the template, the same in all of them.
+func (p *proposal) pools(path string) string {
+	device, static := strings.CutSuffix(path, ".ipAddrs")
+	if !static || p.authority == authority.ClusterAPI {
+		return ""
+	}
+	const pool = ", or take them from a pool (addressesFromPools)"
+	networks, at := sets.New[string](), device+".networkName"
+	for _, d := range p.plan().Domains {
+		own := values.At(p.providerSpec(), values.Path(at)) // of a domain that leaves it to the template
+		for _, s := range d.Sets {
+			if s.Path == at {
+				own = s.Value
+			}
+		}
+		networks.Insert(values.Text(own))
+	}
+	if networks.Len() < 2 {
+		return pool
+	}
+	return pool + " whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"
 }
 
 // workerUserData is the installer's Secret with the boot configuration of workers.

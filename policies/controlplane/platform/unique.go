@@ -16,7 +16,7 @@ type Unique struct{ path, Remedy string }
 // Uniques lists them. A template must not have them (controlplane/one-machine), a generated one does not, and they do not count as differences.
 func Uniques() []Unique {
 	return []Unique{
-		{"network.devices[].ipAddrs", "every Machine would have the same address: take it from a pool (addressesFromPools)"},
+		{"network.devices[].ipAddrs", "every Machine would have the same address: leave it out, and have DHCP give the addresses"},
 		{"ports[].fixedIPs[].ipAddress", "every Machine would have the same address: name the subnet alone"},
 		{"ports[].macAddress", "every Machine would have the same address: leave it out"},
 		{"floatingIP", "every Machine would have the same address: leave it out"},
