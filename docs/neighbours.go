@@ -58,6 +58,7 @@ func Neighbours() string {
 	b.WriteString("Controllers of the Machine API keep these up to date whichever API is authoritative, and the mirror leaves them as they are: of Machines " +
 		code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations"))) +
 		", of MachineSets " + code(authority.LeftAlone("MachineSet", "metadata.annotations")) + ".\n")
+	b.WriteString(consequencesTable())
 	return b.String()
 }
 

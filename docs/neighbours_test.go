@@ -5,6 +5,7 @@ package docs
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,55 @@ func TestEveryNeighbourNamesItsRule(t *testing.T) {
 			t.Errorf("the row of %s leaves something out", o.Writer)
 		}
 	}
+}
+
+// Each of the fifteen consequences names tests that there are, and one of them starts an API server: its package has a test that imports a control plane.
+func TestConsequences(t *testing.T) {
+	if len(consequences) != 15 {
+		t.Errorf("%d consequences, want 15", len(consequences))
+	}
+	real := map[string]bool{}
+	for i, c := range consequences {
+		if c.says == "" || len(c.held) == 0 {
+			t.Errorf("consequence %d says nothing, or nothing holds it", i+1)
+		}
+		onServer := false
+		for _, h := range c.held {
+			has := functions(filepath.Join("..", h.file))
+			for _, name := range h.tests {
+				if !strings.HasPrefix(name, "Test") || !slices.Contains(has, name) {
+					t.Errorf("consequence %d: %s has no %s; it is in %v", i+1, h.file, name, filesWith("..", name))
+				}
+			}
+			folder := filepath.Dir(h.file)
+			if _, known := real[folder]; !known {
+				real[folder] = startsAnAPIServer(t, folder)
+			}
+			onServer = onServer || real[folder]
+		}
+		if !onServer {
+			t.Errorf("consequence %d is held by no test on an API server", i+1)
+		}
+	}
+}
+
+// startsAnAPIServer reports whether a test of the folder imports what starts one.
+func startsAnAPIServer(t *testing.T, folder string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "/poundlock/test/embedded\"") || strings.Contains(string(text), "/poundlock/test/testcluster\"") {
+			return true
+		}
+	}
+	return false
 }
 
 // What the survey of writers has from documentation alone is marked wherever the page has it.

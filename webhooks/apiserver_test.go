@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,6 +89,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},
+		{"what each other component writes at each stage of a move meets the rule that the survey has for it", everyWriter},
 		{"elsewhere nothing is locked", elsewhere},
 		{"what fails closed does so once the webhooks have answered, and again when somebody removes the label", enforces},
 		{"a control plane's set is told what it will do", controlPlaneSet},
@@ -207,7 +209,7 @@ func newPlace(t *testing.T, plane *embedded.Plane) *place {
 		t.Fatal(err)
 	}
 	p.poundlock = as(own)
-	for _, ns := range []string{"m", "c", "elsewhere"} {
+	for _, ns := range []string{"m", "c", "elsewhere", writersPair.MachineAPI, writersPair.ClusterAPI} {
 		p.must(t, p.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: ns}}))
 	}
 	p.create(t, p.admin, `
@@ -227,9 +229,9 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{Scheme: clientgoscheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Logger: log.Log})
 	p.must(t, err)
 	cert, _, der := certificate(t)
-	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, freePort(t)
+	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}, writersPair}, freePort(t)
 	s, err := New(t.Context(), mgr, Options{
-		Pairs: pairs, Catalog: All(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.MachineAPIController: {controllerUser}},
+		Pairs: pairs, Catalog: All(platforms.List()...), Identities: played(),
 		Host: "127.0.0.1", Port: port, Registerer: prometheus.NewRegistry(), Log: log.Log,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
 	})
@@ -632,6 +634,20 @@ func neverMoves(t *testing.T, p *place) {
 	p.create(t, p.admin, check("machine-api-termination-handler"))
 	p.patchStatus(t, released, "m", "machine-api-termination-handler", settledState)
 	denied(t, p.admin.Patch(t.Context(), toward(released, "m", "machine-api-termination-handler"), ask), "authority/request-blocked", "spec.authoritativeAPI")
+
+	// The cluster-version-operator sends all of it but status, without the field of authority, whatever was stored.
+	o := toward(released, "m", "machine-api-termination-handler")
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+	o.SetLabels(map[string]string{"k8s-app": "termination-handler"})
+	o.SetAnnotations(map[string]string{"exclude.release.openshift.io/internal-openshift-hosted": "true"})
+	yes := true
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "config.openshift.io/v1", Kind: "ClusterVersion", Name: "version", UID: "v", Controller: &yes}})
+	p.must(t, unstructured.SetNestedField(o.Object, "100%", "spec", "maxUnhealthy"))
+	unstructured.RemoveNestedField(o.Object, "spec", "authoritativeAPI")
+	p.must(t, p.admin.Update(t.Context(), o))
+	if got := value(o, "spec", "authoritativeAPI"); got != "" {
+		t.Errorf("spec.authoritativeAPI is filled in with %s, and differs from the release's manifest for ever", got)
+	}
 }
 
 // namesNeighbours: controllers read no warnings, so the person who asks for a move gets them. What a set has decides who writes to it.
@@ -640,7 +656,7 @@ func namesNeighbours(t *testing.T, p *place) {
 	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
 		kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: eu-west-1}}}}}`, 1))
 	p.patchStatus(t, mapiSet, "m", "shared", settledState)
-	const images = "exclude the set in spec.managedBootImages of MachineConfiguration cluster"
+	const images = "exclude it in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"
 	for _, c := range []struct{ sentence, change, warned, not string }{
 		{"nobody has excluded it from updates of boot images", `{}`, images, ""},
 		{"it is of a MachinePool of Hive's", `{"metadata":{"labels":{"hive.openshift.io/managed":"true","hive.openshift.io/machine-pool":"worker"}}}`, "Hive (MachinePool worker)", ""},

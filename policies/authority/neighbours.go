@@ -229,8 +229,8 @@ func bootImages(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "machine-config-operator", Refused: true,
-		What: "boot images: the machine-config-operator is refused them on this set while Cluster API is authoritative, and reports Degraded: " +
-			"exclude the set in spec.managedBootImages of MachineConfiguration cluster"}}
+		What: "the machine-config-operator is refused boot images on this set while Cluster API is authoritative, and reports Degraded: " +
+			"exclude it in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"}}
 }
 
 func hive(o *policies.Object) []Neighbour {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -225,6 +226,44 @@ func TestWaits(t *testing.T) {
 	if now := w.waiting(); len(now) > 0 {
 		t.Errorf("the metric says that it waits: %v", now)
 	}
+}
+
+// TestAMoveComparesHooks: Cluster API's hooks are annotations, which move no generation, so that Synchronized may be True of a mirror without them.
+func TestAMoveComparesHooks(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
+	inMachineAPI := func(hooks ...string) {
+		var list []any
+		for _, hook := range hooks {
+			list = append(list, map[string]any{"name": hook, "owner": authority.EtcdHookOwner})
+		}
+		w.merge(w.mapi(), "", map[string]any{"spec": map[string]any{"lifecycleHooks": map[string]any{"preDrain": list}}})
+	}
+	inClusterAPI := func(hook string) {
+		w.merge(w.core(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + hook: authority.EtcdHookOwner}}})
+	}
+	waits := func(from authority.API) {
+		t.Helper()
+		w.request(from.Other())
+		for range 10 {
+			w.everybody()
+			w.pass()
+		}
+		if got := w.reason(); w.shape().Current == from.Other() || got != authority.ReasonCatchingUp {
+			t.Fatalf("without the hook on the other side: authority %s, reason %s", w.shape().Current, got)
+		}
+	}
+	inMachineAPI(authority.EtcdHookName)
+	waits(authority.MachineAPI)
+	inClusterAPI(authority.EtcdHookName)
+	w.waitSettled(authority.ClusterAPI)
+
+	inClusterAPI("another-hook")
+	waits(authority.ClusterAPI)
+	inMachineAPI(authority.EtcdHookName, "another-hook")
+	w.waitSettled(authority.MachineAPI)
 }
 
 // TestAFailedMachine: its phase never changes, and it never was provisioned, so the wait has no end but what the message names.

@@ -42,11 +42,12 @@ func (w *twins) staysTrue(t *testing.T) {
 	w.mirrored(t, "converts-not", 0)
 	w.over(t, "converts-not")
 	w.fails(t, "converts-not")
+	w.patch(t, w.mapi(t, "converts-not"), "status", `{"status":{"errorReason":"CreateError","errorMessage":"no capacity"}}`)
 	w.patch(t, w.core(t, "converts-not"), "", `{"spec":{"providerID":"aws:///us-east-1a/i-1"}}`)
 	w.patch(t, w.core(t, "converts-not"), "status", `{"status":{"nodeRef":{"name":"node-1"},"phase":"Running"}}`)
-	w.eventually(t, "the mirror has the Node and the ID", func() string {
+	w.eventually(t, "the mirror has the Node and the ID, and no error that Cluster API does not have", func() string {
 		if o := w.mapi(t, "converts-not"); text(o, "status", "nodeRef", "name") != "node-1" || text(o, "status", "phase") != "Running" ||
-			text(o, "spec", "providerID") != "aws:///us-east-1a/i-1" {
+			text(o, "spec", "providerID") != "aws:///us-east-1a/i-1" || text(o, "status", "errorMessage") != "" || text(o, "status", "errorReason") != "" {
 			return show(o)
 		}
 		return ""

@@ -4,10 +4,12 @@
 package mirror_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -132,6 +134,8 @@ func (w *world) start(t *testing.T) {
 type writes struct {
 	mu   sync.Mutex
 	sent []string
+	// made are the bodies by which Machines of the Machine API were created.
+	made []string
 	// faulty breaks every third write: in turn before it reaches the API server, and after, so that only the answer is
 	// lost. It is what a crash between two writes looks like to the next pass.
 	faulty bool
@@ -172,6 +176,11 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 			w.wait(r)
 			w.mu.Lock()
 			w.sent = append(w.sent, r.Method+" "+r.URL.Path)
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/"+mapi+"/machines") {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				w.made = append(w.made, string(body))
+			}
 			n, faulty := len(w.sent), w.faulty
 			w.mu.Unlock()
 			if faulty && n%3 == 0 {
@@ -202,6 +211,12 @@ func (w *writes) number() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.sent)
+}
+
+func (w *writes) bodies() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.made)
 }
 
 func (w *writes) since(n int) []string {

@@ -9,8 +9,13 @@ import (
 	"maps"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/internal/managedfields"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // theirNames are labels and annotations by which somebody knows an object as their own, and what belongs to one object alone. The copy of such a name would
@@ -62,18 +67,25 @@ func (w *world) keepsNames(t *testing.T) {
 			}
 		}
 	}
-	const selects = "app.kubernetes.io/instance"
+	// GitOps', Hive's, and that of the managed-upgrade-operator, which is in nobody's domain.
+	selects := []string{"app.kubernetes.io/instance", "hive.openshift.io/machine-pool", "upgrade.managed.openshift.io"}
 	w.createSet(t, "selecting", func(o *unstructured.Unstructured) {
-		for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
-			_ = unstructured.SetNestedField(o.Object, "fleet", append(path, selects)...)
+		labels := map[string]string{}
+		for _, name := range selects {
+			for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+				_ = unstructured.SetNestedField(o.Object, "fleet", append(path, name)...)
+			}
+			labels[name] = "fleet"
 		}
-		o.SetLabels(map[string]string{selects: "fleet"})
+		o.SetLabels(labels)
 	})
 	w.eventually(t, "the mirror of a set that selects by such a label", func() string { return w.unsynced(t, machineAPISet, "selecting") })
 	set := w.get(t, clusterAPISet, capi, "selecting")
-	if text(set, "spec", "selector", "matchLabels", selects) != "fleet" || text(set, "spec", "template", "metadata", "labels", selects) != "fleet" ||
-		set.GetLabels()[selects] != "" {
-		t.Errorf("its mirror selects otherwise, or is somebody's: %s", show(set))
+	for _, name := range selects {
+		if text(set, "spec", "selector", "matchLabels", name) != "fleet" || text(set, "spec", "template", "metadata", "labels", name) != "fleet" ||
+			set.GetLabels()[name] != "" && authority.Theirs(name) {
+			t.Errorf("its mirror selects otherwise, or is somebody's, by %s: %s", name, show(set))
+		}
 	}
 	if err := w.Delete(t.Context(), w.get(t, machineAPISet, mapi, "selecting")); err != nil {
 		t.Fatal(err)
@@ -165,6 +177,7 @@ func (w *world) leavesNames(t *testing.T) {
 	if got != "8 8192 kubernetes.io/arch=arm64 fleet" {
 		t.Errorf("the Machine API's set has %s", got)
 	}
+	w.keepsCopies(t)
 	m := w.get(t, machineAPIMachine, mapi, machine)
 	found := fmt.Sprint(m.GetLabels()["machine.openshift.io/zone"], " ", m.GetAnnotations()["machine.openshift.io/instance-state"], " ",
 		m.GetAnnotations()["machine.openshift.io/instance-power-state"])
@@ -172,4 +185,50 @@ func (w *world) leavesNames(t *testing.T) {
 		t.Errorf("the Machine API's Machine has %s", found)
 	}
 	w.patch(t, m, "", fmt.Sprintf(`{"metadata":{"labels":{"machine.openshift.io/zone":%q},"annotations":{"machine.openshift.io/instance-power-state":null}}}`, zone))
+}
+
+// keepsCopies is about such a name that a mirror of an earlier release copied to the Machine API, where somebody goes by it now. An apply without it would take
+// it away.
+func (w *world) keepsCopies(t *testing.T) {
+	const copied = "hive.openshift.io/version"
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"labels":{"`+copied+`":"4"}}}`)
+	w.eventually(t, "the name is the mirror's", func() string {
+		o := w.get(t, machineAPISet, mapi, "worker-a")
+		var entries []metav1.ManagedFieldsEntry
+		for _, e := range o.GetManagedFields() {
+			var fields map[string]any
+			if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
+				return err.Error()
+			}
+			labels := []string{"f:metadata", "f:labels", "f:" + copied}
+			if unstructured.RemoveNestedField(fields, labels...); e.Manager == ownership.Manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
+				_ = unstructured.SetNestedMap(fields, map[string]any{}, labels...)
+			}
+			raw, err := json.Marshal(fields)
+			if err != nil {
+				return err.Error()
+			}
+			e.FieldsV1 = metav1.NewFieldsV1(string(raw))
+			entries = append(entries, e)
+		}
+		o.SetManagedFields(entries)
+		if err := w.Update(t.Context(), o); err != nil {
+			return err.Error()
+		}
+		if !ownership.Owns(w.get(t, machineAPISet, mapi, "worker-a"), managedfields.Path("metadata", "labels", copied)) {
+			return show(o)
+		}
+		return ""
+	})
+	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "", `{"metadata":{"annotations":{"note":"last"}}}`)
+	w.eventually(t, "one more edit of Cluster API's", func() string {
+		if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetAnnotations()["note"] != "last" {
+			return show(o)
+		}
+		return ""
+	})
+	w.settle(t)
+	if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetLabels()[copied] != "4" {
+		t.Errorf("the mirror took away what it no longer copies: %s", show(o))
+	}
 }

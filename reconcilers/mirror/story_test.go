@@ -407,6 +407,15 @@ func (w *world) reflects(t *testing.T) {
 			t.Errorf("%s: owned by %v", n, ref)
 		}
 	}
+	// One that came without its owner would be anybody's for a moment: a MachineSet of the Machine API's adopts what its selector matches.
+	for _, body := range w.writes.bodies() {
+		if !strings.Contains(body, `"kind":"MachineSet"`) || !strings.Contains(body, `"controller":true`) {
+			t.Errorf("created without its owner: %s", body)
+		}
+	}
+	if len(w.writes.bodies()) == 0 {
+		t.Error("no Machine of the Machine API's was created by a POST")
+	}
 	w.eventually(t, "the third Machine runs", func() string {
 		for _, n := range names {
 			if phase := text(w.get(t, machineAPIMachine, mapi, n), "status", "phase"); phase != "Running" {

@@ -1,0 +1,333 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/policiestest"
+	"github.com/poundlock/poundlock/test/stories"
+)
+
+// writersPair are namespaces for the objects of everyWriter alone: other stories count Machines.
+var writersPair = authority.Pair{MachineAPI: "writers-m", ClusterAPI: "writers-c"}
+
+// played are whose identities the stories use: OpenShift's, and those that the place has of its own.
+func played() policies.Identities {
+	out := authority.OpenShiftIdentities()
+	out[policies.Poundlock] = []string{poundlockUser}
+	out[policies.MachineAPIController] = append(out[policies.MachineAPIController], controllerUser)
+	return out
+}
+
+// playedElsewhere are the requests of the survey that other stories send, since there is one object of that name, and those that AWS has no place for: what a
+// provider keeps for an instance, and the instance in the status of its machine.
+func playedElsewhere(w policiestest.Write) bool {
+	return w.Nothing != "" || w.Kind == "ControlPlaneMachineSet" || w.Kind == authority.InfraInstance || w.Kind == authority.InfraMachine && w.Subresource != "" ||
+		strings.Contains(string(w.Old), "machine-api-termination-handler")
+}
+
+// playedStages are those at which everyWriter plays in make test: each side is a mirror in one of them, and one is in mid-move.
+var playedStages = []string{"MachineAPI", "leftMachineAPI", "ClusterAPI"}
+
+// everyWriter sends each request of each other component of OpenShift (policies/authority/testdata/writers), at each stage of a move, as that component and as
+// an administrator. The API server adds what no table of the rules has: the defaults and validation of the CRDs, the two kinds of webhooks one after the other,
+// and what a client's own types leave out of a whole object.
+func everyWriter(t *testing.T, p *place) {
+	all, err := policiestest.LoadWrites("../policies/authority/testdata/writers/writers.yaml")
+	p.must(t, err)
+	all = slices.DeleteFunc(all, playedElsewhere)
+	actors := map[policies.Actor]client.Client{policies.Anyone: p.admin}
+	for _, w := range all {
+		if names := played()[w.As]; actors[w.As] == nil {
+			cfg, err := p.plane.As(names[0], "system:masters")
+			p.must(t, err)
+			cfg.WarningHandler, cfg.QPS = p.warned, -1
+			c, err := client.New(cfg, client.Options{})
+			p.must(t, err)
+			if manager := managerOf(w.As); manager != "" {
+				c = client.WithFieldOwner(c, manager)
+			}
+			actors[w.As] = c
+		}
+	}
+	for n, stage := range policiestest.Stages() {
+		t.Run(stage, func(t *testing.T) {
+			if !slices.Contains(playedStages, stage) {
+				stories.Long(t)
+			}
+			scenes := map[string]*scene{}
+			for _, w := range all {
+				scenes[sceneOf(w)] = nil
+			}
+			for _, w := range all {
+				if key := sceneOf(w); scenes[key] == nil {
+					scenes[key] = p.scene(t, fmt.Sprintf("w%d-%d", n, slices.Index(slices.Sorted(maps.Keys(scenes)), key)), w, stage)
+				}
+			}
+			for _, w := range all {
+				for _, actor := range slices.Compact([]policies.Actor{w.As, policies.Anyone}) {
+					scenes[sceneOf(w)].meets(t, p, actors[actor], actor, w, stage)
+				}
+			}
+			t.Logf("%d requests to %d pairs", len(all), len(scenes))
+		})
+	}
+}
+
+// sceneOf is alike for requests to the same pair.
+func sceneOf(w policiestest.Write) string {
+	return fmt.Sprint(w.Side, w.Kind, w.Operation == "CREATE", string(w.Old), string(w.Twin), string(w.Infra), string(w.Set), w.NoTwin)
+}
+
+// managerOf is the field manager of a writer whose writes Poundlock carries over, "" for others.
+func managerOf(actor policies.Actor) string {
+	for _, g := range authority.Grants() {
+		if g.Actor == actor && g.Manager != "" {
+			return g.Manager
+		}
+	}
+	return ""
+}
+
+// scene is a pair at a stage of a move.
+type scene struct {
+	name string
+	// target is the object of the requests, as it is stored; nil where they create it.
+	target *unstructured.Unstructured
+	// uid is that of the owner whom requests name.
+	uid types.UID
+}
+
+// scene stores what there is of a request's pair, as Poundlock.
+func (p *place) scene(t *testing.T, name string, w policiestest.Write, stage string) *scene {
+	t.Helper()
+	c, err := w.ChangeAt(stage)
+	p.must(t, err)
+	s := &scene{name: name, uid: "u"}
+	target := c.Old
+	if w.Subresource == "scale" {
+		target = c.Facts.Stored
+	}
+	if len(c.Facts.Owners) > 0 {
+		s.uid = p.store(t, s, c.Facts.Owners[0]).GetUID()
+	}
+	var owner *unstructured.Unstructured
+	for _, o := range []struct {
+		of    *policies.Object
+		side  policies.Side
+		infra bool
+	}{{target, policies.SideClusterAPI, false}, {c.Facts.Twin, "", false}, {c.Facts.Infra, "", true}, {target, policies.SideMachineAPI, false}} {
+		if o.of == nil || o.side != "" && o.side != w.Side {
+			continue
+		}
+		uid := s.uid
+		if o.infra && owner != nil {
+			s.uid = owner.GetUID()
+		}
+		made := p.store(t, s, o.of)
+		s.uid = uid
+		if made.GroupVersionKind() == capiMachine {
+			owner = made
+		}
+		if o.of == target {
+			s.target = made
+		}
+	}
+	if w.Side == policies.SideInfrastructure {
+		core, err := policiestest.Write{Side: policies.SideClusterAPI, Kind: "Machine"}.ChangeAt(stage)
+		p.must(t, err)
+		s.uid = p.store(t, s, core.Old).GetUID()
+		s.target = p.store(t, s, target)
+		s.uid = "u" // of an owner that the requests make up
+	}
+	return s
+}
+
+// store creates one object, with its status, and deletes it where it is to be on its way.
+func (p *place) store(t *testing.T, s *scene, o *policies.Object) *unstructured.Unstructured {
+	t.Helper()
+	made := s.object(t, o.Raw())
+	status, going := made.Object["status"], made.GetDeletionTimestamp() != nil
+	made.SetDeletionTimestamp(nil)
+	if err := p.poundlock.Create(t.Context(), made); err != nil {
+		t.Errorf("%s %s: %v", made.GetKind(), made.GetName(), err)
+		return made
+	}
+	if status != nil {
+		made.Object["status"] = status
+		if err := p.poundlock.Status().Update(t.Context(), made); err != nil {
+			t.Errorf("%s %s: %v", made.GetKind(), made.GetName(), err)
+		}
+	}
+	if going {
+		p.must(t, p.poundlock.Delete(t.Context(), made))
+		p.must(t, p.poundlock.Get(t.Context(), client.ObjectKeyFromObject(made), made))
+	}
+	return made
+}
+
+// object is one of a table's, in this scene: with names and an instance of its own, and with what its CRD demands.
+func (s *scene) object(t *testing.T, raw []byte) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(s.text(raw), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"generation", "uid", "resourceVersion"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", name)
+	}
+	namespace := writersPair.ClusterAPI
+	if o.GroupVersionKind().Group == "machine.openshift.io" {
+		namespace = writersPair.MachineAPI
+	}
+	o.SetNamespace(namespace)
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		c, _ := c.(map[string]any)
+		c["message"], c["lastTransitionTime"] = "at a stage", "2026-01-01T00:00:00Z"
+	}
+	if len(conditions) > 0 {
+		_ = unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions")
+	}
+	demanded := map[string]any{}
+	switch o.GroupVersionKind() {
+	case mapiSet:
+		demanded = map[string]any{"spec.selector": selecting(), "spec.template.metadata.labels": selecting()["matchLabels"]}
+	case capiSet:
+		demanded = map[string]any{"spec.selector": selecting(), "spec.template.metadata.labels": selecting()["matchLabels"],
+			"spec.template.spec.bootstrap":         map[string]any{"dataSecretName": "worker-user-data"},
+			"spec.template.spec.infrastructureRef": map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachineTemplate", "name": s.name}}
+	}
+	for _, path := range slices.Sorted(maps.Keys(demanded)) {
+		if err := unstructured.SetNestedField(o.Object, demanded[path], strings.Split(path, ".")...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+// dated gives the conditions of a request what a CRD demands of each.
+func dated(change []byte) []byte {
+	return regexp.MustCompile(`\{"status": ?"(True|False)",|\{"reason": ?"[^"]*","status"|\{"type"`).ReplaceAllFunc(change, func(begin []byte) []byte {
+		return append([]byte(`{"lastTransitionTime":"2026-01-01T00:00:00Z",`), begin[1:]...)
+	})
+}
+
+func selecting() map[string]any { return map[string]any{"matchLabels": map[string]any{"a": "b"}} }
+
+// text gives the names of the tables to this scene alone.
+func (s *scene) text(raw []byte) []byte {
+	for _, r := range []struct{ of, to string }{
+		{policiestest.ObjectName, s.name}, {`"name": ?"s"`, `"name":"` + s.name + `-set"`}, {`"s-`, `"` + s.name + `-set-`},
+		{`\bi-([12])\b`, "i-" + s.name + "-$1"}, {`"uid": ?"u"`, fmt.Sprintf(`"uid":%q`, s.uid)},
+	} {
+		raw = regexp.MustCompile(r.of).ReplaceAll(raw, []byte(r.to))
+	}
+	return raw
+}
+
+// meets sends a request and compares the answer with the table's.
+func (s *scene) meets(t *testing.T, p *place, c client.Client, actor policies.Actor, w policiestest.Write, stage string) {
+	t.Helper()
+	if w.Subresource == "scale" && actor == policies.Autoscaler && w.Side == policies.SideMachineAPI && stage == "ClusterAPI" {
+		return // what the set's new Machines would be like decides: test/journeys has sets with templates
+	}
+	// The reviews' cache may lag behind what was created a moment ago.
+	wrong := s.try(t, p, c, actor, w, stage)
+	for end := time.Now().Add(5 * time.Second); wrong != "" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		wrong = s.try(t, p, c, actor, w, stage)
+	}
+	if wrong != "" {
+		t.Errorf("%v %s, as %q: %s", w.Rows, w.It, actor, wrong)
+	}
+}
+
+// try sends a request as a dry run, and returns in what the answer is wrong, "" if in nothing.
+func (s *scene) try(t *testing.T, p *place, c client.Client, actor policies.Actor, w policiestest.Write, stage string) string {
+	t.Helper()
+	p.warned.take()
+	after, err := s.send(t, c, w, stage)
+	said := strings.Join(p.warned.take(), "\n")
+	refused := w.At(w.RefusedBy(actor), stage)
+	switch {
+	case refused == "" && err != nil:
+		return fmt.Sprintf("refused: %v", err)
+	case refused != "" && (err == nil || !slices.ContainsFunc(strings.Split(refused, ", "), func(rule string) bool {
+		// The CRD's own rule is asked first.
+		return strings.Contains(err.Error(), "[authority/"+rule+"]") || rule == "status-owned" && strings.Contains(err.Error(), "must not transition directly")
+	})):
+		return fmt.Sprintf("want a refusal by %s: %v", refused, err)
+	case err != nil || actor != w.As:
+		return ""
+	}
+	if warned := w.At(w.Warned, stage); warned != "" && !strings.Contains(said, "[authority/"+warned+"]") {
+		return fmt.Sprintf("warned of %q, want %s", said, warned)
+	}
+	for _, path := range w.Kept {
+		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, strings.Split(path, ".")...)
+		was, _, _ := unstructured.NestedFieldNoCopy(s.target.Object, strings.Split(path, ".")...)
+		if !cmp.Equal(is, was) {
+			return fmt.Sprintf("%s is stored as %v, and was %v", path, is, was)
+		}
+	}
+	return ""
+}
+
+func (s *scene) send(t *testing.T, c client.Client, w policiestest.Write, stage string) (*unstructured.Unstructured, error) {
+	t.Helper()
+	change := s.text(w.Change)
+	if w.Operation == "CREATE" {
+		asked, err := w.ChangeAt(stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := s.object(t, asked.New.Raw())
+		delete(o.Object, "status")
+		if o.GetGenerateName() != "" {
+			o.SetName("")
+		}
+		return o, c.Create(t.Context(), o, client.DryRunAll)
+	}
+	o := s.target.DeepCopy()
+	if w.Operation == "DELETE" {
+		return o, c.Delete(t.Context(), o, client.DryRunAll)
+	}
+	if w.Subresource == "scale" {
+		return o, c.SubResource("scale").Patch(t.Context(), o, client.RawPatch(types.MergePatchType, change), client.DryRunAll)
+	}
+	raw, err := json.Marshal(o.Object)
+	if err == nil {
+		raw, err = jsonpatch.MergePatch(raw, dated(change))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range w.Kept { // a type that lacks them leaves them out, and the CRD has defaults
+		unstructured.RemoveNestedField(o.Object, strings.Split(path, ".")...)
+	}
+	if w.Subresource == "status" {
+		return o, c.Status().Update(t.Context(), o, client.DryRunAll)
+	}
+	return o, c.Update(t.Context(), o, client.DryRunAll)
+}
