@@ -97,7 +97,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return r.verdict(o.failOn)
 }
 
-// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
+// awayIfInstalled returns what away returns if a Lease or a webhook configuration shows that Poundlock is installed: check is also run before that.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
 	seen := presence.Signs(ctx, o.Plugin, namespace)
 	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {
@@ -106,7 +106,7 @@ func (o *options) awayIfInstalled(ctx context.Context, namespace string) string 
 	return seen.Away(o.Now())
 }
 
-// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
+// configures reports whether a webhook configuration of Poundlock's exists. It is false if the user may not read that.
 func (o *options) configures(ctx context.Context) bool {
 	client, err := o.Client(nil)
 	if err != nil {

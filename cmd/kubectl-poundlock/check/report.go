@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report is what check says, as a program reads it.
+// report is the output of check for programs.
 type report struct {
 	To       authority.API       `json:"to"`
 	Counts   map[string]int      `json:"counts"`
@@ -24,9 +24,9 @@ type report struct {
 	Reasons  []Group             `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
-	// Undrained are what Cluster API leaves out when it deletes Machines, one for each namespace.
+	// Undrained has what Cluster API leaves out when it deletes Machines, a sentence for each namespace.
 	Undrained []string `json:"undrained,omitempty"`
-	// PausedClusters are what paused Clusters mean for the objects, one for each.
+	// PausedClusters has what a paused Cluster means for the objects, a sentence for each Cluster.
 	PausedClusters []string `json:"pausedClusters,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
@@ -53,7 +53,7 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 	return r
 }
 
-// knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
+// knownFailures refuses a word of --fail-on that no object can have: it would never fail.
 func knownFailures(words []string) error {
 	var verdicts []string
 	for _, v := range readiness.Readinesses() {
@@ -73,7 +73,7 @@ func knownFailures(words []string) error {
 	return nil
 }
 
-// verdict is the exit code: what could not be read comes first, then --fail-on.
+// verdict returns the exit code: that of what could not be read comes before that of --fail-on.
 func (r report) verdict(failOn []string) error {
 	if len(r.Problems) > 0 {
 		return cli.Exit(cli.CodeError, "")

@@ -35,7 +35,7 @@ func (o *options) write(r report) error {
 	return nil
 }
 
-// reader writes the report for somebody who has never seen one.
+// reader writes the report for a person.
 type reader struct {
 	printers.Output
 	report
@@ -190,7 +190,7 @@ func (w reader) firstTopic(all topics.Catalog) string {
 	return ""
 }
 
-// shellWord quotes what a shell would take apart.
+// shellWord quotes a word that a shell would split.
 func shellWord(text string) string {
 	if strings.ContainsAny(text, "[]*'\" $") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -198,7 +198,7 @@ func shellWord(text string) string {
 	return text
 }
 
-// objectsText names objects where they are few, and counts them by kind where they are many.
+// objectsText lists a few objects by name, and counts many by kind.
 func objectsText(refs []string) string {
 	if len(refs) <= 3 {
 		return strings.Join(refs, ", ")
@@ -218,7 +218,7 @@ func objectsText(refs []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// warnings are what the webhook will answer to each request.
+// warnings are the webhook's warnings to each request.
 func (w reader) warnings() {
 	for _, f := range w.Objects {
 		if len(f.Warnings) == 0 {

@@ -85,5 +85,5 @@ func explained(w printers.Output, t topics.Topic) {
 	}
 }
 
-// unquoted leaves out Markdown's backquotes, by which a text is wrapped: they show where a command ends.
+// unquoted removes Markdown's backquotes, after they have kept commands whole in wrapped text.
 func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

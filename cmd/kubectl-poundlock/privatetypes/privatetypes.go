@@ -37,7 +37,7 @@ Clients of Cluster API reach them under the standard names, through a proxy besi
 	return cmd
 }
 
-// namespaceOf is the namespace that private types' objects are in.
+// namespaceOf is the namespace of the private types' objects.
 func namespaceOf(p *cli.Plugin) string {
 	if *p.Config.Namespace != "" {
 		return *p.Config.Namespace

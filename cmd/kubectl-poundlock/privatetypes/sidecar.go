@@ -59,7 +59,7 @@ func sidecar(p *cli.Plugin, file, image string) error {
 			d := &appsv1.Deployment{}
 			text, err := o.MarshalJSON()
 			if err == nil {
-				var lost []error // fields that are not known here
+				var lost []error // it keeps fields that are unknown here
 				lost, err = json.UnmarshalStrict(text, d)
 				err = errors.Join(append(lost, err)...)
 			}

@@ -45,7 +45,7 @@ It deletes what install created, and nothing else.`,
 	return cmd
 }
 
-// run deletes definitions first: while there is one, it may need the shim.
+// run deletes definitions first: each may need the shim until it is deleted.
 func (o *uninstallOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes an object. A definition is gone when the API server has looked for objects of it, for which it may need the shim.
+// remove deletes an object. A definition is deleted once the API server has listed objects of it, for which it may need the shim.
 func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	at, name, _ := resourceOf(client, object)
 	uid := object.GetUID()
@@ -124,7 +124,7 @@ func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// installed are the objects that are there and that install has created: the definitions first.
+// installed are the existing objects that install has created: the definitions first.
 func (o *uninstallOptions) installed(ctx context.Context, client dynamic.Interface, types []privateType) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, t := range types {

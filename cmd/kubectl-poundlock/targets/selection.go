@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Selection is which objects are meant.
+// Selection is which objects to read.
 type Selection struct {
 	Selector string
 	All      bool
@@ -26,7 +26,7 @@ func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces, whatever -n says")
 }
 
-// Query is what of the cluster is meant by the flags; kinds nil is all.
+// Query is the query of the flags; kinds nil is all.
 func (s Selection) Query(p *cli.Plugin, t List) (inventory.Query, error) {
 	if s.All {
 		*p.Config.Namespace = ""
