@@ -16,15 +16,15 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// elsewhere is a field of an object that neither side's table is about.
+// elsewhere is a field of an object outside both of the table's types.
 func elsewhere(object, path string) string { return object + conversion.Elsewhere + path }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	byImageID = "Machine API names an image by its resource id: give image.id, which for a gallery's image is " +
 		"/subscriptions/…/galleries/GALLERY/images/NAME/versions/VERSION"

@@ -15,8 +15,7 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AzureMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers know the other's.
 type status struct{}
 
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {

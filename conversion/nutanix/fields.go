@@ -15,10 +15,10 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// identifier is the three fields by which something of Prism Central is named.
+// identifier is the three fields that identify an object of Prism Central.
 func identifier(path string) []string { return at(path+".type", path+".uuid", path+".name") }
 
 // cluster is a path of the NutanixCluster.
@@ -26,7 +26,7 @@ func cluster(path string) string { return "NutanixCluster" + conversion.Elsewher
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons and notes that more than one row gives.
+// Reasons and notes of more than one row.
 const (
 	noLookup = "Machine API does not look images up: set image"
 	noDetail = "a bootstrapRef names the Machine's Secret only: remove it"

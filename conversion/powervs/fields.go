@@ -15,7 +15,7 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 // cluster is a path of the IBMPowerVSCluster.
@@ -23,7 +23,7 @@ func cluster(path string) string { return "IBMPowerVSCluster" + conversion.Elsew
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noWorkspaceRegEx = "no API finds a workspace by a regular expression: give its id, or the name that the IBMPowerVSCluster gives"
 	noImageRegEx     = "no API finds an image by a regular expression: give its id or its name"

@@ -14,7 +14,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -22,8 +22,8 @@ func text(s *string) string {
 	return *s
 }
 
-// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless
-// its own row refuses it: nobody reads it, and it would not come back. What a reference may be found by is given.
+// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless its own row refuses it: no controller
+// reads it, and it would not round-trip. by are the allowed types.
 func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
 	var out ResourceReference
 	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{
@@ -46,7 +46,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	return out, ok
 }
 
-// member is one of the three that a resource may be found by: its path, the Machine API's value, and where it goes.
+// member is one of the three ways to find a resource: its path, the Machine API's value, and its destination.
 type member struct {
 	path  string
 	value *string
@@ -77,7 +77,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(out, ", ")
 }
 
-// referenceBack turns Cluster API's reference into the Machine API's union; ok is false where it finds nothing.
+// referenceBack turns Cluster API's reference into the Machine API's union; ok is false if it is empty.
 func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
 	at, said := p.At(path), 0
 	for _, f := range []struct {

@@ -16,12 +16,12 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noGuestNetwork = "Machine API sets the guest's addresses, gateway and nameservers only: remove it"
 	noDHCPOptions  = "Machine API has no options for DHCP: remove them"
@@ -111,7 +111,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("network.routes.*", noRoutes),
 	of.OnlyCAPI("network.preferredAPIServerCidr", "Machine API has no preferred network, and Cluster API's webhook refuses this field: remove it"),
 
-	// The disks beside that of the template.
+	// The disks besides that of the template.
 	of.Iso(at("dataDisks"), at("dataDisks"), "At most 29, in their order; a name that is given twice is an error.",
 		disksTo, disksFrom).With(Disks.Lines(), "dataDisks[]", "dataDisks[]"),
 	of.OnlyCAPI("additionalDisksGiB", "Machine API clones templates with one disk only: use dataDisks"),
