@@ -153,7 +153,9 @@ func TestMastersThatStay(t *testing.T) {
 		"one that Cluster API does not know yet": {machineAPI: []string{`{"metadata":{"name":"m1"}}`}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`}, want: 1},
 		"the others are being deleted":           {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), fmt.Sprintf(leaving, "m2")}, side: policies.SideMachineAPI, want: 1},
 	} {
-		l := Lookups{Owned: OwnedFunc(nil), Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) (out []*policies.Object, _ error) {
+		l := Lookups{Owned: OwnedFunc(nil), Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) (
+			out []*policies.Object, _ error,
+		) {
 			all := map[string][]string{"machine.openshift.io here": c.machineAPI, "cluster.x-k8s.io there": c.clusterAPI}[gvk.Group+" "+namespace]
 			for _, raw := range all {
 				o, err := policies.ParseObject([]byte(raw))
@@ -220,7 +222,8 @@ func TestUndrained(t *testing.T) {
 				}),
 			}
 			change := policies.Change{Subject: policies.Subject{Side: side, Kind: "Machine", Namespace: namespaces[0], TwinNamespace: namespaces[1], Name: "w"}}
-			if doubts := l.advisory(t.Context(), &change, policies.NeedUndrained); len(doubts) > 0 != (c.err != nil) || change.Facts.Undrained != c.undrained || asked != c.asked {
+			if doubts := l.advisory(t.Context(), &change, policies.NeedUndrained); len(doubts) > 0 != (c.err != nil) ||
+				change.Facts.Undrained != c.undrained || asked != c.asked {
 				t.Errorf("%s: undrained %t, asked %d times (%v)", sentence, change.Facts.Undrained, asked, doubts)
 			}
 		}

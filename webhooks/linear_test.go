@@ -83,7 +83,8 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 	for _, route := range Routes(catalog) {
 		seen := map[string]bool{}
 		for _, c := range everyRequest(t, route) {
-			once := c.Change.Kind + string(c.Change.Operation) + string(authority.Read(c.Change.Facts.Twin).Current) + string(authority.Read(c.Change.Old).Current) // one provider represents all
+			once := c.Change.Kind + string(c.Change.Operation) + string(authority.Read(c.Change.Facts.Twin).Current) +
+				string(authority.Read(c.Change.Old).Current) // one provider represents all
 			if route.Mutating || seen[once] {
 				continue
 			}

@@ -280,8 +280,8 @@ func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 // Authoritative is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
 // API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
 //
-// A Machine API object that is deleted before that is settled, as in a restore, ends the mirror that it had, too: by the mark that was the Machine API's, and while
-// it is paused nobody would end it.
+// A Machine API object that is deleted before that is settled, as in a restore, deletes its former mirror too: the mark shows that the mirror was the Machine
+// API's, and while it is paused no controller would delete it.
 func (s *State) Authoritative() authority.API {
 	switch api := s.Source(); {
 	case api != authority.Unset:

@@ -110,5 +110,6 @@ func (l Leaving) takesSetBack(set inventory.Set) bool {
 }
 
 func (l Leaving) takesBack(p inventory.Pair) bool {
-	return p.Shape().Current == authority.Migrating && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
+	return p.Shape().Current == authority.Migrating && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() &&
+		l.takes(p.Kind, p, authority.ClusterAPI)
 }

@@ -78,8 +78,8 @@ func (m Manager) ends(set inventory.Set) string {
 	const run = "Poundlock must run with --control-plane"
 	switch cancel := patch("", `{"spec":{"authoritativeAPI":%q}}`, origin); {
 	case origin.Other() == authority.Unset:
-		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, as with: %s. "+
-			"Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
+		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, "+
+			"as with: %s. Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
 			`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
 	case s.Requested == origin:
 		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move: %s until status.authoritativeAPI is %s too", origin, run, origin)

@@ -63,7 +63,8 @@ func verdicts() []Topic {
 		"if it stays, look whether Poundlock runs: the first line of status reports it"),
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
-			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. The message has the command")}
+			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
+				"The message has the command")}
 	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
