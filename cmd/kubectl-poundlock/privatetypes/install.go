@@ -46,8 +46,8 @@ func newInstall(p *cli.Plugin) *cobra.Command {
 		Short: "Create the private twins of standard CustomResourceDefinitions, and the conversion shim",
 		Long: `Create the private twins of standard CustomResourceDefinitions, and the conversion shim that converts their versions.
 
-The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster). The same command again upgrades
-what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
+The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster).
+The same command again upgrades what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
 		Example: `  kubectl poundlock private-types install -f ~/cluster-api/config/crd/bases -f ~/capa/config/crd/bases \
     --image REGISTRY/poundlock:TAG --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert

@@ -33,7 +33,8 @@ func newUninstall(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Delete the private definitions and the shim, unless objects of them are left",
-		Long: `Delete the private definitions and the shim, unless objects of them are left: with the definitions those would go too, and with them what they stand for.
+		Long: `Delete the private definitions and the shim, unless objects of them are left:
+with the definitions those would go too, and with them what they stand for.
 
 It deletes what install created, and nothing else.`,
 		Example: `  kubectl poundlock private-types uninstall`,
@@ -70,20 +71,20 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	if len(left) > 0 {
 		return cli.Exit(cli.CodeNo, "there are objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
 	}
-	doomed, err := o.installed(ctx, client, types)
+	installed, err := o.installed(ctx, client, types)
 	if err != nil {
 		return err
 	}
-	for _, d := range doomed {
-		_, name, _ := resourceOf(client, d)
+	for _, i := range installed {
+		_, name, _ := resourceOf(client, i)
 		if o.dryRun == "client" || o.dryRun == "none" && !o.yes {
 			fmt.Fprintf(o.Out, "%s is to be deleted\n", name)
 		}
 	}
-	if len(doomed) == 0 {
+	if len(installed) == 0 {
 		fmt.Fprintln(o.Out, "Nothing is installed.")
 	}
-	if o.dryRun == "client" || len(doomed) == 0 {
+	if o.dryRun == "client" || len(installed) == 0 {
 		return nil
 	}
 	if o.dryRun == "none" {
@@ -91,8 +92,8 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, d := range doomed {
-		if err := o.remove(ctx, client, d); err != nil {
+	for _, i := range installed {
+		if err := o.remove(ctx, client, i); err != nil {
 			return err
 		}
 	}

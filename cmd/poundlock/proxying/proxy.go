@@ -37,8 +37,9 @@ func Proxy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Let a client of Cluster API work on private types under their standard names",
-		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows (cluster.x-k8s.io and those beneath it) and the
-private ones that the API server stores (cluster.hypershift.openshift.io). The client connects to --listen in plain HTTP, without credentials.`,
+		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows
+(cluster.x-k8s.io and those beneath it) and the private ones that the API server stores (cluster.hypershift.openshift.io).
+The client connects to --listen in plain HTTP, without credentials.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
