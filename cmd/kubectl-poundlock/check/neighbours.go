@@ -16,17 +16,6 @@ type Neighbour struct {
 	Objects []string
 }
 
-// once gathers a sentence of each object that has yet to move, each sentence once.
-func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
-	var out []string
-	for _, f := range findings {
-		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
 // Neighbours gathers the other writers, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour

@@ -4,15 +4,12 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
-	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -53,24 +50,15 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 	return r
 }
 
-// knownFailures refuses a word of --fail-on that no object can have: it would never fail.
-func knownFailures(words []string) error {
-	var verdicts []string
-	for _, v := range readiness.Readinesses() {
-		verdicts = append(verdicts, string(v))
-	}
-	known := slices.Concat(verdicts, topics.ReasonNames())
-	for _, word := range words {
-		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
-			continue
+// once gathers a sentence of each object that has yet to move, each sentence once.
+func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
+	var out []string
+	for _, f := range findings {
+		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
-		meant := ""
-		if near := spelling.Nearest(word, known); near != "" {
-			meant = fmt.Sprintf(" Did you mean %s?", near)
-		}
-		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
 	}
-	return nil
+	return out
 }
 
 // verdict returns the exit code: that of what could not be read comes before that of --fail-on.
