@@ -174,7 +174,7 @@ func reserved(key string) string {
 		key, strings.Join(theirs, "|"))
 }
 
-// told leaves out of reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+// told removes from reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
 func told(names, of string) string {
 	var kinds []string
 	for _, kind := range authority.Kinds() {

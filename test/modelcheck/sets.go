@@ -20,12 +20,12 @@ const mostMachines = 3
 type setPair struct {
 	current, origin, requested authority.API
 	m, c                       setSide
-	// held: Cluster API's set has its finalizer, told: the pause annotation.
+	// held: Cluster API's set has its finalizer. told: it has the pause annotation.
 	held, told bool
 	// behind: the mirror has not seen the last change of the origin's set, known: it has run in this direction.
 	behind, known bool
 	machines      [mostMachines]machinePair
-	// creating, deleting: Cluster API's controller has decided to, in a pass that began before it was told to pause.
+	// creating, deleting: Cluster API's controller has decided to, in a pass that began before the pause was requested.
 	creating, deleting bool
 	// checked: a check of Cluster API's looks at the Machines there.
 	checked bool
