@@ -45,13 +45,13 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// observed is what both statuses say, and the machine's id, which Cluster API keeps in the spec.
+// observed is the common content of both statuses, and the machine's id, which Cluster API keeps in the spec.
 type observed struct {
 	VMState    string `json:"vmState"`
 	ProviderID string `json:"providerID"`
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read ignores what cannot be read.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {
