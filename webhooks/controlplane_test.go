@@ -188,7 +188,7 @@ func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 	}
 }
 
-// masters creates a control plane of three in three zones.
+// masters makes a control plane of three in three zones.
 func (p *place) masters(t *testing.T) {
 	t.Helper()
 	for i, zone := range []string{"a", "b", "c"} {

@@ -198,7 +198,7 @@ func shellWord(text string) string {
 	return text
 }
 
-// objectsText lists a few objects by name, and counts many by kind.
+// objectsText names objects where they are few, and counts them by kind where they are many.
 func objectsText(refs []string) string {
 	if len(refs) <= 3 {
 		return strings.Join(refs, ", ")
@@ -218,7 +218,7 @@ func objectsText(refs []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// warnings are the webhook's warnings to each request.
+// warnings are what the webhook will answer to each request.
 func (w reader) warnings() {
 	for _, f := range w.Objects {
 		if len(f.Warnings) == 0 {

@@ -86,7 +86,7 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	operator, unread := m.operator(ctx)
 	s, err := StandingOf(seen.view(), m.stored, operator)
 	s.Away = m.away(ctx)
-	if unread != nil { // the set's status is useful without it
+	if unread != nil { // what the set says of itself is worth having without it
 		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, unread))
 	}
 	return s, err

@@ -521,7 +521,8 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	return f, nil
 }
 
-// controlPlane lists the Machine API's control plane Machines for a kind whose conversion reads them. If the user may not list them, the answer lacks them.
+// controlPlane lists the Machine API's Machines of the control plane for a kind whose conversion reads them. A user who may not list them is answered without
+// them.
 func (c *collection) controlPlane(ctx context.Context, client dynamic.Interface, pair authority.Pair, kind authority.Kind) error {
 	machine, _ := authority.KindNamed("Machine")
 	label, roles := authority.ControlPlaneRole()

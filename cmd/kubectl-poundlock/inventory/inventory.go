@@ -103,7 +103,7 @@ func ObjectOf(kind, group, name string) string {
 // RefOf is KIND/NAME: machineset/worker-a.
 func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
 
-// Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status has no meaning.
+// Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
 func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
 
 // Set is the name of the Machine's MachineSet, "" for none: its controller's, else its label's.

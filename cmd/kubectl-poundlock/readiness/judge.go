@@ -83,21 +83,12 @@ type Reason struct{ Name, Means, Do string }
 // Reasons lists them.
 func Reasons() []Reason {
 	return []Reason{
-		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known",
-			"with -f, give the cluster's Infrastructure object too, or --platform"},
-		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way",
-			"give what the message names, or run against the cluster"},
-		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object",
-			"create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
-		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone",
-			"add the fields with manifests/crds if checks are to move too"},
-		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, " +
-			"or the two would fight over every field",
-			"stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, " +
-				"with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
-		{ReasonNotServed, "the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, " +
-			"as after an upgrade of the provider; nothing moves, as the objects may exist",
-			"see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider"},
+		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
+		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
+		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
+		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
+		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
+		{ReasonNotServed, "the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an upgrade of the provider; nothing moves, as the objects may exist", "see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider"},
 		{ReasonRefused, "a rule of admission would refuse the request; the message is the rule's", "do what the message says; the rule stands in brackets behind it"},
 	}
 }
