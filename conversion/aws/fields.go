@@ -33,7 +33,7 @@ const (
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),

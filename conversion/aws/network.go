@@ -167,7 +167,7 @@ func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == "" || have == want:
 	case want == "":
-		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster says one. "+
+		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster has one. "+
 			"Give the AWSCluster its spec.region")
 	default:
 		p.Differs("placement.region", have, "the cluster's region", want)

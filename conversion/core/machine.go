@@ -54,7 +54,7 @@ func at(paths ...string) []string { return conversion.At(paths...) }
 
 var machine conversion.Rows[mapiMachine, capiMachine]
 
-const authority = "Not content: which API is authoritative, which the mirror knows."
+const authority = "Not content: which API is authoritative. The mirror sets it."
 
 // Machines converts a Machine, or the template of a MachineSet.
 var Machines = conversion.Table[mapiMachine, capiMachine]{

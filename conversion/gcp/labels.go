@@ -181,7 +181,7 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	seen := map[string]bool{}
 	for i, t := range tags {
 		if seen[t.Key] {
-			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API tells tags apart by the key only: remove one")
+			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API distinguishes tags by the key only: remove one")
 		}
 		seen[t.Key] = true
 	}

@@ -37,7 +37,7 @@ const (
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: "+
+		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -125,7 +125,7 @@ var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
 		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load "+
-			"balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: "+
+			"balancer is the user's: Machine API adds them itself, for Cluster API they are written. The addresses may grow later, by those of another family: "+
 			"of an instance, some of them are all. A port has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),

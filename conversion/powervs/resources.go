@@ -35,7 +35,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	for _, t := range by {
 		switch f := members[t]; {
 		case t != m.Type && text(f.value) != "":
-			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
+			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type is %q", m.Type))
 		case t == m.Type && text(f.value) == "":
 			at.Required(f.path, fmt.Sprintf("the type is %s: set it", t))
 		case t == m.Type:

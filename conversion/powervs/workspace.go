@@ -123,7 +123,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 		path = "spec.template.spec.failureDomain"
 	}
 	if zone := p.Core.FailureDomain; zone != "" {
-		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the workspace is all that the Machine API says: leave it out")
+		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the Machine API has the workspace alone: leave it out")
 	}
 }
 

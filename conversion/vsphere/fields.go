@@ -31,14 +31,14 @@ const (
 // Fields converts a providerSpec into the spec of a VSphereMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as VSphereMachineProviderSpec of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as VSphereMachineProviderSpec of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// What is cloned, and how.
 	of.Iso(at("template"), at("template"),
-		"Required: a name, an inventory path or a managed object id. Not a UUID, whatever the type's comment says: Machine API's controllers do not look for one.",
+		"Required: a name, an inventory path or a managed object id. Not a UUID, despite the type's comment: Machine API's controllers do not look for one.",
 		templateTo, templateFrom),
 	of.Iso(at("cloneMode"), at("cloneMode"), "Absent, Machine API makes a fullClone and Cluster API a linkedClone: it is always said on the other side.",
 		cloneModeTo, cloneModeFrom),
@@ -153,7 +153,7 @@ var disk conversion.Rows[mapiDisk, capiDisk]
 
 // Disks converts one data disk.
 var Disks = conversion.Table[mapiDisk, capiDisk]{
-	disk.Iso(at("name"), at("name"), "Required: 1 to 80 letters, digits, hyphens and underscores, of which the first and the last are letters or digits.",
+	disk.Iso(at("name"), at("name"), "Required: 1 to 80 letters, digits, hyphens and underscores, with a letter or digit first and last.",
 		diskNameTo, diskNameFrom),
 	disk.Iso(at("sizeGiB"), at("sizeGiB"), "1 to 16384.", diskSizeTo, diskSizeFrom),
 	disk.Words("provisioningMode", "provisioningMode", "",

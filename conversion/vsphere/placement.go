@@ -269,7 +269,7 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case found == "":
 		at.Unsupported("", name,
 			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and "+
-				"the machine must be placed as it says")
+				"the machine must have the same placement")
 	default:
 		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
 	}

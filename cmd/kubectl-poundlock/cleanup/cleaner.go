@@ -238,7 +238,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
 	if left > 0 {
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
 	}
-	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
+	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
 	return nil
 }
 

@@ -110,7 +110,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	fill("region", &c.Region, regionOf)
 	if c.Name == "" {
 		c.Name = unnamed
-		taken = append(taken, "cluster name "+unnamed+" (nothing says it: --cluster-name does)")
+		taken = append(taken, "cluster name "+unnamed+" (unknown: set --cluster-name)")
 	}
 	if len(taken) > 0 {
 		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
@@ -119,7 +119,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	}
 }
 
-// unnamed replaces the cluster's unknown name, so that everything else can be reported.
+// unnamed replaces the unknown name of a cluster, so that everything else can be reported.
 const unnamed = "my-cluster"
 
 // providerSpec is the part of a providerSpec that identifies its cluster.

@@ -224,9 +224,9 @@ func (w glance) messages(all []standing.Standing) {
 	}
 	back := fields[authority.ClusterAPI]
 	if delete(fields, authority.ClusterAPI); len(fields) > 0 {
-		w.Linef("\n%s: kubectl poundlock check tells each field and why.", readiness.ReasonFields)
+		w.Linef("\n%s: kubectl poundlock check lists each field and why.", readiness.ReasonFields)
 	}
 	if back {
-		w.Linef("\n%s, with Cluster API authoritative: kubectl poundlock check --to machineapi tells each field and why.", readiness.ReasonFields)
+		w.Linef("\n%s, with Cluster API authoritative: kubectl poundlock check --to machineapi lists each field and why.", readiness.ReasonFields)
 	}
 }

@@ -23,7 +23,7 @@ type Selection struct {
 // AddFlags adds -l and -A.
 func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.Selector, "selector", "l", "", "only objects whose labels match, such as machine.openshift.io/cluster-api-machine-role=worker")
-	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces, whatever -n says")
+	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces; -n is ignored")
 }
 
 // Query is the query of the flags; kinds nil is all.

@@ -124,7 +124,7 @@ func (o options) clients() (net.Listener, error) {
 		return nil, fmt.Errorf("--listen %s is no address and port: %w", o.listen, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--listen %s would give the pod's rights to whoever reaches that address: use 127.0.0.1", o.listen)
+		return nil, fmt.Errorf("--listen %s would give the pod's rights to anyone who reaches that address: use 127.0.0.1", o.listen)
 	}
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
