@@ -82,7 +82,7 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// owners reads the object's stored or requested owners: a Machine's MachineSet, the Clusters, the Machines of a provider's machine.
+// owners reads what owns the object, or is to own it: the MachineSet of a Machine, the Clusters, the Machines of a provider's machine.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
 	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)

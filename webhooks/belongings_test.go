@@ -42,7 +42,7 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	}
 }
 
-// TestTheOwnersThatAreRead: a Machine's MachineSet, in the Machine's own API and namespace, and the Machines of a provider's machine.
+// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, and the Machines of a provider's machine.
 func TestTheOwnersThatAreRead(t *testing.T) {
 	for _, c := range []struct {
 		side         policies.Side

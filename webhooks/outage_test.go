@@ -244,7 +244,7 @@ func TestWhatFailsClosed(t *testing.T) {
 	}
 }
 
-// TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update too.
+// TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update, too.
 func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
 	doors := everyDoor(t)
 	selects := func(app string, replicas int) string {

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surroundings reads the namespace, the Clusters and the CRDs of the API to which a request moves an object: whether one is being deleted, and whether a
-// Cluster is paused; "" if not.
+// surroundings reads what the objects of the API live in that a request asks for: whether some of it is being deleted, or a Cluster among it is paused; "":
+// nothing is.
 func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, paused string, err error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	kinds := map[string]schema.GroupVersionKind{

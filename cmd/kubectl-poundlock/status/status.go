@@ -155,7 +155,7 @@ func (o *options) writeNews(s survey, seen map[string]string) error {
 	}
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
-		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the headings are above the first lines
+		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
 		glance{o.Printer(), out, o.Now()}.rows(news)
 		return nil
 	}

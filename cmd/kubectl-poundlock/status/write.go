@@ -65,7 +65,7 @@ func (w glance) repaint(s survey) {
 	fmt.Fprintf(w, "\x1b[H\x1b[J%s", whole)
 }
 
-// writeWithin leaves out sentences, and healthy objects.
+// writeWithin leaves out the sentences, and objects that are in order.
 func (w glance) writeWithin(s survey, height int) {
 	first := s.first()
 	for _, text := range first {
