@@ -120,7 +120,7 @@ func newDraft(all []Document, o Options) *Draft {
 	return &Draft{Options: o, Documents: all, own: ownNamespaces(all), issued: map[string]bool{}}
 }
 
-// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are nobody's.
+// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are not among them.
 func ownNamespaces(all []Document) []string {
 	var created, used []string
 	for _, doc := range all {

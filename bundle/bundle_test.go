@@ -47,7 +47,7 @@ func TestDecode(t *testing.T) {
 		"carriage returns":                       {in: strings.ReplaceAll(head, "\n", "\r\n") + "---\r\n" + head, want: []string{"ConfigMap/a", "ConfigMap/a"}},
 		"a list is its items":                    {in: `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}]}`, want: []string{"ConfigMap/b"}},
 		"nothing":                                {in: ""},
-		"a key twice":                            {in: head + "kind: Secret\n", err: "stands twice"},
+		"a key twice":                            {in: head + "kind: Secret\n", err: "occurs twice"},
 		"no kind":                                {in: "apiVersion: v1\nmetadata: {name: a}\n", err: "kind is missing"},
 		"no name":                                {in: "apiVersion: v1\nkind: ConfigMap\n", err: "metadata.name"},
 		"no object":                              {in: "- a\n", err: "not an object"},

@@ -136,7 +136,7 @@ func (r *reader) mapping(node *yaml.Node) (any, error) {
 			return nil, fmt.Errorf("line %d: a key must be text", key.Line)
 		}
 		if _, twice := out[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: the key %s stands twice: remove one", key.Line, key.Value)
+			return nil, fmt.Errorf("line %d: the key %s occurs twice: remove one", key.Line, key.Value)
 		}
 		member, err := r.value(node.Content[i+1])
 		if err != nil {

@@ -311,7 +311,8 @@ func TestASetForClusterAPIListsItsOnlyZone(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, clusterAPI(t, kit.Platform.InfraMachineTemplate.GroupVersionKind, template.GetName(), nil))
+			got, err := Resolve(world(append(cluster(kit), template)...), nil, pair,
+				clusterAPI(t, kit.Platform.InfraMachineTemplate.GroupVersionKind, template.GetName(), nil))
 			if err != nil || len(got.Unresolved) == 0 {
 				t.Fatal(got.Unresolved, err)
 			}

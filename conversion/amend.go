@@ -15,9 +15,9 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. It is one
-// sentence for all of them, whichever Machine it is reported for, and ends with the commands. The patches are JSON merge patches of the object, and of its
-// status; either may be empty. A merge patch replaces a list: one that is not empty has what is there, too.
+// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. It is one sentence for all
+// of them, whichever Machine it is reported for, and ends with the commands. The patches are JSON merge patches of the object and of its status; either may be
+// empty. A merge patch replaces a list, so a list in it also has the existing items.
 func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
@@ -28,10 +28,10 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	p.amend(path, value, why, strings.Join(commands, " && "))
 }
 
-// Quoted is a text as a shell reads it.
+// Quoted is a text quoted for a shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Argument is a text as an argument of a shell's command: Quoted where a shell would read more in it than a word.
+// Argument is a text as an argument of a shell's command, Quoted if necessary.
 func Argument(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
@@ -42,17 +42,17 @@ func Argument(text string) string {
 	return Quoted(text)
 }
 
-// Replace is Amend for a field that the provider's webhook takes at the object's creation only.
+// Replace is Amend for a field that the provider's webhook accepts only at the object's creation.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
 }
 
-// allowDeletion is the annotation by which Poundlock lets a person delete what mirrors live in.
+// allowDeletion is the annotation by which Poundlock lets a user delete what mirrors live in.
 const allowDeletion = "poundlock.openshift.io/allow-deletion"
 
-// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It allows the deletion first, which Poundlock
-// refuses while anything mirrored needs the object, and leaves the permission out of the new object. What the provider's own controller holds by a finalizer
-// is paused and released for the moment: otherwise that controller, or the garbage collector, would delete what the cluster runs in.
+// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It first allows the deletion, which Poundlock
+// refuses while mirrors need the object, and leaves the permission out of the new object. An object with a finalizer of the provider's own controller is paused
+// and released meanwhile: otherwise that controller, or the garbage collector, would delete the cluster's network.
 func (p *Pass) Replacement(patch string) string {
 	object, content := &unstructured.Unstructured{Object: p.Env.InfraCluster}, map[string]any{}
 	if err := json.Unmarshal([]byte(patch), &content); err != nil {
@@ -78,8 +78,8 @@ func (p *Pass) Replacement(patch string) string {
 		allow, patched, p.InfraCluster())
 }
 
-// Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list; and each of several, under a
-// field manager of its own, leaves the items of the others.
+// Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list. Each of several has its own
+// field manager, and so keeps the items of the others.
 func (p *Pass) Apply(path string, value any, manager, why string, spec map[string]any) {
 	kind := p.Env.Platform.InfraCluster
 	manifest, err := json.Marshal(map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind,
@@ -95,8 +95,8 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Inherits reports a tag or label, by the list that it is in, that each machine gets from the infrastructure cluster object in Cluster API and would not get
-// in Machine API. own is what to do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
+// Inherits reports a tag or label, by its list, that Cluster API gives each machine from the infrastructure cluster object and that Machine API would not. own
+// is what to do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
 func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]any) {
 	content, err := json.Marshal(patch)
 	if err != nil {
@@ -110,8 +110,8 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Command is Unsupported with words that end in a command. It never cuts the command: half of one is none. One that no message holds is left out, and
-// the message ends with otherwise.
+// Command is Unsupported with words that end in a command, which it never cuts. If no message can hold the command, it is left out, and the message ends with
+// otherwise.
 func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
 		command = "the command is too long for a message. " + otherwise

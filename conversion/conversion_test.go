@@ -139,7 +139,7 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A message has what a pointer points to, and not all of a text that fills the screen.
+// A message has what a pointer points to, and shortens a text that fills the screen.
 func TestValuesOfMessages(t *testing.T) {
 	p := NewPass(&Env{}, &Core{}, "spec")
 	n, none := 3, (*string)(nil)
@@ -157,7 +157,7 @@ func TestValuesOfMessages(t *testing.T) {
 	}
 }
 
-// All readers of the Machine API take a member's name in any case.
+// All decoders of the Machine API accept a member's name in any case.
 func TestDecodingInAnyCase(t *testing.T) {
 	type inner struct {
 		Size  int               `json:"size"`
@@ -185,7 +185,7 @@ func TestDecodingInAnyCase(t *testing.T) {
 	}
 }
 
-// TestDecodingNamesWhatReadsItself: a type that reads itself does not know where it stands.
+// TestDecodingNamesWhatReadsItself: a type with its own decoder does not know its path.
 func TestDecodingNamesWhatReadsItself(t *testing.T) {
 	type part struct {
 		Size resource.Quantity `json:"size"`

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Uncovered lists what is wrong with a table, one sentence each: a JSON field of either side that no row names, one
-// that two rows name, and a row whose path does not exist. It is empty for a table that is complete.
+// Uncovered lists a table's errors, one sentence each: a JSON field of either side without a row or with two, and a row whose path does not exist. It is empty
+// for a complete table.
 func Uncovered[M, C any](t Table[M, C]) []string {
 	var out []string
 	for _, r := range t {
@@ -93,7 +93,7 @@ func structLeaves(t reflect.Type, at string, seen []reflect.Type) []string {
 	return out
 }
 
-// opaque recognizes a struct that writes itself as one value, such as a time.
+// opaque recognizes a struct that encodes itself as one value, such as a time.
 func opaque(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())

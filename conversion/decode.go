@@ -20,8 +20,8 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs
-// twice. It returns false where the JSON does not fit the type at all.
+// Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs twice. It returns false if the JSON does not
+// fit the type at all.
 func (p *Pass) Decode(raw []byte, into any) bool {
 	if jsonnumbers.Endless(raw) {
 		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", jsonnumbers.MaxDigits))
@@ -103,7 +103,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// notThere is what stands at a path that does not exist.
+// notThere is the value at a path that does not exist.
 type notThere struct{}
 
 func valueAt(at any, path string) any {
@@ -124,7 +124,7 @@ func valueAt(at any, path string) any {
 	return at
 }
 
-// undecodable names the field whose value has another type than the API's.
+// undecodable names the field whose value does not have the API's type.
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
@@ -142,7 +142,7 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
 
-// typeAt is the type of what stands at a path, without indexes of lists; nil where the value does not show it.
+// typeAt is the type at a path without indexes; nil if the value does not show it.
 func typeAt(v reflect.Value, path string) reflect.Type {
 	for _, name := range strings.Split(path, ".") {
 		for v.IsValid() && slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, v.Kind()) {
@@ -168,10 +168,10 @@ func typeAt(v reflect.Value, path string) reflect.Type {
 	return plain(v.Type())
 }
 
-// numberOrText is a number that may have a fraction, but then stands in quotes.
+// numberOrText is a number that may have a fraction, but is then in quotes.
 var numberOrText = reflect.TypeFor[intstr.IntOrString]()
 
-// mistyped is what a person reads of a value of another type than Go's: found is the word of encoding/json, with the number where there is one.
+// mistyped describes for a person a value of the wrong type. found is encoding/json's word, with the number if there is one.
 func mistyped(found string, want reflect.Type) string {
 	is, known := map[string]string{"array": "a list", "object": "an object", "bool": "a boolean"}[found]
 	if !known {
@@ -205,14 +205,14 @@ func mistyped(found string, want reflect.Type) string {
 	return "is " + is + ", and " + must
 }
 
-// tooLarge recognizes a number that is whole and does not fit.
+// tooLarge recognizes a whole number that does not fit.
 func tooLarge(found string) bool {
 	digits, is := strings.CutPrefix(found, "number ")
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and has no path of where it
-// stands. The path is empty where the JSON as a whole is at fault.
+// culprit finds the field whose JSON does not fit, if the type decodes itself (a quantity) and does not know its path. The path is empty if the JSON as a whole
+// is wrong.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {
 	case into.Kind() == reflect.Pointer && into.IsNil():
@@ -267,7 +267,7 @@ func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
 	return "", nil
 }
 
-// faulty tries one part, and looks for the part of it that is at fault.
+// faulty tries one part, and looks for the wrong part in it.
 func faulty(name string, raw []byte, into reflect.Value) (path string, cause error) {
 	target := into.Interface()
 	if cause = stdjson.Unmarshal(raw, target); cause == nil {
@@ -289,7 +289,7 @@ func jsonPath(path string) string {
 	return strings.Join(slices.DeleteFunc(names, func(n string) bool { return n != "" && n[0] >= 'A' && n[0] <= 'Z' }), ".")
 }
 
-// object is what every providerSpec type is: it carries its kind.
+// object is implemented by every providerSpec type: it has a kind.
 type object interface{ GetObjectKind() schema.ObjectKind }
 
 // providerKinds are the kinds of OpenShift's providerSpecs.
@@ -301,15 +301,14 @@ var providerKinds = []string{
 	"LibvirtMachineProviderConfig", "OvirtMachineProviderSpec",
 }
 
-// typed is a Table behind the Converter interface.
+// typed is a Table as a Converter.
 type typed[M, C any] struct {
 	Table[M, C]
 	providerSpec schema.GroupVersionKind
 }
 
-// Untyped puts a table behind the Converter interface. *M carries its kind, which is written, and hardly read: the Machine API's controllers
-// go by the cluster's platform, so that long-lived clusters have former groups there, other versions, or nothing. Only a kind of another
-// platform is refused.
+// Untyped returns a table as a Converter. *M has a kind, which is written and hardly read: the Machine API's controllers use the cluster's platform, so
+// long-lived clusters have former groups there, other versions, or nothing. Only a kind of another platform is refused.
 func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
 	return typed[M, C]{Table: t, providerSpec: providerSpec}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// TestNoNumberKeepsTheDecoderBusy: the parser of quantities takes minutes for some that are quickly written.
+// TestNoNumberKeepsTheDecoderBusy: the parser of quantities takes minutes for some short ones.
 func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
 	cases := map[string]struct {
 		value string
@@ -47,7 +47,7 @@ func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
 	}
 }
 
-// Who writes a manifest does not know Go's types.
+// A manifest's author does not know Go's types.
 func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 	type inner struct {
 		Name string `json:"name"`

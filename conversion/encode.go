@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and empty structs,
-// are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
+// Encode turns a typed value (a pointer) into JSON's maps and lists. It leaves out absent lists, maps and pointers, and empty structs: encoding/json keeps
+// them, and a writer that applies them would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
 // EncodeProviderSpec is Encode without empty text, which a type that always writes it does not distinguish from absent text.
@@ -28,8 +28,7 @@ func encode(typed any, p pruner) (map[string]any, error) {
 // pruner leaves out empty values; text: empty text too.
 type pruner struct{ text bool }
 
-// prune walks the typed value and its JSON side by side: an empty object behind a pointer means something, one that is
-// a struct's zero value does not.
+// prune walks the typed value and its JSON together: an empty object behind a pointer has a meaning, one that is a struct's zero value has none.
 func (p pruner) prune(v reflect.Value, out any) {
 	if v = indirect(v); !v.IsValid() {
 		return
@@ -60,7 +59,7 @@ func (p pruner) pruneStruct(v reflect.Value, out map[string]any) {
 		if !there {
 			continue
 		}
-		if value == nil && f.Type.Kind() != reflect.Struct { // an unknown time is null, and has a place to be filled in
+		if value == nil && f.Type.Kind() != reflect.Struct { // an unknown time is null, and a field that may be set
 			delete(out, name)
 			continue
 		}

@@ -24,22 +24,22 @@ type Env struct {
 	ClusterAPINamespace string
 	// Infrastructure is the content of the Infrastructure named cluster (config.openshift.io): what was set up once, for all machines.
 	Infrastructure map[string]any
-	// Region is the region of the Infrastructure's platform status, where the platform has regions.
+	// Region is the region in the Infrastructure's platform status, if the platform has regions.
 	Region string
 	// InfraCluster is the content of the platform's infrastructure cluster object (an AWSCluster).
 	InfraCluster map[string]any
 	// CredentialsSecret is the name of the secret that the cluster's machine controllers use; empty: the platform's.
 	CredentialsSecret string
-	// Account is the account of the cloud that the cluster is in (Azure's subscription), as the cloud provider's configuration has it.
+	// Account is the cluster's account of the cloud (Azure's subscription), from the cloud provider's configuration.
 	Account string
-	// NodeSync is what Cluster API's manager hands on from Machines to Nodes beside the names of its own domains.
+	// NodeSync is what Cluster API's manager propagates from Machines to Nodes besides the names of its own domains.
 	NodeSync NodeSync
-	// ControlPlane are the control plane's Machines in order of name, where they were read: an infrastructure cluster object has to name what all of them
-	// need. nil: only the Machine that is converted is known.
+	// ControlPlane are the control plane's Machines in order of name, if they were read: an infrastructure cluster object must name what all of them need. nil:
+	// only the converted Machine is known.
 	ControlPlane []Master
-	// Example is the content of a providerSpec of the cluster, where an infrastructure cluster object is made that no Machine of the control plane is known for.
+	// Example is the content of one of the cluster's providerSpecs, for the creation of an infrastructure cluster object if no control plane Machine is known.
 	Example map[string]any
-	// TakesTaints reports whether Cluster API takes taints, by its feature gate MachineTaintPropagation; nil: not known.
+	// TakesTaints reports whether Cluster API supports taints, by its feature gate MachineTaintPropagation; nil: unknown.
 	TakesTaints *bool
 }
 
@@ -50,14 +50,13 @@ type Master struct {
 	ProviderSpec map[string]any
 }
 
-// NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations.
-// OpenShift starts it with .* for both.
+// NodeSync has two flags of Cluster API's manager: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift sets .* for both.
 type NodeSync struct{ Labels, Annotations Patterns }
 
-// Patterns are regular expressions; a name matches where one of them is found in it, as in Cluster API's manager.
+// Patterns are regular expressions. A name matches if one of them is found in it, as in Cluster API's manager.
 type Patterns []*regexp.Regexp
 
-// ParsePatterns compiles regular expressions. The error names the one that is none.
+// ParsePatterns compiles regular expressions. The error names the invalid one.
 func ParsePatterns(texts []string) (Patterns, error) {
 	var out Patterns
 	for _, text := range texts {
@@ -70,26 +69,26 @@ func ParsePatterns(texts []string) (Patterns, error) {
 	return out, nil
 }
 
-// Match reports whether a label or annotation of this name is handed on.
+// Match reports whether a label or annotation of this name is propagated.
 func (p Patterns) Match(name string) bool {
 	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
 
-// InfraClusterString reads a string of the infrastructure cluster object; known is false where there is none.
+// InfraClusterString reads a string of the infrastructure cluster object; known is false if there is none.
 func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
 	value, known, err := unstructured.NestedString(e.InfraCluster, fields...)
 	return value, known && err == nil
 }
 
-// PlatformStatus reads a string of the platform's own part of the Infrastructure's status, such as "resourceGroupName" of
-// status.platformStatus.azure; empty where it is absent.
+// PlatformStatus reads a string of the platform's own part of the Infrastructure's status, such as "resourceGroupName" of status.platformStatus.azure; empty if
+// it is absent.
 func (e *Env) PlatformStatus(fields ...string) string {
 	path := append([]string{"status", "platformStatus", strings.ToLower(e.Platform.Name)}, fields...)
 	value, _, _ := unstructured.NestedString(e.Infrastructure, path...)
 	return value
 }
 
-// Resource is a kind and the resource it is served as.
+// Resource is a kind and its resource.
 type Resource struct {
 	schema.GroupVersionKind
 	Plural string
@@ -103,7 +102,7 @@ func (r Resource) Resource() schema.GroupVersionResource {
 // Definition is the name of the resource's CRD.
 func (r Resource) Definition() string { return r.Plural + "." + r.Group }
 
-// Machines are the resources that a platform has for each machine: the provider's machine, and what it keeps beside it.
+// Machines are the platform's resources for each machine: the provider's machine, and what it keeps besides it.
 func (p Platform) Machines() []Resource {
 	if p.InfraInstance.Empty() {
 		return []Resource{p.InfraMachine}
@@ -131,38 +130,37 @@ type Platform struct {
 	Name string
 
 	InfraMachine, InfraMachineTemplate, InfraCluster Resource
-	// InfraInstance is what the provider keeps for each instance beside its machine, which owns it. Its controller obeys its own pause alone. The zero value:
+	// InfraInstance is what the provider keeps for each instance besides its machine, which owns it. Its controller obeys its own pause alone. The zero value:
 	// the platform has none.
 	InfraInstance Resource
-	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to
-	// make it. nil: the provider makes them all.
+	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and from the Machine's failure domain; nil if the provider
+	// must make it. nil: the provider makes them all.
 	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
-	// CredentialsSecret is the name that the platform's secret has in every cluster.
+	// CredentialsSecret is the name of the platform's secret in every cluster.
 	CredentialsSecret string
 
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
-	// Editable is what a person can still change of the provider's machines and templates. The zero value: nothing.
+	// Editable is what a user can still change of the provider's machines and templates. The zero value: nothing.
 	Editable Editable
-	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
+	// Account reads an account's name from the cloud provider's configuration, or from the ID of an instance. nil: conversions need none.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the providerSpecs that are known, and names who makes it
-	// otherwise. What nothing says is a word in capital letters, such as SUBNET, that a person replaces.
-	// nil: OpenShift makes it.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs, and names who makes it
+	// otherwise. Unknown values are words in capital letters, such as SUBNET, that a person replaces. nil: OpenShift makes it.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
-	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,
+	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, requests an instance that the cloud may take back (spot,
 	// preemptible). nil: the platform has none.
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
-	// Supposed is what an installer might have left in a cluster that was not read.
+	// Supposed is what an installer might have written in a cluster that was not read.
 	Supposed Supposition
 }
 
-// Supposition is what an installer might have left in a cluster: names that no cluster has, so that whatever is compared with them reads otherwise. Each is
-// JSON, or "" for nothing.
+// Supposition is what an installer might have written in a cluster: names that no cluster has, so that every comparison with them fails. Each is JSON, or ""
+// for nothing.
 type Supposition struct {
 	// InfraCluster is the infrastructure cluster object.
 	InfraCluster string
@@ -170,13 +168,13 @@ type Supposition struct {
 	PlatformStatus, PlatformSpec string
 }
 
-// Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so
-// that a reader of an object decodes the platform's part of it in the same pass.
+// Converter is a Table without its type parameters, so that platforms fit into one list. It makes empty values, so that a reader of an object decodes the
+// platform's part of it in the same pass.
 type Converter interface {
 	// NewProviderSpec is a pointer to an empty providerSpec, NewInfraSpec one to an empty infrastructure machine spec.
 	NewProviderSpec() any
 	NewInfraSpec() any
-	// Recognise reports whether a decoded providerSpec is there and of the platform's kind; if not, the pass reports it.
+	// Recognise reports whether a decoded providerSpec exists and is of the platform's kind; if not, the pass reports it.
 	Recognise(p *Pass, providerSpec any) bool
 	// ToClusterAPI converts a decoded providerSpec into an infrastructure machine spec; both are pointers.
 	ToClusterAPI(p *Pass, providerSpec any) any
@@ -186,30 +184,28 @@ type Converter interface {
 	Lines() []Line
 }
 
-// StatusConverter converts what a platform's machine controller reports. Status is an observation: what the other API
-// has no word for is left out.
+// StatusConverter converts what a platform's machine controller reports. Status is an observation: what the other API cannot express is left out.
 type StatusConverter interface {
-	// ToClusterAPI converts a providerStatus, in the light of the Machine API Machine's status.
+	// ToClusterAPI converts a providerStatus, with the Machine API Machine's status.
 	ToClusterAPI(providerStatus []byte, machineStatus InfraObservation) map[string]any
-	// ToMachineAPI converts the status of an infrastructure machine, given its spec too.
+	// ToMachineAPI converts the status of an infrastructure machine, with its spec.
 	ToMachineAPI(infraSpec, infraStatus []byte) map[string]any
 }
 
-// InfraObservation is what a Machine API Machine reports outside its providerStatus and Cluster API in the
-// infrastructure machine's status.
+// InfraObservation is what a Machine API Machine reports outside its providerStatus and Cluster API in the infrastructure machine's status.
 type InfraObservation struct {
 	// Ready: the instance exists and has been provisioned.
 	Ready bool
 	// Addresses are maps of type and address.
 	Addresses []any
-	// ProviderID is the Machine's, which has the ID of the instance also where the providerStatus has not.
+	// ProviderID is the Machine's, which has the ID of the instance even if the providerStatus has not.
 	ProviderID string
-	// FailureReason and FailureMessage are empty where nothing has failed for good.
+	// FailureReason and FailureMessage are empty unless there is a terminal failure.
 	FailureReason, FailureMessage string
 }
 
-// OfControlPlane are the entries of a list in the providerSpecs of all control plane Machines that are known, each once, in the order of the Machines. own
-// are those of the Machine that is converted, whose providerSpec may differ from what was read of it; a template's come last.
+// OfControlPlane are the entries of a list in the providerSpecs of all known control plane Machines, each once, in the order of the Machines. own are those of
+// the converted Machine, whose providerSpec may differ from the one that was read; a template's come last.
 func OfControlPlane[T comparable](p *Pass, list string, own []T) []T {
 	var out []T
 	add := func(entries []T) {

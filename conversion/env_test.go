@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// TestOfControlPlane: whichever Machine is converted, the answer is the same, so that one command for the infrastructure cluster does for all of them.
+// TestOfControlPlane: the answer is the same for whichever Machine, so that one command for the infrastructure cluster is enough for all of them.
 func TestOfControlPlane(t *testing.T) {
 	master := func(name string, entries ...any) conversion.Master {
 		return conversion.Master{Name: name, ProviderSpec: map[string]any{"list": entries}}

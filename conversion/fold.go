@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// fold spells the members of a JSON text as a typed value does, where they differ in case alone. All readers of the Machine API take any case, and
-// documented samples have other ones (UUID for uuid). A member that is there in both spellings is left alone: which of them counts is nobody's to guess.
+// fold renames the members of a JSON text to a typed value's names if they differ in case alone. All decoders of the Machine API accept any case, and
+// documented samples have other ones (UUID for uuid). A member that exists in both spellings is left alone, because either may be meant.
 func fold(raw []byte, into any) (folded []byte, changed bool) {
 	var value any
 	decoder := stdjson.NewDecoder(bytes.NewReader(raw))
@@ -36,14 +36,14 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 		}
 	}
 	if opaque(into.Type()) {
-		return false // it reads itself
+		return false // it decodes itself
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		switch into.Kind() {
 		case reflect.Struct:
 			return foldMembers(value, into)
-		case reflect.Map: // the names are somebody's own
+		case reflect.Map: // users choose the names
 			for name := range value {
 				changed = foldValue(value[name], reflect.New(into.Type().Elem())) || changed
 			}
@@ -59,7 +59,7 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	names := map[string]reflect.Value{}
 	collect(into, names)
-	known, given := map[string][]string{}, map[string]int{} // by what they are in any case
+	known, given := map[string][]string{}, map[string]int{} // by their names without case
 	for name := range names {
 		known[anyCase(name)] = append(known[anyCase(name)], name)
 	}
@@ -83,7 +83,7 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	return changed
 }
 
-// anyCase is the same text for all that strings.EqualFold takes for equal.
+// anyCase is the same text for all texts that strings.EqualFold finds equal.
 func anyCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -94,7 +94,7 @@ func anyCase(text string) string {
 	}, text)
 }
 
-// collect lists a struct's members by their names in JSON, those of embedded structs among them.
+// collect lists a struct's members by their names in JSON, also those of embedded structs.
 func collect(v reflect.Value, names map[string]reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -11,9 +11,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Unmade returns what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each
-// release: who makes it, and the command that does. It is empty where OpenShift makes the object, and where the Infrastructure lacks
-// enough. The Cluster is made too where it is missing.
+// Unmade returns what to do if the infrastructure cluster object is missing, on a platform on which OpenShift creates none, or not in each release: who creates
+// it, and the command. It is empty if OpenShift creates the object, or if the Infrastructure lacks too much. The command creates a missing Cluster too.
 func (e *Env) Unmade(cluster bool) string {
 	if e.Platform.MakeInfraCluster == nil {
 		return ""

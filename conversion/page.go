@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Page writes a table's rows as Markdown: what becomes what, what changes on the way, and what cannot go and why.
-// Where a line begins is where a person looks a field up: the side that has it.
+// Page writes a table's rows as Markdown: the counterpart of each field, what changes, and what does not convert and why. Each line begins with the field, on
+// the side that has it, because people look for that.
 func Page(title, intro string, lines []Line) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Generated from the conversion's table: go test ./conversion/platforms -update. Do not edit. -->\n\n# %s\n\n%s\n", title, intro)

@@ -12,27 +12,25 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Pass is one run of a table over one object: what the rows may read besides their two sides, and where they report what
-// cannot go.
+// Pass is one run of a table over one object: what the rows may read besides their two sides, and where they report what does not convert.
 type Pass struct {
 	Env *Env
-	// Core is what of the core Machine the providerSpec of some platforms holds.
+	// Core is the part of the core Machine that some platforms have in the providerSpec.
 	Core *Core
 
 	root string
 	errs *field.ErrorList
 }
 
-// Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine and Machine
-// API in the providerSpec. On the way to Cluster API a platform's rows fill in FailureDomain and BootstrapSecret; on
-// the way back they read them. The other fields are given in both directions.
+// Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine and Machine API in the providerSpec. On the way to
+// Cluster API a platform's rows set FailureDomain and BootstrapSecret; on the way back they read them. The other fields are given in both directions.
 type Core struct {
 	// Name is the Machine's; empty for a template.
 	Name            string
 	FailureDomain   string
 	BootstrapSecret *string
 	ProviderID      string
-	// ControlPlane reports that the Machine is of the control plane, and no worker.
+	// ControlPlane reports that the Machine is of the control plane.
 	ControlPlane bool
 	// Template is true for the template of a MachineSet.
 	Template bool
@@ -40,50 +38,50 @@ type Core struct {
 	Windows bool
 }
 
-// BootsWindows reports whether a Machine runs Windows and is yet to be created. It would never start where the provider passes user data in another way.
+// BootsWindows reports whether a Machine runs Windows and has no instance yet. It would never start if the provider passes user data in another way.
 func (c *Core) BootsWindows() bool { return c.Windows && (c.Template || c.ProviderID == "") }
 
-// NewPass starts a pass over an object whose fields lie below root, a JSON path as a person would write it.
+// NewPass starts a pass over an object whose fields are below root, a JSON path as a person would write it.
 func NewPass(env *Env, core *Core, root string) *Pass {
 	return &Pass{Env: env, Core: core, root: root, errs: &field.ErrorList{}}
 }
 
-// At is the same pass further down: its paths lie below path, its errors go where p's go.
+// At is the same pass deeper in the object: its paths are below path, its errors go to p.
 func (p *Pass) At(path string) *Pass {
 	sub := *p
 	sub.root = join(p.root, path)
 	return &sub
 }
 
-// Under is the same pass on another object of the same side: its paths lie below root, its errors go where p's go.
+// Under is the same pass on another object of the same side: its paths are below root, its errors go to p.
 func (p *Pass) Under(root string) *Pass {
 	sub := *p
 	sub.root = root
 	return &sub
 }
 
-// Errors lists what could not go, in the order of the table.
+// Errors lists what does not convert, in the order of the table.
 func (p *Pass) Errors() field.ErrorList { return *p.errs }
 
-// Add reports errors that have been worded elsewhere; their paths are full ones.
+// Add adds errors with full paths that were made elsewhere.
 func (p *Pass) Add(errs ...*field.Error) { *p.errs = append(*p.errs, errs...) }
 
-// Unsupported reports a value that is in order, but that the other API has no place for.
+// Unsupported reports a valid value that the other API has no place for.
 func (p *Pass) Unsupported(path string, value any, reason string) {
 	p.add(field.ErrorTypeNotSupported, path, value, reason)
 }
 
-// Invalid reports a value that is wrong in itself.
+// Invalid reports an invalid value.
 func (p *Pass) Invalid(path string, value any, reason string) {
 	p.add(field.ErrorTypeInvalid, path, value, reason)
 }
 
-// Required reports a value that the other API cannot do without.
+// Required reports a missing value that the other API requires.
 func (p *Pass) Required(path, reason string) {
 	p.add(field.ErrorTypeRequired, path, "", reason)
 }
 
-// Differs reports a value that the other API keeps once for the whole cluster, and that is another one there.
+// Differs reports a value that the other API has once for the whole cluster, with another content.
 func (p *Pass) Differs(path string, value any, where string, there any) {
 	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
 }
@@ -93,16 +91,16 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 		Detail: eventnote.Cut(detail, longestWords)})
 }
 
-// How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the
-// words about it, which may end in a command.
+// How much of a text a message repeats, in bytes, since a field may have a megabyte, and so may a label's name: of a value, and of the words about it, which
+// may end in a command.
 const (
 	longest      = 256
 	longestWords = 4096
-	// longestCommand is how long a command may be that changes an infrastructure cluster object, and longestWhy the words before it.
+	// longestCommand is the maximum length of a command that changes an infrastructure cluster object, and longestWhy that of the words before it.
 	longestCommand, longestWhy = 8192, 1024
 )
 
-// readable is a value as a message has it. It leaves out what would fill the screen.
+// readable is a value in a message, shortened if it would fill the screen.
 func readable(value any) any {
 	v := reflect.ValueOf(value)
 	if v.IsValid() {

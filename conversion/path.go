@@ -89,7 +89,7 @@ func resolve(t reflect.Type, path string) (steps, error) {
 	return s, nil
 }
 
-// fieldByJSON finds a field by its JSON name, through embedded structs as encoding/json does.
+// fieldByJSON finds a field by its JSON name, also in embedded structs, as encoding/json does.
 func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -110,7 +110,7 @@ func jsonName(f reflect.StructField) string {
 	return tag
 }
 
-// get returns the value that the path leads to, invalid where a pointer on the way is nil. The path must not be many.
+// get returns the value at the path, invalid if a pointer on the way is nil. The path must not be many.
 func (s steps) get(v reflect.Value) reflect.Value {
 	for _, h := range s.hops {
 		if v = indirect(v); !v.IsValid() {
@@ -121,7 +121,7 @@ func (s steps) get(v reflect.Value) reflect.Value {
 	return v
 }
 
-// make returns the value that the path leads to, filling in pointers on the way.
+// make returns the value at the path, and allocates pointers on the way.
 func (s steps) make(v reflect.Value) reflect.Value {
 	for _, h := range s.hops {
 		if v.Kind() == reflect.Pointer {
@@ -135,7 +135,7 @@ func (s steps) make(v reflect.Value) reflect.Value {
 	return v
 }
 
-// visit calls f with every value that the path leads to, and with its path, indexes filled in.
+// visit calls f with every value at the path, and with its path with indexes.
 func (s steps) visit(v reflect.Value, f func(path string, v reflect.Value)) { visit(s.hops, "", v, f) }
 
 func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)) {
@@ -149,7 +149,7 @@ func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)
 	h := hops[0]
 	next := v.FieldByIndex(h.index)
 	if !h.each {
-		// The path is only worth its bytes when there is a problem to report.
+		// The path is needed only if there is a problem to report.
 		if next.IsZero() {
 			return
 		}
@@ -171,7 +171,7 @@ func indirect(v reflect.Value) reflect.Value {
 	return v
 }
 
-// set reports whether somebody has set a value: any pointer that is not nil, any other value that is not empty, in a struct too.
+// set reports whether a value is set: any pointer that is not nil, any other value that is not empty, in a struct too.
 func set(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -192,8 +192,7 @@ func set(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// Said lists the places below a path of a value (a pointer to a struct) where somebody has set a value, other than
-// what passes.
+// Said lists the paths below a path of a value (a pointer to a struct) with a set value, other than what passes.
 func Said(value any, path, passes string) []string {
 	var out []string
 	s, err := resolve(reflect.TypeOf(value), path)

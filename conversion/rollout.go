@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// WarnOfRollout adds to each error below p's root what has to precede an edit of a control plane Machine's providerSpec: an Active
-// ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
+// WarnOfRollout adds to each error below p's root what must precede an edit of a control plane Machine's providerSpec: an Active ControlPlaneMachineSet
+// replaces each Machine that differs from its template, whichever of the two was edited.
 func (p *Pass) WarnOfRollout() {
-	// A semicolon, as what goes before may end in a command that a person copies.
+	// A semicolon, because the text before it may end in a command that a person copies.
 	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet, where there is one, "+
 		"replaces each that differs from its template. "+
 		"Edit the template and every control plane Machine alike while its strategy is OnDelete, then set that back. Set it first: "+
@@ -19,7 +19,7 @@ func (p *Pass) WarnOfRollout() {
 		p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
 		if strings.HasPrefix(e.Field, p.root+".") {
-			e.Detail += note // whole: what goes before is bounded, and may be a command
+			e.Detail += note // not cut: the text before it is bounded, and may be a command
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Table is how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field.
-// Rows run in order; each reads its source and writes what it names of the target, so their order does not matter.
+// Table is how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field. Rows run in order; each reads its source
+// and writes the fields that it names of the target, so their order does not matter.
 type Table[M, C any] []Row[M, C]
 
 // Row is one field in both APIs. Only the constructors of Rows make one; each of them covers both directions.
@@ -44,22 +44,20 @@ const (
 type Line struct {
 	MachineAPI, ClusterAPI []string
 	Expressible            Expressible
-	// Note is what changes on the way or, where the field has one place only, why it cannot go.
+	// Note is what changes in the conversion or, if only one side has the field, why it does not convert.
 	Note string
-	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers fill
-	// it in; empty for most.
+	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers set it; empty for most.
 	Passes string
 }
 
 // Rows makes the rows of a Table[M, C].
 type Rows[M, C any] struct{}
 
-// At lists the paths that a row names.
+// At lists the paths of a row.
 func At(paths ...string) []string { return paths }
 
-// Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer
-// on one side alone may differ: nil is then the other side's zero, and so is a pointer to empty text. A pointer to false or 0 is
-// refused, because it would come back as nil.
+// Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer on one side alone may differ: nil is then
+// the other side's zero, and so is a pointer to empty text. A pointer to false or 0 is refused, because it would return as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
@@ -93,7 +91,7 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 	put(t.make(to), v.Convert(target))
 }
 
-// Word is one value of an enumeration, as each side spells it.
+// Word is one value of an enumeration, in each side's spelling.
 type Word struct{ MachineAPI, ClusterAPI string }
 
 // Words is an enumeration. Empty or absent is the same on both sides; a value that is not listed is refused.
@@ -133,8 +131,8 @@ func list(words map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// Iso is what no other row can express: the fields of one side that together mean those of the other. to and from must
-// undo each other, or refuse through Pass what they cannot carry.
+// Iso is what no other row can express: fields of one side that together mean those of the other. to and from must undo each other, or report to Pass what they
+// cannot carry.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
 	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, verdict: Both, note: note, toC: to, toM: from}
 	r.broken = exist[M, C](below(machineAPI), below(clusterAPI))
@@ -158,13 +156,13 @@ func exist[M, C any](machineAPI, clusterAPI []string) error {
 	return nil
 }
 
-// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type
-// distinguishes the two: a providerSpec is somebody's YAML.
+// OnlyMAPI is a field that Cluster API has no place for: a set value is an error with this reason. Empty text is none, even if the type distinguishes the two:
+// users write a providerSpec as YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }
 
-// refuseText is refuse, but that a pointer to empty text means absent.
+// refuseText is refuse, except that a pointer to empty text means absent.
 func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
@@ -173,7 +171,7 @@ func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	})
 }
 
-// OnlyMAPIEvenEmpty is OnlyMAPI of a field whose empty text means something.
+// OnlyMAPIEvenEmpty is OnlyMAPI of a field whose empty text has a meaning.
 func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuse)
 }
@@ -196,7 +194,7 @@ func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	return out
 }
 
-// OnlyCAPI is a field that Machine API has no place for: set, it is an error with this reason.
+// OnlyCAPI is a field that Machine API has no place for: a set value is an error with this reason.
 func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -206,8 +204,8 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	return r
 }
 
-// OnlyCAPIBeyond is OnlyCAPI for a field whose API server or webhook fills in a value of its own: absent and that
-// value mean the same and pass; any other is an error with this reason.
+// OnlyCAPIBeyond is OnlyCAPI for a field with a default of its API server or webhook: absent and that value mean the same and pass; any other is an error with
+// this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -225,8 +223,7 @@ func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string
 	})
 }
 
-// With adds the rows of a table that the row hands its elements to: their paths become the row's own, below the given
-// prefixes.
+// With adds the rows of the table to which the row passes its elements: their paths become the row's own, below the given prefixes.
 func (r Row[M, C]) With(lines []Line, machineAPI string, clusterAPI ...string) Row[M, C] {
 	for _, l := range lines {
 		l.MachineAPI, l.ClusterAPI = prefix([]string{machineAPI}, l.MachineAPI), prefix(clusterAPI, l.ClusterAPI)
@@ -245,7 +242,7 @@ func prefix(with, paths []string) []string {
 	return out
 }
 
-// ToClusterAPI converts into c whatever of m has a place there; the rest is in the pass's errors.
+// ToClusterAPI converts what it can of m into c; the rest is in the pass's errors.
 func (t Table[M, C]) ToClusterAPI(p *Pass, m *M, c *C) {
 	for i := range t {
 		if p.usable(t[i].broken) {
@@ -254,7 +251,7 @@ func (t Table[M, C]) ToClusterAPI(p *Pass, m *M, c *C) {
 	}
 }
 
-// ToMachineAPI converts into m whatever of c has a place there; the rest is in the pass's errors.
+// ToMachineAPI converts what it can of c into m; the rest is in the pass's errors.
 func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 	for i := range t {
 		if p.usable(t[i].broken) {
@@ -263,7 +260,7 @@ func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 	}
 }
 
-// Lines lists the table's rows, those of the tables that they hand their elements to included.
+// Lines lists the table's rows, with those of the tables to which they pass their elements.
 func (t Table[M, C]) Lines() []Line {
 	var out []Line
 	for _, r := range t {
@@ -296,11 +293,11 @@ func spelling(words []Word) string {
 	return strings.Join(out, ", ") + "."
 }
 
-// Elsewhere marks a path of a row that does not lie in the table's own type but in another object of the same side,
-// which the row reaches through its Pass: "Machine: spec.failureDomain".
+// Elsewhere marks a path of a row that is not in the table's own type but in another object of the same side, which the row reaches through its Pass: "Machine:
+// spec.failureDomain".
 const Elsewhere = ": "
 
-// below leaves out the paths that lie elsewhere.
+// below leaves out the paths in other objects.
 func below(paths []string) []string {
 	var out []string
 	for _, p := range paths {

@@ -3,7 +3,7 @@
 
 package conversion
 
-// Credentials is the name of the Secret with which the cluster's machine controllers reach the cloud, in Machine API's namespace.
+// Credentials is the name of the Secret with which the cluster's machine controllers access the cloud, in Machine API's namespace.
 func (e *Env) Credentials() string {
 	if e.CredentialsSecret != "" {
 		return e.CredentialsSecret
@@ -11,15 +11,14 @@ func (e *Env) Credentials() string {
 	return e.Platform.CredentialsSecret
 }
 
-// OwnCredentials refuses the name of a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all
-// machines.
+// OwnCredentials refuses a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all machines.
 func (p *Pass) OwnCredentials(name string) {
 	if want := p.Env.Credentials(); name != want {
 		p.Differs("credentialsSecret.name", name, "the cluster's credentials secret", want)
 	}
 }
 
-// UserData hands the name of a providerSpec's Secret with user data to the Machine; "" is refused.
+// UserData passes the name of a providerSpec's Secret with user data to the Machine; "" is refused.
 func (p *Pass) UserData(name string) {
 	if name == "" {
 		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret with its user data")
@@ -28,7 +27,7 @@ func (p *Pass) UserData(name string) {
 	p.Core.BootstrapSecret = &name
 }
 
-// UserDataBack is the name of the Machine's Secret with bootstrap data; "" where there is none.
+// UserDataBack is the name of the Machine's Secret with bootstrap data; "" if there is none.
 func (p *Pass) UserDataBack() string {
 	if p.Core.BootstrapSecret == nil {
 		return ""

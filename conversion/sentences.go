@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Sentences is what a person reads of fields that do not convert: every one, by path.
+// Sentences are all texts about fields that do not convert, by path.
 func Sentences(errs field.ErrorList) string {
 	var out []string
 	for _, e := range errs {

@@ -52,8 +52,8 @@ func joined(all []configv1.PlatformType) string {
 // why is what keeps new content from being installed, "" if nothing does.
 func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 
-// Unplaced is what a set waits for that was installed, on a cluster that does not name its platform any more, or names another one. That is nobody's word about
-// what runs: it stays as it is, and nothing of another platform comes beside it.
+// Unplaced is what an installed set waits for, on a cluster whose platform is no longer named, or has changed. That is no request to change what runs: it stays
+// as it is, and nothing of another platform is installed beside it.
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {

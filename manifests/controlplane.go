@@ -76,7 +76,8 @@ func memberSchema(domains, metadata schema) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	all[0]["description"] = `failureDomains is the list of failure domains (sometimes called availability zones) in which the ControlPlaneMachineSet balances the control plane Machines.
+	all[0]["description"] = `failureDomains is the list of failure domains (sometimes called availability zones) ` +
+		`in which the ControlPlaneMachineSet balances the control plane Machines.
 What they set takes the place of what the infrastructure machine template says.
 This field is optional on platforms that do not require placement information.`
 	all[1]["description"] = `metadata is what the Machines are given.

@@ -6,8 +6,10 @@ package manifests
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -67,6 +69,18 @@ func Generated() (map[string][]byte, error) {
 		out[path] = text
 	}
 	return out, nil
+}
+
+// namesOf are the names of the policies, their bindings and the webhook configurations.
+func namesOf(objects []any) []string {
+	var out []string
+	for _, o := range objects {
+		if named, err := apimeta.Accessor(o); err == nil {
+			out = append(out, named.GetName())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func webhookOptions() webhooks.ConfigOptions {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -30,18 +29,6 @@ func userRoles(admission []string) []any {
 		aggregated("edit", Migrator, slices.Concat(views, moves)...),
 		aggregated("admin", Administrator, slices.Concat(views, moves, administratorRules(admission))...),
 	}
-}
-
-// namesOf are the names of the policies, their bindings and the webhook configurations.
-func namesOf(objects []any) []string {
-	var out []string
-	for _, o := range objects {
-		if named, err := apimeta.Accessor(o); err == nil {
-			out = append(out, named.GetName())
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 func aggregated(to, name string, rules ...rbacv1.PolicyRule) any {

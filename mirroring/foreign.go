@@ -155,7 +155,8 @@ func resource(o *unstructured.Unstructured) string {
 	return strings.ToLower(kind)
 }
 
-// unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
+// unnamed: a mirror that names an instance which its Machine does not name, as after a restore. If the mirror were overwritten, no object would name the
+// instance.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
 	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||

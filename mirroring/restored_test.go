@@ -89,8 +89,8 @@ func marks(w *pairs.Write) bool {
 
 func isMachine(o *unstructured.Unstructured) bool { return o.GetKind() == "Machine" }
 
-// A backup is restored, Cluster API's objects first, and the Machine API Machine is deleted at once, by its set: Cluster API's objects are paused and not marked any
-// more. They end with the Machine, and no step needs anybody else.
+// A backup is restored, Cluster API's objects first, and its set deletes the Machine API Machine at once: Cluster API's objects are paused and no longer
+// marked. They are deleted with the Machine, and no step needs another actor.
 func TestAMachineIsDeletedBeforeItsRestoredMirrorIsRecognized(t *testing.T) {
 	const id = "aws:///a/i-1"
 	for _, c := range []struct {

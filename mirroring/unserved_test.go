@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// While the API server does not serve a kind of Cluster API's, that an object is absent or going with its kind is nobody's word about the Machine.
+// While the API server does not serve a kind of Cluster API's, an object that is absent or deleted with its kind is no request about the Machine.
 func TestAPairWhoseKindIsNotServed(t *testing.T) {
 	const (
 		going        = `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], `

@@ -51,18 +51,22 @@ type Row struct {
 // Rows is the whole table: what no row names is not translated.
 var Rows = []Row{
 	{In: Objects, At: "apiVersion", Is: APIVersion, Why: "The API server refuses a body of another group than the path's."},
-	{In: Objects, At: "metadata.ownerReferences[].apiVersion", Is: Reference, Why: "The garbage collector deletes the dependents of an owner that does not exist."},
-	{In: Objects, At: "metadata.managedFields[].apiVersion", Is: APIVersion, Why: "The API server discards all managed fields if one entry has a version that it does not know."},
+	{In: Objects, At: "metadata.ownerReferences[].apiVersion", Is: Reference,
+		Why: "The garbage collector deletes the dependents of an owner that does not exist."},
+	{In: Objects, At: "metadata.managedFields[].apiVersion", Is: APIVersion,
+		Why: "The API server discards all managed fields if one entry has a version that it does not know."},
 	{In: Objects, At: "details.group", Is: Group, Kind: "Status", Why: "Clients compare it."},
 	{In: Objects, At: "message", Is: Prose, Kind: "Status", Why: "People read it."},
 	{In: Objects, At: "details.causes[].message", Is: Prose, Kind: "Status", Why: "People read it."},
 
-	{In: ClusterAPI, At: "spec.**.apiVersion", Is: APIVersion, Why: "References of the contracts up to v1beta1: infrastructureRef, bootstrap.configRef, templates."},
+	{In: ClusterAPI, At: "spec.**.apiVersion", Is: APIVersion,
+		Why: "References of the contracts up to v1beta1: infrastructureRef, bootstrap.configRef, templates."},
 	{In: ClusterAPI, At: "spec.**.apiGroup", Is: Group, Why: "References of the contract v1beta2."},
 	{In: ClusterAPI, At: "status.**.apiVersion", Is: APIVersion, Why: "References in status."},
 	{In: ClusterAPI, At: "status.**.apiGroup", Is: Group, Why: "References in status."},
 
-	{In: Definitions, At: "metadata.name", Is: DefinitionName, Hide: true, Why: "Cluster API reads the labels of contracts from the definition by its standard name."},
+	{In: Definitions, At: "metadata.name", Is: DefinitionName, Hide: true,
+		Why: "Cluster API reads the labels of contracts from the definition by its standard name."},
 	{In: Definitions, At: "spec.group", Is: Group, Why: "It belongs to the name."},
 	{In: Definitions, At: "details.name", Is: DefinitionName, Kind: "Status", Why: "The name of a definition that was not found, or was deleted."},
 

@@ -54,7 +54,7 @@ const (
 	controllerUser = "system:serviceaccount:m:machine-api-controllers"
 )
 
-// TestOnAnAPIServer installs the configurations that the routes give and asks as a person would.
+// TestOnAnAPIServer installs the generated configurations and sends requests as a user would.
 func TestOnAnAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a control plane is not short")
@@ -111,7 +111,7 @@ func TestOnAnAPIServer(t *testing.T) {
 	t.Run("a control plane does not end because nobody answers", func(t *testing.T) { nobodyAnswers(t, p) })
 }
 
-// takeAuthority leaves a CRD as it is published.
+// takeAuthority removes what the overlay adds to a published CRD.
 func takeAuthority(crd *apiextensionsv1.CustomResourceDefinition) {
 	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	for part, names := range map[string][]string{"spec": {"authoritativeAPI"}, "status": {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}} {
@@ -145,7 +145,7 @@ func check(name string) string {
 		spec: {authoritativeAPI: MachineAPI, selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name)
 }
 
-// checks are two of one name, one in each API, made by people who know nothing of Poundlock.
+// checks are two with one name, one in each API, created by users who do not know Poundlock.
 func checks(t *testing.T, p *place, name string) {
 	want := name
 	if name == "" {
@@ -164,14 +164,14 @@ func checks(t *testing.T, p *place, name string) {
 	}
 }
 
-// place is a control plane with the webhooks in front of it, and two people who use it.
+// place is a control plane with the webhooks, and two users.
 type place struct {
 	plane            *embedded.Plane
 	admin, poundlock client.Client
 	warned           *warnedOf
 }
 
-// warnedOf keeps what the API server warned of.
+// warnedOf keeps the API server's warnings.
 type warnedOf struct {
 	mu    sync.Mutex
 	texts []string
@@ -265,7 +265,7 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	p.warned.take()
 }
 
-// filled reports whether a first status write is filled in: the API server has both configurations then.
+// filled reports whether a first status write is defaulted: the API server has both configurations then.
 func (p *place) filled(t *testing.T) bool {
 	t.Helper()
 	o := p.object(t, machineManifest("probe", ""))
@@ -355,7 +355,7 @@ spec:
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: %s}`, name, name)
 }
 
-// denied checks a refusal: status, rule and field, as a client sees them.
+// denied compares a refusal's status, rule and field, as a client reads them.
 func denied(t *testing.T, err error, rule, path string) {
 	t.Helper()
 	status, ok := err.(apierrors.APIStatus)
@@ -397,7 +397,7 @@ func firstStatus(t *testing.T, p *place) {
 	denied(t, err, "authority/status-owned", "status.authoritativeAPI")
 }
 
-// replacesStatus is what an older machine-api-operator does: it reads the object into a struct that lacks the fields, and updates the whole status.
+// replacesStatus does what an older machine-api-operator does: it reads the object into a struct without the fields, and updates the whole status.
 func replacesStatus(t *testing.T, p *place) {
 	p.create(t, p.admin, machineManifest("older", ""))
 	p.patchStatus(t, mapiMachine, "m", "older",
@@ -421,7 +421,7 @@ func replacesStatus(t *testing.T, p *place) {
 	}
 }
 
-// restored is a Machine whose backup comes back while its mirror has stayed.
+// restored is a Machine that is restored from a backup while its mirror has stayed.
 func restored(t *testing.T, p *place) {
 	const id = "spec: {providerID: 'aws:///eu-west-1a/i-back'"
 	p.create(t, p.poundlock, strings.NewReplacer("annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/back, ",
@@ -446,7 +446,7 @@ func lock(t *testing.T, p *place) {
 	denied(t, p.admin.Patch(t.Context(), o, change, client.DryRunAll), "authority/spec-locked", "spec.version")
 	p.must(t, p.poundlock.Patch(t.Context(), o, change, client.DryRunAll))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"labels":{"team":"blue"}}}`)))
-	// The version before is converted for the webhook, and locked as well.
+	// The previous version is converted for the webhook, and locked too.
 	old := capiMachine
 	old.Version = "v1beta1"
 	denied(t, p.admin.Patch(t.Context(), toward(old, "c", "locked"), change), "authority/spec-locked", "spec.version")
@@ -474,12 +474,12 @@ kind: AWSMachineTemplate
 metadata: {namespace: c, name: templated}
 spec: {template: {spec: {instanceType: m6i.large}}}`)
 	o := toward(platforms.List()[0].InfraMachineTemplate.GroupVersionKind, "c", "templated")
-	// No label and no mark: the set that refers to it is found through the index, once the cache has it.
+	// It has no label and no mark: the set that refers to it is found by the index, once the cache has it.
 	eventually(t, "the set is known to the cache", func() bool { return p.admin.Delete(t.Context(), o, client.DryRunAll) != nil })
 	denied(t, p.admin.Delete(t.Context(), o), "authority/infra-locked", "metadata.name")
 }
 
-// collection deletes as a list what it may not delete by name, while authority moves back.
+// collection deletes by a list request what must not be deleted by name, while authority moves back.
 func collection(t *testing.T, p *place) {
 	p.pair(t, "collected")
 	p.must(t, p.poundlock.Patch(t.Context(), toward(capiMachine, "c", "collected"),
@@ -511,7 +511,7 @@ func warnOfDelete(t *testing.T, p *place) {
 	if got := p.warned.take(); len(got) != 1 || !strings.HasSuffix(got[0], "[authority/delete-recreated]") {
 		t.Errorf("warned of %q, want authority/delete-recreated", got)
 	}
-	// What has no finalizer has no twin, and an API server that waits for an answer about it would not see one that is added meanwhile.
+	// An object without a finalizer has no twin. The API server would not see a finalizer that is added while it waits for the webhook.
 	p.create(t, p.admin, machineManifest("free", ""))
 	p.warned.take()
 	p.must(t, p.admin.Delete(t.Context(), toward(mapiMachine, "m", "free")))
@@ -538,7 +538,7 @@ func warnOfMove(t *testing.T, p *place) {
 	}
 }
 
-// warnOfUse edits and creates what Cluster API is authoritative for.
+// warnOfUse edits and creates objects for which Cluster API is authoritative.
 func warnOfUse(t *testing.T, p *place) {
 	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec:\n", "spec:\n  authoritativeAPI: ClusterAPI\n", 1))
 	p.patchStatus(t, mapiMachine, "m", "used",
@@ -619,7 +619,7 @@ func elsewhere(t *testing.T, p *place) {
 	}
 }
 
-// neverMoves: a controller decides a set's replicas, the cluster-version-operator all of its check, whichever API is authoritative.
+// neverMoves: a controller sets a set's replicas, and the cluster-version-operator all of its check, whichever API is authoritative.
 func neverMoves(t *testing.T, p *place) {
 	set, _ := setManifests("by-hosts")
 	p.create(t, p.admin, set)
@@ -650,7 +650,7 @@ func neverMoves(t *testing.T, p *place) {
 	}
 }
 
-// namesNeighbours: controllers read no warnings, so the person who asks for a move gets them. What a set has decides who writes to it.
+// namesNeighbours: controllers read no warnings, so the user who requests a move gets them. The set's fields show its other writers.
 func namesNeighbours(t *testing.T, p *place) {
 	set, _ := setManifests("shared")
 	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
@@ -685,7 +685,7 @@ func namesNeighbours(t *testing.T, p *place) {
 	}
 }
 
-// asks requests a move to Cluster API in a dry run, and returns the warnings.
+// asks requests a move to Cluster API by a dry run, and returns the warnings.
 func (p *place) asks(t *testing.T, gvk schema.GroupVersionKind, name string) string {
 	t.Helper()
 	p.warned.take()
@@ -693,7 +693,7 @@ func (p *place) asks(t *testing.T, gvk schema.GroupVersionKind, name string) str
 	return strings.Join(p.warned.take(), "\n")
 }
 
-// controllers of the Machine API whose feature gate is off act on whatever they find.
+// Controllers of the Machine API whose feature gate is off act on every object.
 func controllers(t *testing.T, p *place) {
 	config, err := p.plane.As(controllerUser, "system:masters")
 	p.must(t, err)
@@ -728,7 +728,7 @@ func controllers(t *testing.T, p *place) {
 	p.must(t, c.Status().Patch(t.Context(), machine.DeepCopy(), merge(`{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":"n"}}}`)))
 }
 
-// takesPauseOff: the autoscaler passes over a set of the Machine API that has Cluster API's annotation, whichever API is authoritative.
+// takesPauseOff: the autoscaler skips a set of the Machine API with Cluster API's annotation, whichever API is authoritative.
 func takesPauseOff(t *testing.T, p *place) {
 	set, twin := setManifests("paused")
 	p.create(t, p.admin, strings.Replace(set, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
@@ -736,11 +736,11 @@ func takesPauseOff(t *testing.T, p *place) {
 	p.create(t, p.poundlock, twin)
 	o, pause := toward(mapiSet, "m", "paused"), merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
 	denied(t, p.admin.Patch(t.Context(), o, pause), "authority/metadata-reserved", "metadata.annotations[cluster.x-k8s.io/paused]")
-	p.must(t, p.poundlock.Patch(t.Context(), o, pause)) // as a person did before the move
+	p.must(t, p.poundlock.Patch(t.Context(), o, pause)) // as a user did before the move
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)))
 }
 
-// withoutTwin is a Machine of a backup whose mirror is nowhere: its finalizers are those of another cluster.
+// withoutTwin is a Machine of a backup without a mirror: its finalizers are from another cluster.
 func withoutTwin(t *testing.T, p *place) {
 	backup := strings.Replace(machineManifest("lonely", ""), "name: lonely}", "name: lonely, finalizers: [sync.machine.openshift.io/finalizer]}", 1)
 	p.create(t, p.admin, backup)
@@ -750,7 +750,7 @@ func withoutTwin(t *testing.T, p *place) {
 	denied(t, p.admin.Create(t.Context(), p.object(t, begun)), "authority/finalizer-fence", "metadata.finalizers")
 }
 
-// endsControlPlane: somebody allows the deletion of a namespace, and does not think of the masters that Cluster API runs.
+// endsControlPlane: a user allows the deletion of a namespace, and forgets the masters that Cluster API runs.
 func endsControlPlane(t *testing.T, p *place) {
 	for i := range 3 {
 		name := fmt.Sprintf("master-%d", i)

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// inClusterAPIsWords patches a set's template: the member for Cluster API, which names an infrastructure machine template.
+// inClusterAPIsWords patches a set's template to the member for Cluster API, which names an infrastructure machine template.
 func inClusterAPIsWords(more, template string) string {
 	return fmt.Sprintf(`{"spec":{%s"template":{"machineType":"machines_v1beta2_cluster_x_k8s_io","machines_v1beta1_machine_openshift_io":null,"machines_v1beta2_cluster_x_k8s_io":{
 		"failureDomains":{"platform":"AWS","aws":[{"placement":{"availabilityZone":"eu-west-1a"},"subnet":{"type":"ID","id":"subnet-a"}},{"placement":{"availabilityZone":"eu-west-1b"},"subnet":{"type":"ID","id":"subnet-b"}},{"placement":{"availabilityZone":"eu-west-1c"},"subnet":{"type":"ID","id":"subnet-c"}}]},
@@ -22,7 +22,7 @@ func inClusterAPIsWords(more, template string) string {
 		"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q},"bootstrap":{"dataSecretName":"master-user-data"}}}}}}`, more, template)
 }
 
-// controlPlaneAuthority is the warning for a person who moves a set to Cluster API.
+// controlPlaneAuthority is the warning for a user who moves a set to Cluster API.
 func controlPlaneAuthority(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
@@ -68,7 +68,7 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 		merge(`{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)))
 	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3"))
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(s), s))
-	s.Object["status"] = map[string]any{"replicas": int64(2)} // as OpenShift's operator sends it, whose type lacks the fields
+	s.Object["status"] = map[string]any{"replicas": int64(2)} // as OpenShift's operator sends it: its type lacks the fields
 	p.must(t, p.admin.Status().Update(t.Context(), s))
 	if status, _ := s.Object["status"].(map[string]any); status["authoritativeAPI"] != "ClusterAPI" || status["synchronizedAPI"] != "ClusterAPI" ||
 		status["replicas"] != int64(2) {

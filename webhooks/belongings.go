@@ -22,13 +22,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Holding lists the Machines of a kind that have an instance's ID, given by its authority.InstanceKey or its authority.InstanceTail. What it
-// costs does not grow with the fleet.
+// Holding lists the Machines of a kind that have an instance's ID, by its authority.InstanceKey or authority.InstanceTail. Its cost does not grow with the
+// fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 }
 
-// HoldingFunc is a Holding from a function.
+// HoldingFunc is a function as a Holding.
 type HoldingFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 
 // With calls f.
@@ -36,7 +36,7 @@ func (f HoldingFunc) With(ctx context.Context, gvk schema.GroupVersionKind, name
 	return f(ctx, gvk, namespace, key)
 }
 
-// indexHolding lists through the index on a cache.
+// indexHolding lists through a cache's index.
 type indexHolding struct {
 	client.Reader
 	timeout time.Duration
@@ -52,13 +52,13 @@ func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, nam
 	return slices.DeleteFunc(found, func(m *policies.Object) bool { return !hasInstance(m, key) }), err
 }
 
-// hasInstance reports whether a key is that of a Machine's ID. The index also finds IDs that only end like it.
+// hasInstance reports whether a key is that of a Machine's ID. The index also finds IDs that only have the same end.
 func hasInstance(m *policies.Object, key string) bool {
 	id := authority.InstanceKeyOf(m)
 	return id == key || authority.InstanceTail(id) == key
 }
 
-// belongings looks up what the object under review belongs to, and whose its instance is.
+// belongings looks up the owners of the object under review, and the other holders of its instance.
 func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedOwners) && c.Operation != admissionv1.Delete {
 		if c.Facts.Owners, err = l.owners(ctx, *c); err != nil {
@@ -106,7 +106,7 @@ func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Obj
 	return out, nil
 }
 
-// behind reads the Cluster API Machine to which a provider's object that is deleted belongs, from the cache: only a warning rests on it.
+// behind reads from the cache the Cluster API Machine that owns a deleted provider's object: only a warning depends on it.
 func (l Lookups) behind(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Facts.Twin == nil || c.Kind == authority.InfraMachineTemplate {
 		return nil, nil
@@ -140,7 +140,7 @@ func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, erro
 	return authority.HoldersOf(c, all), nil
 }
 
-// objectsOf reads as objects what a cache lists.
+// objectsOf turns a cache's list into objects.
 func objectsOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which client.ListOption) ([]*policies.Object, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
@@ -163,7 +163,7 @@ type Listing interface {
 	All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error)
 }
 
-// ListingFunc is a Listing from a function.
+// ListingFunc is a function as a Listing.
 type ListingFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error)
 
 // All calls f.
@@ -191,7 +191,7 @@ func (r listing) labelled(ctx context.Context, gvk schema.GroupVersionKind, name
 	return objectsOf(ctx, r.Reader, gvk, namespace, which)
 }
 
-// mastersOf lists the Machines of the control plane, by what either API knows them by.
+// mastersOf lists the Machines of the control plane, by the labels of either API.
 func mastersOf(all listing) Listing {
 	return ListingFunc(func(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
 		if gvk.Group == clusterv1.GroupVersion.Group {
@@ -201,7 +201,7 @@ func mastersOf(all listing) Listing {
 	})
 }
 
-// sets are those of the API that a Machine under review is to move to, those beside a Machine that is created, or those that a MachineDeployment may adopt.
+// sets are those of the API to which a Machine under review moves, those of the API in which a Machine is created, or those that a MachineDeployment may adopt.
 func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Kind == authority.MachineDeployment {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace)

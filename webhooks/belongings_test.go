@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The index finds Machines whose IDs have the end in common. Those of another provider have another instance.
+// The index finds Machines whose IDs have the same end. Those of another provider have another instance.
 func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	for _, c := range []struct {
 		id, key string
@@ -75,7 +75,7 @@ func TestTheOwnersThatAreRead(t *testing.T) {
 	}
 }
 
-// What a provider keeps for an instance is a fact of a request to move where it has the name of the provider's machine.
+// The object that a provider keeps for an instance is a fact of a request to move if it has the name of the provider's machine.
 func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 	for _, c := range []struct {
 		about, infra string
@@ -115,7 +115,7 @@ func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 	}
 }
 
-// TestTheMachineBehindWhatIsDeleted: whether the provider knows the instance stands on Cluster API's Machine, and the fact is only warned of.
+// TestTheMachineBehindWhatIsDeleted: whether the provider has the instance's ID is recorded on Cluster API's Machine, and only a warning depends on it.
 func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 	o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m"}}`))
 	if err != nil {
@@ -142,7 +142,7 @@ func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestTheMachineThatAnInstanceIsKeptFor: whose a VSphereVM is, its VSphereMachine shows. One that cannot be looked up leaves it locked.
+// TestTheMachineThatAnInstanceIsKeptFor: a VSphereVM's Machine is found through its VSphereMachine. If that cannot be looked up, the VSphereVM stays locked.
 func TestTheMachineThatAnInstanceIsKeptFor(t *testing.T) {
 	object := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))

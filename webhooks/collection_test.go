@@ -22,9 +22,8 @@ import (
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
-// An API server sends the review of each object of a collection without request.name, and so the review of an object whose name it generates. Every
-// route is asked about each of its kinds and operations, and by every case of every rule that it asks, with the name and without: the answer is the same,
-// byte for byte.
+// An API server sends the review of each object of a collection without request.name, and so the review of an object whose name it generates. The test sends
+// each kind and operation of every route, and every case of the route's rules, with the name and without: the answer is the same, byte for byte.
 func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 	catalog, cases := All(platforms.List()...), casesOf(t)
 	for _, route := range Routes(catalog) {
@@ -49,7 +48,7 @@ func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 	}
 }
 
-// everyRequest is a request for each kind and operation of a route: of an object whose twin is authoritative, and of one that is itself.
+// everyRequest has requests for each kind and operation of a route: for an object whose twin is authoritative, and for one that is authoritative itself.
 func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	t.Helper()
 	namespace, twin := policiestest.ClusterAPINamespace, policiestest.MachineAPINamespace
@@ -117,7 +116,7 @@ func scopeOf(c policies.Change) policies.Scope {
 	return policies.Scope{Side: c.Side, Kinds: []string{c.Kind}, Operations: ops(c.Operation), Subresource: c.Subresource}
 }
 
-// worldOf has the facts of a case: each object under its own name, and the set of the case refers to the template of the case.
+// worldOf has a case's facts as objects: each under its own name, and the case's set refers to the case's template.
 func worldOf(c policiestest.Case) *world {
 	w := &world{cached: map[string]string{}, sets: map[string][]string{c.Change.Name: {policiestest.ObjectName}}}
 	for _, o := range []*policies.Object{c.Change.Facts.Twin, c.Change.Facts.Stored} {
@@ -130,7 +129,7 @@ func worldOf(c policiestest.Case) *world {
 	return w
 }
 
-// handlerOf answers every route from a world, in the namespaces of the cases and to their actors.
+// handlerOf answers every route from a world, with the cases' namespaces and actors.
 func handlerOf(t *testing.T, catalog Catalog, w *world) http.Handler {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
@@ -147,7 +146,7 @@ func handlerOf(t *testing.T, catalog Catalog, w *world) http.Handler {
 	return mux
 }
 
-// actors are called as their part is.
+// actors have the names of their roles.
 func actors() policies.Identities {
 	out := policies.Identities{}
 	for _, a := range []policies.Actor{
@@ -159,7 +158,7 @@ func actors() policies.Identities {
 	return out
 }
 
-// reviewOf is the request of a case as an API server sends it, without its frame.
+// reviewOf is a case's request as an API server sends it, without its frame.
 func reviewOf(t *testing.T, c policies.Change, subject Subject, name string) string {
 	t.Helper()
 	request := map[string]any{

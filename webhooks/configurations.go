@@ -19,25 +19,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ConfigOptions is what the webhook configurations depend on beside the routes.
+// ConfigOptions are the inputs of the webhook configurations besides the routes.
 type ConfigOptions struct {
 	Platforms []conversion.Platform
 	Pairs     authority.Pairs
-	// Own are Poundlock's exact user names, whose requests stay out.
+	// Own are Poundlock's exact user names, whose requests are excluded.
 	Own []string
-	// Identities are those whose requests fail open although they are like others that do not.
+	// Identities are those whose requests fail open, although similar requests fail closed.
 	Identities policies.Identities
 	// Name is both configurations' name, "" for poundlock.
 	Name                string
 	Labels, Annotations map[string]string
-	// Service is where the API server finds the webhooks in the cluster; URL, if set, stands instead: the base of the
-	// paths, https://host:port.
+	// Service is how the API server reaches the webhooks in the cluster. URL, if set, replaces it: the base of the paths, https://host:port.
 	Service  admissionregistrationv1.ServiceReference
 	URL      string
 	CABundle []byte
 }
 
-// Configurations are the API server's side of Routes.
+// Configurations returns the webhook configurations of Routes.
 func Configurations(o ConfigOptions) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration) {
 	meta := o.meta()
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -121,9 +120,9 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	return out
 }
 
-// versions are those in which requests come. Of a provider's objects it is any: an API server converts a request only to a version that the CRD serves, and a
-// CRD that does not serve the one that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole spec,
-// and each version has providerID in the same place.
+// versions are the versions of requests to match. For a provider's objects that is any: an API server converts a request only to a version that the CRD serves,
+// so a CRD that does not serve the version that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole
+// spec, and each version has providerID in the same place.
 func (s Subject) versions() string {
 	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
 		return "*"
@@ -138,7 +137,7 @@ func (s Subject) scope() admissionregistrationv1.ScopeType {
 	return admissionregistrationv1.NamespacedScope
 }
 
-// conditions keep Poundlock's own requests out, unless the route wants them.
+// conditions exclude Poundlock's own requests, unless the route needs them.
 func (o ConfigOptions) conditions(r Route) []admissionregistrationv1.MatchCondition {
 	var out []admissionregistrationv1.MatchCondition
 	if !r.Own && len(o.Own) > 0 {
@@ -158,7 +157,7 @@ func celStrings(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// namespaces are those of the route's own side: the other side's kinds mean nothing there.
+// namespaces are those of the route's own side: the other side's kinds have no meaning there.
 func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 	var values []string
 	for _, p := range o.Pairs {

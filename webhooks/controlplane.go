@@ -24,16 +24,16 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// ControlPlanes reads the control plane whose Machines a selector selects in a namespace.
+// ControlPlanes reads the control plane that a selector selects in a namespace.
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
-	// Resolved reads what a set's template for Cluster API stands for, from the set's JSON.
+	// Resolved reads the machine that a set's template for Cluster API describes, from the set's JSON.
 	Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error)
-	// Try asks the API server with a dry run what it makes of Machines.
+	// Try sends dry runs of Machines to the API server.
 	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial
 }
 
-// ControlPlanesFunc is a ControlPlanes from a function, of sets that have no template for Cluster API.
+// ControlPlanesFunc is a function as a ControlPlanes, for sets without a template for Cluster API.
 type ControlPlanesFunc func(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
 
 // ControlPlane calls f.
@@ -41,29 +41,29 @@ func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, s
 	return f(ctx, namespace, selector)
 }
 
-// Resolved has nothing to resolve with.
+// Resolved returns nothing.
 func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte, Requested) (controlplane.Resolved, error) {
 	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
 
-// Try has nobody to ask.
+// Try returns nothing.
 func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies.Trial { return nil }
 
-// controlPlane reads what the set under review is judged by.
+// controlPlane reads the facts about the set under review.
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	out, err := l.controlPlaneOf(ctx, c, c.New, c.Old)
 	if err != nil {
 		return nil, err
 	}
 	if trials := admission.Asked(c, out); len(trials) > 0 {
-		tried := *out // what was read of the set so far was read without them
+		tried := *out // a copy, because the control plane so far was read without them
 		tried.Trials = l.ControlPlanes.Try(ctx, trials)
 		return &tried, nil
 	}
 	return out, nil
 }
 
-// controlPlaneOf reads the control plane that a set selects, and what it and others have for templates. A set whose selector cannot be read selects nothing; a
+// controlPlaneOf reads the control plane that a set selects, and the templates of the set and of others. A set whose selector cannot be read selects nothing; a
 // rule refuses it.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	out, err := l.selected(ctx, c, set)
@@ -93,7 +93,7 @@ func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.
 	return out, nil
 }
 
-// controlPlaneSet reads the stored set, and its control plane; nil where there is none.
+// controlPlaneSet reads the stored set and its control plane, nil if there is none.
 func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	if c.Side == policies.SideInfrastructure {
 		return l.controlPlaneOfTemplate(ctx, c)
@@ -109,8 +109,8 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
-// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane as it would be with the template
-// that is requested; nil where there is none.
+// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane with the requested template; nil if
+// there is none.
 func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	template, ok := l.requested(c)
 	if !ok {
@@ -137,12 +137,12 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 		return nil, err
 	}
 	out.Set = set
-	tried := *out // what was read of the set so far was read without the answers
+	tried := *out // a copy, because the control plane so far was read without the answers
 	tried.Trials = l.ControlPlanes.Try(ctx, admission.TemplateTrials(set, out))
 	return &tried, nil
 }
 
-// Requested is the infrastructure machine template that a request would store; its object is nil where it deletes one.
+// Requested is the infrastructure machine template that a request would store. Its object is nil if the request deletes it.
 type Requested struct {
 	Ref
 	object *policies.Object
@@ -157,7 +157,7 @@ func (l Lookups) requested(c policies.Change) (Requested, bool) {
 	return Requested{}, false
 }
 
-// reader reads that template in the place of the stored one.
+// reader returns that template instead of the stored one.
 func (q Requested) reader(r client.Reader) client.Reader {
 	if q.Name == "" {
 		return r
@@ -181,14 +181,15 @@ func (i instead) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	return json.Unmarshal(i.object.Raw(), &u.Object)
 }
 
-// template adds what a set's template for Cluster API stands for; there is nothing to look up for a set that has the other member, or that cannot be read.
+// template adds the machine that a set's template for Cluster API describes. It looks up nothing for a set with the other member, or for one that cannot be
+// read.
 func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, with Requested, known []policies.Template) ([]policies.Template, error) {
 	if o == nil {
 		return known, nil
 	}
 	t, err := controlplane.Template(o.Raw())
 	if err != nil || t == nil {
-		return known, nil //nolint:nilerr // the API server's schema lets no other in
+		return known, nil //nolint:nilerr // the API server's schema admits no other
 	}
 	resolved, err := l.ControlPlanes.Resolved(ctx, pairOf(c), o.Raw(), with)
 	if err != nil {
@@ -197,8 +198,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	return append(known, controlplane.Known(t, resolved)), nil
 }
 
-// liveControlPlane reads from the API server: sets are written so rarely, and so much depends on the answer, that nothing is gained by a cache
-// that may lag.
+// liveControlPlane reads from the API server. Sets are seldom written, and much depends on the answer, so a cache that may lag gains nothing.
 type liveControlPlane struct {
 	client.Reader
 	creator  facts.Creator
@@ -224,12 +224,12 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
-// forTrials is how long a review waits for dry runs. A dry run without an answer is a warning and no refusal, so it must leave the review
-// time to answer before the API server gives up (TimeoutSeconds).
+// forTrials is how long a review waits for dry runs. A missing answer to a dry run is a warning and no refusal, so the review must have time left to answer
+// before the API server's timeout (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it proves nothing about the
-// Machine. A trial without an answer is marked as such.
+// Try leaves out the owner: the set under review may not be stored yet, and Poundlock's right to refer to it is irrelevant for the Machine. A trial without an
+// answer is marked so.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

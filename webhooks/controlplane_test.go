@@ -41,7 +41,7 @@ const (
 	smallSet = `{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","selector":{"matchLabels":{"role":"master"}},"replicas":3}}`
 )
 
-// What a set is judged by is looked up for a change of its spec, by its selector, and for nothing else.
+// A set's control plane is looked up by its selector for a change of its spec, and for nothing else.
 func TestControlPlaneIsLookedUp(t *testing.T) {
 	for says, c := range map[string]struct {
 		request string
@@ -81,7 +81,7 @@ func TestControlPlaneIsLookedUp(t *testing.T) {
 	}
 }
 
-// A Machine that somebody adds to a control plane is judged by the stored set. It is created all the same where that cannot be read.
+// A Machine that a user adds to a control plane is judged by the stored set. If that cannot be read, the Machine is created all the same.
 func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 	const machines = `"resource":{"group":"machine.openshift.io","version":"v1beta1","resource":"machines"},"namespace":"m","name":"mine-0"`
 	named := func(name, role string) string {
@@ -126,7 +126,7 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 	}
 }
 
-// resolving has a set's template for Cluster API looked up, and says which template it was.
+// resolving looks up a set's template for Cluster API, and returns which template it was.
 type resolving struct {
 	ControlPlanesFunc
 	read func(*unstructured.Unstructured, error)
@@ -143,7 +143,7 @@ func (r resolving) Resolved(ctx context.Context, _ authority.Pair, set []byte, w
 	return controlplane.Resolved{Set: out}, json.Unmarshal(set, out)
 }
 
-// TestATemplateOfTheControlPlaneIsLookedUp: the set is judged with the template that is requested, and not with the one that is stored.
+// TestATemplateOfTheControlPlaneIsLookedUp: the set is judged with the requested template, and not with the stored one.
 func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 	const larger = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"larger"`
 	const object = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"larger","namespace":"c"},"spec":{"a":%d}}`
@@ -268,7 +268,7 @@ spec:
       spec: {providerSpec: {value: %s}}`, name, state, strings.Join(domains, ", "), masterSpec(""))
 }
 
-// kubectl is what a person sees.
+// kubectl runs kubectl and returns its output.
 func (p *place) kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), p.plane.Kubectl(), append([]string{"-n", "m"}, args...)...)
@@ -280,7 +280,7 @@ func (p *place) kubectl(t *testing.T, stdin string, args ...string) (string, err
 	return text, err
 }
 
-// prints runs kubectl and wants its words; refused says that it is to fail.
+// prints runs kubectl and looks for words in its output; refused: it must fail.
 func (p *place) prints(t *testing.T, refused bool, stdin string, words []string, args ...string) {
 	t.Helper()
 	out, err := p.kubectl(t, stdin, args...)
@@ -298,7 +298,7 @@ func (p *place) prints(t *testing.T, refused bool, stdin string, words []string,
 
 const cpms = "controlplanemachineset.machine.openshift.io"
 
-// parted is where one warning goes on in the next, whose rule is the same.
+// parted matches where one warning continues in the next, whose rule is the same.
 var parted = regexp.MustCompile(`… \[[a-z/-]+\]\nWarning: …`)
 
 func (p *place) patches(t *testing.T, refused bool, patch string, words []string, more ...string) {
@@ -310,7 +310,7 @@ func inMachineTemplate(member string) string {
 	return `{"spec":{"template":{"machines_v1beta1_machine_openshift_io":` + member + `}}}`
 }
 
-// controlPlaneSet is the life of a set as a person sees it.
+// controlPlaneSet is the life of a set from a user's view.
 func controlPlaneSet(t *testing.T, p *place) {
 	p.masters(t)
 	says := func(words ...string) []string { return words }
@@ -356,7 +356,7 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.prints(t, false, "", says("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
-// finalizerOfASet: a user who removes it by hand is warned which Machines the collector deletes.
+// finalizerOfASet: a user who removes it by hand is warned of the Machines that the collector deletes.
 func finalizerOfASet(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	uid, _ := p.kubectl(t, "", "get", cpms, "cluster", "-o", "jsonpath={.metadata.uid}")
@@ -366,7 +366,7 @@ func finalizerOfASet(t *testing.T, p *place) {
 	p.patches(t, false, `{"metadata":{"finalizers":null}}`, says("the garbage collector deletes x-master-1", "[controlplane/finalizer]"), "--dry-run=server")
 }
 
-// refusesMachines has a policy of somebody else's refuse Machines of a size, and returns once it does.
+// refusesMachines installs a foreign policy that refuses Machines of a size, and waits until it applies.
 func (p *place) refusesMachines(t *testing.T, size, words string) {
 	t.Helper()
 	p.create(t, p.admin, fmt.Sprintf(`
@@ -391,7 +391,7 @@ spec: {providerSpec: {value: {instanceType: %s}}}`, size), "create", "--dry-run=
 	})
 }
 
-// nobodyAnswers has the API server look for the webhooks where nobody is.
+// nobodyAnswers points the API server to an address without webhooks.
 func nobodyAnswers(t *testing.T, p *place) {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKey{Name: "poundlock"}, config))

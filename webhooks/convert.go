@@ -26,18 +26,17 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// infrastructure names OpenShift's description of the cluster that it runs on.
+// infrastructure names OpenShift's description of the cluster's platform.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
-// conversions tries conversions of what is authoritative into what is not.
+// conversions tries conversions of authoritative objects into their twins.
 type conversions struct {
 	cached    Reader
 	envs      envs
 	platforms []conversion.Platform
 }
 
-// Unconvertible converts away from the authoritative API, whichever side is under review. What Cluster API has on its own is
-// converted into nothing.
+// Unconvertible converts away from the authoritative API, whichever side is under review. An object that only Cluster API has is not converted.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	if c.Side == policies.SideClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
@@ -59,7 +58,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	default:
 		capi = c.Facts.Stored
 	}
-	stored := mapi // which API is authoritative is what is stored, not what is asked for
+	stored := mapi // the stored object decides which API is authoritative, not the requested one
 	if c.Side == policies.SideMachineAPI && c.Old != nil && c.Subresource == "" {
 		stored = c.Old
 	}
@@ -70,7 +69,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	// What is created without a twin is what its twin is made from, whichever API is to be authoritative.
+	// An object that is created without a twin is the source of its twin, whichever API is to be authoritative.
 	if c.Operation == admissionv1.Create && capi == nil || authority.Authoritative(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
@@ -87,8 +86,8 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil
 }
 
-// provided tries what Machine API would make of a provider's object that is in use. Of one that no Cluster API object of the twin's name refers to, nothing
-// is made.
+// provided tries the conversion of a provider's object that is in use to Machine API. An object to which no Cluster API object of the twin's name refers is not
+// converted.
 func (v conversions) provided(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	i := slices.IndexFunc(authority.Kinds(), func(k authority.Kind) bool { return k.Infra == c.Kind })
 	if i < 0 || c.Facts.Twin == nil || c.Facts.Twin.Kind == controlplane.Kind {
@@ -116,7 +115,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	return core.CheckTwin(kind, capi.Raw(), c.New.Raw(), env), nil
 }
 
-// reflected tries what Cluster API's side of a control plane's set is made from.
+// reflected tries the conversion behind Cluster API's side of a control plane's set.
 func (v conversions) reflected(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.envs.timeout)
 	defer cancel()
@@ -158,15 +157,15 @@ func pairOf(c policies.Change) authority.Pair {
 	return authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace}
 }
 
-// envs reads what conversions need of the cluster: two lookups in a cache, by name.
+// envs reads what conversions need of the cluster: two lookups by name in a cache.
 type envs struct {
 	cache       client.Reader
 	timeout     time.Duration
 	environment facts.Environment
 }
 
-// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform stands, by its name alone.
-// Without the platform's infrastructure cluster, whose absence the mirror reports, all the rest of an object is tried.
+// of describes the cluster for a conversion of a kind between a pair's namespaces; for a kind without a platform, by its name alone. Without the infrastructure
+// cluster, whose absence the mirror reports, the rest of an object is converted all the same.
 func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -187,19 +186,19 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 	return env, err
 }
 
-// uncopying reads objects that nobody changes.
+// uncopying reads objects that are never changed.
 type uncopying struct{ client.Reader }
 
 func (u uncopying) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	return u.Reader.Get(ctx, key, o, append(options, uncopied)...)
 }
 
-// unsupported is the error of a platform that is not converted.
+// unsupported is the error of a platform without a conversion.
 type unsupported string
 
 func (u unsupported) Error() string { return string(u) }
 
-// whole is the answer to whether an object converts: not a field of it is in the way, but all of it.
+// whole is a conversion error without a field: it concerns the whole object.
 func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
 }

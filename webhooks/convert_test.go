@@ -58,7 +58,7 @@ func awsShelf(t testing.TB) shelf {
 	}
 }
 
-// converting converts in the cluster that the shelf holds.
+// converting converts in the cluster of the shelf.
 func converting(s shelf, w *world) conversions {
 	all := platforms.List()
 	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second}, platforms: all}
@@ -86,7 +86,7 @@ func TestConversions(t *testing.T) {
 		side           policies.Side
 		old, new, twin string
 		infra          string
-		scale          string // the stored object, where its /scale is reviewed
+		scale          string // the stored object, for a review of its /scale
 		shelf          shelf
 		want           []string // fields
 		wantErr        string
@@ -129,7 +129,7 @@ func TestConversions(t *testing.T) {
 			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), shelf: shelf{}, wantErr: "Infrastructure",
 		},
 		"a platform nobody converts": {
-			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // no field, but all of it
+			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // the whole object, not a field
 			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)},
 		},
 		"a platform that is not said yet": {
@@ -245,8 +245,7 @@ func TestMastersWithDifferentLoadBalancers(t *testing.T) {
 	}
 }
 
-// TestAPlatformThatCannotBeMigrated: whatever kind of object is asked about, the answer says so once, and nothing of what the move
-// would wait for.
+// TestAPlatformThatCannotBeMigrated: for every kind of object the answer reports that once, and nothing that a move would wait for.
 func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
 	stays := `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI",` +
@@ -255,7 +254,7 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 	mapiSets := strings.NewReplacer(`"machines"`, `"machinesets"`, `"Machine"`, `"MachineSet"`).Replace(mapiMachines)
 	for sentence, c := range map[string]struct {
 		request string
-		more    string // another warning
+		more    string // a warning of another kind
 	}{
 		"a move of a Machine is asked for":       {request: mapiMachines + `,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
 		"a move of a MachineSet is asked for":    {request: mapiSets + `,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
@@ -283,7 +282,7 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 	}
 }
 
-// TestChecksConvertOnEveryPlatform: nothing of a check is the platform's, so none need be known.
+// TestChecksConvertOnEveryPlatform: a check has no fields of the platform, so the platform may be unknown.
 func TestChecksConvertOnEveryPlatform(t *testing.T) {
 	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
 	c := policies.Change{
@@ -305,7 +304,7 @@ func parsed(t testing.TB, text string) *policies.Object {
 	return o
 }
 
-// BenchmarkReviewOfAMove is a review with a full AWS conversion, from body to answer; the lookups cost what a map costs.
+// BenchmarkReviewOfAMove measures a review with a full AWS conversion, from body to answer; a lookup costs as much as one in a map.
 func BenchmarkReviewOfAMove(b *testing.B) {
 	w := &world{live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"}}`}}
 	w.convert = converting(awsShelf(b), w).Unconvertible

@@ -19,12 +19,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Owned lists the objects of a kind that an owner controls, or facts.Nobody. What it costs does not grow with the fleet.
+// Owned lists the objects of a kind that an owner controls, or facts.Nobody. Its cost does not grow with the fleet.
 type Owned interface {
 	Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
 }
 
-// OwnedFunc is an Owned from a function.
+// OwnedFunc is a function as an Owned.
 type OwnedFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
 
 // Of calls f.
@@ -32,7 +32,7 @@ func (f OwnedFunc) Of(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return f(ctx, gvk, namespace, owner)
 }
 
-// indexOwned lists through the index on a cache.
+// indexOwned lists through a cache's index.
 type indexOwned struct {
 	client.Reader
 	timeout time.Duration
@@ -47,7 +47,7 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return objectsOf(ctx, r.Reader, gvk, namespace, facts.OwnedBy(owner))
 }
 
-// uncounted compares what the two sets of the pair under review count, and explains as many Machines as are named.
+// uncounted compares which Machines the two sets of the pair under review count, and explains as many as the message names.
 func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.Uncounted, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
@@ -91,7 +91,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	return out, nil
 }
 
-// definitions looks, once, for the definition of the Machines' kind in an API in which one has no object.
+// definitions looks once for the definition of the Machines' kind, in an API in which a Machine has no object.
 func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for api := range roster.Sets {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil || l.Live == nil {
@@ -106,7 +106,7 @@ func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine 
 	return nil
 }
 
-// unknownInstances names those Machines of a Cluster API set under review whose instances their provider does not hold yet.
+// unknownInstances names those Machines of a Cluster API set under review whose provider does not have the instance's ID yet.
 func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
 	if c.Side == policies.Surroundings {
 		return l.unknownIn(ctx, c)
@@ -123,7 +123,7 @@ func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]str
 	var out []string
 	for _, m := range machines {
 		if !authority.UnknownInstance(m, nil) {
-			continue // most, and that needs no twin
+			continue // most Machines, and that needs no twin
 		}
 		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: child.MachineAPIGVK(), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
 		if err != nil {
@@ -137,7 +137,7 @@ func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]str
 	return out, nil
 }
 
-// unknownIn names those Machines in a namespace that is deleted, of its Cluster, or of all namespaces. Those count, too, whose own deletion waits for the hook.
+// unknownIn names such Machines in a deleted namespace, of its Cluster, or of all namespaces. A Machine whose own deletion waits for the hook counts too.
 func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
 	if l.Sets == nil {
 		return nil, nil
@@ -146,7 +146,7 @@ func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, er
 	case authority.Namespace:
 		i := slices.IndexFunc(l.Pairs, func(p authority.Pair) bool { return p.ClusterAPI == c.Name })
 		if i < 0 {
-			return nil, nil // the Machine API's, which has no hook
+			return nil, nil // the Machine API's namespace, whose Machines have no hook
 		}
 		return l.unknownOf(ctx, l.Pairs[i])
 	case authority.Definition:
@@ -185,8 +185,7 @@ func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, 
 	return out, nil
 }
 
-// whyNotMirrored names the first field of a Machine of Cluster API's that keeps it from being mirrored: there is no Machine API
-// object whose condition could have it.
+// whyNotMirrored names the first field that prevents the mirror of a Cluster API Machine: there is no Machine API object whose condition could report it.
 func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child authority.Kind, machine map[authority.API]*policies.Object) string {
 	if machine[authority.MachineAPI] != nil || machine[authority.ClusterAPI] == nil || l.Converter == nil {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A Machine of Cluster API's that has no Machine API object has nowhere to say why: the review tries its conversion.
+// A Cluster API Machine without a Machine API object cannot report why: the review tries its conversion.
 func TestUncountedMachinesAreExplained(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -74,7 +74,7 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	}
 }
 
-// A Machine has no mirror where the definition of its kind is gone or is being deleted, and the review says which of both.
+// A Machine has no mirror if the definition of its kind does not exist or is being deleted, and the review reports which.
 func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -130,8 +130,8 @@ func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
 	}
 }
 
-// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: those are none that a deletion of the set would
-// leave behind.
+// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: a deletion of the set would not leave these
+// behind.
 func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	object := func(name, annotations, status string) *policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"c","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))
@@ -166,7 +166,7 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	}
 }
 
-// What goes with its namespace waits for no hook, a Machine that is being deleted and waits for it neither.
+// An object that is deleted with its namespace does not wait for the hook. A Machine whose own deletion waits for it does.
 func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 	const hook = `"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"}`
 	object := func(metadata, status string) *policies.Object {

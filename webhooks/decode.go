@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// request is admissionv1.AdmissionRequest as far as a review is read: the objects stay JSON, slices of the body.
+// request is admissionv1.AdmissionRequest as far as a review reads it: the objects stay JSON, slices of the body.
 type request struct {
 	UID         types.UID
 	Resource    metav1.GroupVersionResource
@@ -50,7 +50,7 @@ func (r *request) member(name, value []byte) error {
 	return nil
 }
 
-// field is where a member is kept; nil for one that is not read.
+// field is where a member is stored; nil for one that is not read.
 func (r *request) field(name string) any {
 	switch name {
 	case "uid":
@@ -80,10 +80,10 @@ func readMember(name, value []byte, into any) error {
 	return nil
 }
 
-// errNotOurs reports that a request is about an object outside the pairs of namespaces: nothing is locked there.
+// errNotOurs reports a request for an object outside the pairs of namespaces: nothing is locked there.
 var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 
-// parse reads a review; its errors are sentences about the body as a whole.
+// parse reads a review. Its errors are sentences about the whole body.
 func parse(body []byte) (*request, error) {
 	var frame metav1.TypeMeta
 	var sent []byte
@@ -183,7 +183,7 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if err := complete(c); err != nil {
 		return err
 	}
-	// The review of an object of a collection has no name, nor has a CREATE where the server generates it: the object has one.
+	// The review of an object of a collection has no name, nor does a CREATE whose name the server generates: the object has one.
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if c.Name == "" && o != nil {
 			c.Name = o.Metadata.Name
@@ -192,7 +192,7 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	return nil
 }
 
-// complete sees to it that rules find the objects that the operation promises.
+// complete returns an error if a review lacks an object that its operation requires.
 func complete(c *policies.Change) error {
 	needsOld, needsNew := c.Operation != create, c.Operation != remove
 	switch {
@@ -206,7 +206,7 @@ func complete(c *policies.Change) error {
 	return nil
 }
 
-// propagation is what a DELETE asks for; orphanDependents is its older spelling.
+// propagation is the propagation policy of a DELETE; orphanDependents is its older spelling.
 func propagation(req *request) (metav1.DeletionPropagation, error) {
 	if req.Operation != remove || len(req.Options) == 0 {
 		return "", nil
@@ -227,7 +227,7 @@ func propagation(req *request) (metav1.DeletionPropagation, error) {
 	return metav1.DeletePropagationBackground, nil
 }
 
-// fieldManager is the one that an update names; for a PATCH, too, the API server gives the options of an update.
+// fieldManager is the field manager of an update, also of a PATCH: the API server sends it with the options of an update.
 func fieldManager(req *request) (string, error) {
 	if req.Operation != update || len(req.Options) == 0 {
 		return "", nil

@@ -17,9 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ending names the Machines that are deleted with the object under review, and with their instances: of a set those that its API runs, of surroundings those of
-// the control plane, how many the control plane has, and which of these have lost their instance. What it costs grows with the set, or with the Machines that no
-// set owns.
+// ending names the Machines that are deleted, with their instances, together with the object under review: of a set, those that its API runs; of surroundings,
+// those of the control plane, with their number and those that have lost their instance. Its cost grows with the set, or with the Machines without a set.
 func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
 		return nil
@@ -54,8 +53,8 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	return nil
 }
 
-// staying is how many Machines the control plane has, as Cluster API's controller counts them, that nobody deletes in either API: the one under review, and
-// the others. It is read live, since deletions come one right after the other.
+// staying counts, as Cluster API's controller does, the control plane Machines that are deleted in neither API, the one under review included. It reads live,
+// since deletions follow one another quickly.
 func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	mapi, capi := c.Namespace, c.TwinNamespace
 	if c.Side == policies.SideClusterAPI {
@@ -82,8 +81,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// undrained reports whether Cluster API finds no Machine of the control plane. As a rule the cache has one, among the Machines that nobody controls.
-// Only where it has none is the API server asked.
+// undrained reports whether Cluster API finds no Machine of the control plane. Usually the cache has one, among the Machines without a controller. Only if it
+// has none is the API server asked.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
 	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
 	if c.Side == policies.SideMachineAPI {
@@ -98,7 +97,7 @@ func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error)
 	return err == nil && !authority.CountsMasters(masters), err
 }
 
-// controlPlaneMachines are those of the control plane that nobody deletes, by name. No MachineSet owns them.
+// controlPlaneMachines are those of the control plane that are not being deleted, by name. No MachineSet owns them.
 func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]*policies.Object, error) {
 	owners := []types.UID{facts.Nobody}
 	set, err := l.Cached.Get(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: namespace, Name: controlplane.Name})
@@ -119,7 +118,7 @@ func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]
 	return out, nil
 }
 
-// endingOfSet names those Machines of a set that the API runs in which the set is deleted.
+// endingOfSet names the Machines of a set, if the API in which the set is deleted runs them.
 func (l Lookups) endingOfSet(ctx context.Context, c policies.Change) ([]string, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The Machines of the control plane that are deleted with what they live in, and those of a set in the foreground, are found by their owners.
+// The control plane Machines that are deleted with their place, and those of a set that is deleted in the foreground, are found by their owners.
 func TestEnding(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -93,7 +93,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// A Machine of the control plane that has failed for want of its instance is no member of etcd, and stays none.
+// A control plane Machine that has failed because its instance is gone is no member of etcd, and never will be.
 func TestTheControlPlaneMachinesThatLostTheirInstance(t *testing.T) {
 	machine := func(name, status string) *policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","labels":{"machine.openshift.io/cluster-api-machine-role":"master","machine.openshift.io/cluster-api-machine-type":"master"}},"status":{"authoritativeAPI":` + status + `}}`))
@@ -135,7 +135,7 @@ func TestTheControlPlaneMachinesThatLostTheirInstance(t *testing.T) {
 	}
 }
 
-// TestMastersThatStay counts as Cluster API's controller does, and a deletion on either side is one: those that are asked for one right after the other count at once.
+// TestMastersThatStay counts as Cluster API's controller does. A deletion on either side counts, also of several that follow one another at once.
 func TestMastersThatStay(t *testing.T) {
 	const (
 		leaving = `{"metadata":{"name":%q,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`
@@ -153,7 +153,9 @@ func TestMastersThatStay(t *testing.T) {
 		"one that Cluster API does not know yet": {machineAPI: []string{`{"metadata":{"name":"m1"}}`}, clusterAPI: []string{`{"metadata":{"name":"m0"}}`}, want: 1},
 		"the others are being deleted":           {clusterAPI: []string{`{"metadata":{"name":"m0"}}`, fmt.Sprintf(leaving, "m1"), fmt.Sprintf(leaving, "m2")}, side: policies.SideMachineAPI, want: 1},
 	} {
-		l := Lookups{Owned: OwnedFunc(nil), Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) (out []*policies.Object, _ error) {
+		l := Lookups{Owned: OwnedFunc(nil), Masters: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) (
+			out []*policies.Object, _ error,
+		) {
 			all := map[string][]string{"machine.openshift.io here": c.machineAPI, "cluster.x-k8s.io there": c.clusterAPI}[gvk.Group+" "+namespace]
 			for _, raw := range all {
 				o, err := policies.ParseObject([]byte(raw))
@@ -181,7 +183,7 @@ func TestUndrained(t *testing.T) {
 		machines  []string
 		err       error
 		undrained bool
-		// cached are what the cache has without an owner.
+		// cached are the Machines without an owner in the cache.
 		cached []string
 		asked  int
 	}{
@@ -220,7 +222,8 @@ func TestUndrained(t *testing.T) {
 				}),
 			}
 			change := policies.Change{Subject: policies.Subject{Side: side, Kind: "Machine", Namespace: namespaces[0], TwinNamespace: namespaces[1], Name: "w"}}
-			if doubts := l.advisory(t.Context(), &change, policies.NeedUndrained); len(doubts) > 0 != (c.err != nil) || change.Facts.Undrained != c.undrained || asked != c.asked {
+			if doubts := l.advisory(t.Context(), &change, policies.NeedUndrained); len(doubts) > 0 != (c.err != nil) ||
+				change.Facts.Undrained != c.undrained || asked != c.asked {
 				t.Errorf("%s: undrained %t, asked %d times (%v)", sentence, change.Facts.Undrained, asked, doubts)
 			}
 		}

@@ -32,15 +32,15 @@ import (
 const (
 	// enforcer is the field manager of the label.
 	enforcer = "poundlock-admission"
-	// lookAgain is after which time the labels are read again: somebody may remove one, and locks fail open until it is back.
+	// lookAgain is the interval for reading the labels: a user may remove one, and locks fail open until it is back.
 	lookAgain = 10 * time.Second
-	// tryAgain is after which time a probe without an answer is sent again, at first.
+	// tryAgain is the first delay after a probe without an answer.
 	tryAgain = 500 * time.Millisecond
-	// probeAgain is after which time a probe that was answered is sent again: somebody may delete a configuration, and certificates end.
+	// probeAgain is the delay after an answered probe: a user may delete a configuration, and certificates expire.
 	probeAgain = time.Minute
 )
 
-// probes are the webhooks of the probe, one in each configuration. A Lease is what Poundlock may create there anyway, and what no other webhook minds.
+// probes are the webhooks of the probe, one in each configuration. Poundlock may create a Lease there anyway, and no other webhook judges one.
 func probes() []Route {
 	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
 	webhook := func(name string, mutating bool) Route {
@@ -53,7 +53,7 @@ func probes() []Route {
 	return []Route{webhook("probe-default", true), webhook("probe", false)}
 }
 
-// answer returns the warning by which the webhook of a probe answers.
+// answer is the warning with which the webhook of a probe answers.
 func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
 // enforcement labels the namespaces once a webhook has answered through the API server. Only with that label do the webhooks that fail closed do so. Before
@@ -62,17 +62,17 @@ type enforcement struct {
 	pairs  authority.Pairs
 	reader client.Reader
 	writer client.Writer
-	// probe returns nil when both configurations' webhooks have answered a request in a pair's namespace of Cluster API.
+	// probe returns nil if both configurations' webhooks have answered a request in a pair's namespace of Cluster API.
 	probe func(ctx context.Context, namespace string) error
-	// ready is nil when this replica would answer a review.
+	// ready is nil if this replica would answer a review.
 	ready    func(context.Context) error
 	enforced prometheus.Gauge
 	probes   *prometheus.CounterVec
 	log      logr.Logger
 	now      func() time.Time
-	// answered is when a probe was answered last.
+	// answered is the time of the last answered probe.
 	answered time.Time
-	// failed is what the last attempt met, so that the log has it once.
+	// failed is the error of the last attempt, so that the log has it once.
 	failed string
 }
 
@@ -87,10 +87,10 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 	}, nil
 }
 
-// NeedLeaderElection is false: whichever replica serves can find that it is reached.
+// NeedLeaderElection is false: any serving replica can find out that it is reached.
 func (e *enforcement) NeedLeaderElection() bool { return false }
 
-// Start keeps the namespaces labelled until ctx is done: somebody may remove a label.
+// Start keeps the namespaces labelled until ctx is done: a user may remove a label.
 func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
@@ -117,9 +117,9 @@ func (e *enforcement) tell(ctx context.Context, err error) {
 	}
 }
 
-// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answer is old. It labels the namespaces that have none.
-// It probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label when the answer fails to come: the
-// label is there so that the locks then refuse.
+// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answer is old. It labels the namespaces that have none. It
+// probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label when a probe fails: because of the
+// label the locks then refuse.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1
 	return out, nil
 }
 
-// prober creates a Lease as a dry run, and collects the webhooks' warnings.
+// prober creates a Lease by a dry run, and collects the webhooks' warnings.
 type prober struct {
 	client client.Client
 	mu     sync.Mutex
@@ -202,7 +202,7 @@ func newProber(c cluster.Cluster) (*prober, error) {
 	return p, nil
 }
 
-// HandleWarningHeader keeps what the API server passes on.
+// HandleWarningHeader keeps the API server's warnings.
 func (p *prober) HandleWarningHeader(_ int, _ string, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,7 +230,7 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	}
 	switch {
 	case len(silent) == 0:
-		return nil // whatever else became of the request
+		return nil // whatever else happened to the request
 	case err != nil:
 		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, namespace, err)
 	}

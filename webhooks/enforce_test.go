@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A configuration that somebody deletes is noticed within a minute and a turn, and labels stay whatever is answered.
+// The deletion of a configuration is noticed within a minute and an interval. No answer removes a label.
 func TestAnAnswerThatFailsToComeIsNoticed(t *testing.T) {
 	var (
 		clock    = time.Unix(1e9, 0)
@@ -56,7 +56,7 @@ func TestAnAnswerThatFailsToComeIsNoticed(t *testing.T) {
 	step("a replica that stops asks nothing", probeAgain, 0, 0)
 }
 
-// A configuration may select the namespaces of one pair and not of another: what fails closed, and that admission is enforced, is said of each by itself.
+// A configuration may select the namespaces of one pair and not of another: each pair is reported, and fails closed, by itself.
 func TestEachPairIsAskedForItself(t *testing.T) {
 	var (
 		silent   = errors.New("no answer")
@@ -109,7 +109,7 @@ func (n namespaces) Get(_ context.Context, key client.ObjectKey, o client.Object
 
 func (namespaces) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// patched keeps what is patched.
+// patched keeps the patches.
 type patched struct {
 	client.Writer
 	names []string

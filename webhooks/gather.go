@@ -35,23 +35,23 @@ func (r Ref) String() string {
 	return fmt.Sprintf("%s %s %s/%s", r.Group, r.Kind, r.Namespace, r.Name)
 }
 
-// Reader gets one object by name; nil and no error where there is none.
+// Reader gets one object by name; nil and no error if there is none.
 type Reader interface {
 	Get(ctx context.Context, ref Ref) (*policies.Object, error)
 }
 
-// ReaderFunc is a Reader from a function.
+// ReaderFunc is a function as a Reader.
 type ReaderFunc func(ctx context.Context, ref Ref) (*policies.Object, error)
 
 // Get calls f.
 func (f ReaderFunc) Get(ctx context.Context, ref Ref) (*policies.Object, error) { return f(ctx, ref) }
 
-// Referrers lists, by name and in order, the Cluster API MachineSets whose machines are made from a template.
+// Referrers lists, sorted by name, the Cluster API MachineSets whose machines are made from a template.
 type Referrers interface {
 	MachineSets(ctx context.Context, namespace, template string) ([]string, error)
 }
 
-// ReferrersFunc is a Referrers from a function.
+// ReferrersFunc is a function as a Referrers.
 type ReferrersFunc func(ctx context.Context, namespace, template string) ([]string, error)
 
 // MachineSets calls f.
@@ -59,13 +59,13 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 	return f(ctx, namespace, template)
 }
 
-// Converter tries the conversion of the object under review, whose twin and infrastructure stand in the change's
-// facts, and names every field that the other API cannot express. An error means that it could not be tried.
+// Converter tries the conversion of the object under review, whose twin and infrastructure are facts of the change, and names every field that the other API
+// cannot express. An error means that the conversion could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
 }
 
-// ConverterFunc is a Converter from a function.
+// ConverterFunc is a function as a Converter.
 type ConverterFunc func(ctx context.Context, c policies.Change) (field.ErrorList, error)
 
 // Unconvertible calls f.
@@ -73,35 +73,36 @@ func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (fi
 	return f(ctx, c)
 }
 
-// Lookups is where facts come from.
+// Lookups are the sources of facts.
 type Lookups struct {
-	// Cached may lag behind Live, which asks the API server.
+	// Cached may lag behind Live, which reads from the API server.
 	Cached, Live Reader
 	Referrers    Referrers
-	// Converter may be nil: then no conversion is tried, and none is reported.
+	// Converter may be nil: then no conversion is tried or reported.
 	Converter     Converter
 	ControlPlanes ControlPlanes
-	// Owned may be nil: then nobody asks what two MachineSets count.
+	// Owned may be nil: then the counts of two MachineSets are not compared.
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
 	Holding Holding
-	// Sets lists all MachineSets of a namespace, or Machines; nil: nobody asks which set would adopt a Machine, nor for Machines that go with their namespace.
+	// Sets lists all MachineSets or Machines of a namespace. nil: no fact has a set that would adopt a Machine, nor Machines that are deleted with their
+	// namespace.
 	Sets Listing
-	// Masters lists the Machines of the control plane in an API's namespace, live; nil: nobody asks how many stay.
+	// Masters lists the control plane Machines in an API's namespace, live. nil: no fact has how many stay.
 	Masters Listing
-	// Deployments lists all MachineDeployments of a namespace; nil: nobody asks which one would adopt a MachineSet.
+	// Deployments lists all MachineDeployments of a namespace. nil: no fact has one that would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
 	// Rival is a fact of each change.
 	Rival string
-	// GateOff is another.
+	// GateOff is a fact of each change.
 	GateOff bool
 }
 
-// gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
-// sentences name what could not be checked. The error means that a fact is missing on which a denial may rest.
+// gather returns the change with the requested facts. Facts for warnings alone may be missing: the sentences name what could not be looked up. The error means
+// that a fact is missing on which a denial may depend.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	c.Facts.Rival, c.Facts.GateOff = l.Rival, l.GateOff
 	if err := l.decisive(ctx, &c, needs); err != nil {
@@ -110,12 +111,13 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace has to be read. No rule asks for it as a fact, because a policy gets the namespace with each request.
+// emptiesNamespace reports whether the object's namespace must be read. It is no fact that a rule requests, because a policy gets the namespace with each
+// request.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }
 
-// decisive looks up what a denial may rest on.
+// decisive looks up facts on which a denial may depend.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if emptiesNamespace(*c) {
 		namespace, err := l.live(ctx, Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind(authority.Namespace), Name: c.Namespace})
@@ -141,20 +143,20 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 		return err
 	}
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
-		c.Facts.Twin = nil // a namesake, which nobody mirrors
+		c.Facts.Twin = nil // another object of the name, which is not mirrored
 	}
 	if needs.Has(policies.NeedInfra) && c.Kind == authority.InfraInstance && c.Facts.Twin != nil {
-		// Not in the cache, or not read: then what is kept for the instance is locked.
+		// It is not in the cache, or was not read: then the object that is kept for the instance is locked.
 		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
 	}
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up what only warnings rest on, and the denials of a deletion, which is carried out without an answer.
+// advisory looks up facts for warnings alone, and for the denials of a deletion, which is executed if no webhook answers.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	if c.Kind == authority.InfraInstance {
-		needs &^= policies.NeedInfra // it is the provider's machine, and looked up
+		needs &^= policies.NeedInfra // the provider's machine, which is looked up
 	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
@@ -263,10 +265,10 @@ func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Objec
 	return l.live(ctx, ref)
 }
 
-// twin reads the object of the pair's other side, from the cache where that decides as well.
+// twin reads the object of the pair's other side, from the cache if that is enough.
 func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin *policies.Object, live bool, err error) {
 	if c.Name == "" {
-		return nil, true, nil // the server has yet to make a name, which is nobody's
+		return nil, true, nil // the server has yet to generate a name, which no object has
 	}
 	refs, err := l.twinRefs(ctx, c)
 	if err != nil {
@@ -286,7 +288,7 @@ func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin 
 	return authority.Strictest(c, twins), live, nil
 }
 
-// one reads what may be the twin.
+// one reads a possible twin.
 func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool) (o *policies.Object, live bool, err error) {
 	if !fresh {
 		if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
@@ -306,7 +308,7 @@ func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	return o, nil
 }
 
-// twinRefs names the objects that may be the twin: one by name, but for a template, which several sets may share.
+// twinRefs names the possible twins: one by name, or several of a template that sets share.
 func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
 	if c.Side == policies.SideInfrastructure {
 		return l.mirrored(ctx, c)
@@ -318,8 +320,8 @@ func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error)
 	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
 }
 
-// mirrored returns which Machine API objects a provider's object may stand for. It trusts what is stored and not what
-// is requested, so that nobody relabels an object and edits it in one stroke.
+// mirrored returns the Machine API objects that a provider's object may belong to. It uses the stored object and not the requested one, so that no request
+// relabels and edits an object at once.
 func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error) {
 	o := c.Old
 	if o == nil {
@@ -342,7 +344,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	return refs, nil
 }
 
-// machineOf names the Machine for which a provider's machine stands, unless that one refers to another: then this one is nobody's mirror, whatever it claims.
+// machineOf names the Machine of a provider's machine, unless that Machine refers to another: then this one is no mirror, whatever its marks are.
 func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) []Ref {
 	core := Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
 	if machine, err := l.Cached.Get(ctx, core); err == nil && authority.RefersElsewhere(machine, c) {
@@ -364,7 +366,7 @@ func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *po
 	return l.machineOf(ctx, c, name)
 }
 
-// keeper is the provider's machine for whose instance an object is kept, nil where the cache does not have it, and its name.
+// keeper is the provider's machine for whose instance an object is kept, nil if the cache does not have it, and its name.
 func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Object) (machine *policies.Object, name string) {
 	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
 	if !ok {
@@ -392,8 +394,8 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. Of sets that do not lock it, it is judged by
-// the first, so one whose machines are made from it comes first. The marks of a person's copy, which has another name than the mirror gives, mean nothing.
+// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. If no set locks it, the first one judges it, so
+// a set whose machines are made from it comes first. The marks of a user's copy, whose name the mirror would not give, have no meaning.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -412,7 +414,7 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	return sets, nil
 }
 
-// infra reads the provider's object behind the Cluster API object of the pair; live, where a move is asked for: it may have been deleted just now.
+// infra reads the provider's object of the pair's Cluster API object; live for a request to move, since it may just have been deleted.
 func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	core := coreOf(c)
 	if core == nil {
@@ -428,8 +430,8 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 	return l.Cached.Get(ctx, ref)
 }
 
-// remediation looks for the template of a check that asks for Cluster API in the namespace that Cluster API's check would. Poundlock's account may not read
-// every kind: the warning has a form for that.
+// remediation looks for a check's template for external remediation in the namespace in which Cluster API's check would. Poundlock's account may not read every
+// kind: the warning has a form for that.
 func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Existence {
 	t := authority.RemediationTemplate(c.New)
 	gvk, whole := t.GroupVersionKind()
@@ -446,7 +448,7 @@ func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Ex
 	return policies.Exists
 }
 
-// infraInstance reads what the provider keeps for the instance of the machine behind the pair, where it has that one's name.
+// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if it has that machine's name.
 func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	infra := c.Facts.Infra
 	if infra == nil || !authority.InfraInstanceNamedAlike(infra) {
@@ -476,7 +478,7 @@ func coreOf(c policies.Change) *policies.Object {
 	return c.New
 }
 
-// ownerNamed is the name of the Cluster API Machine that owns o; without an owner, its own name.
+// ownerNamed is the name of the Cluster API Machine that owns o, or o's own name if it has no owner.
 func ownerNamed(o *policies.Object, name string) string {
 	for _, owner := range o.Metadata.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// What a client may take of the server. Anybody who reaches the port may connect: an API server shows no certificate unless it is set up to.
+// Limits for a client of the server. Anyone who reaches the port may connect: an API server has no client certificate by default.
 const (
-	// bodyDeadline is the time in which a review has to arrive. API servers send it whole and at once.
+	// bodyDeadline is the time in which a review must arrive. API servers send it whole and at once.
 	bodyDeadline = 5 * time.Second
-	// answerDeadline is beyond any timeout of a webhook.
+	// answerDeadline is longer than any webhook's timeout.
 	answerDeadline = 35 * time.Second
 	// mostReviews are read and judged at the same time; each takes milliseconds.
 	mostReviews = 256
@@ -20,7 +20,7 @@ const (
 	patience = 2 * time.Second
 )
 
-// guard bounds what reviews cost the process together, and has API servers go to another replica while this one stops.
+// guard bounds the process's total cost of reviews, and makes API servers use another replica while this one stops.
 type guard struct {
 	next  http.Handler
 	turns chan struct{}
@@ -35,7 +35,7 @@ func newGuard(next http.Handler, turns chan struct{}, draining func() bool) *gua
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.draining() {
-		// Otherwise the connection's next review may come in the moment in which it is closed, and be lost.
+		// Otherwise the connection's next review may arrive just when it is closed, and be lost.
 		w.Header().Set("Connection", "close")
 	}
 	until(w, g.body, answerDeadline)
@@ -54,8 +54,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// until sets how long a connection may take to be read and to be written to; 0 is without end. A read that ends so after the body has come
-// takes the client for gone, so a handler that has read the body calls it again.
+// until limits how long a connection may take to be read and written; 0 is no limit. A read that times out after the body has arrived is taken for a closed
+// connection, so a handler that has read the body calls it again.
 func until(w http.ResponseWriter, read, write time.Duration) {
 	at := func(d time.Duration) time.Time {
 		if d == 0 {
@@ -64,6 +64,6 @@ func until(w http.ResponseWriter, read, write time.Duration) {
 		return time.Now().Add(d)
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(at(read)) // a writer that is no connection's cannot, and needs none
+	_ = control.SetReadDeadline(at(read)) // a writer without a connection cannot, and needs no limit
 	_ = control.SetWriteDeadline(at(write))
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// maxBody is above what an API server sends: a request of 3 MiB at most, the stored object, and their frame.
+// maxBody is more than an API server sends: a request of at most 3 MiB, the stored object, and their frame.
 const maxBody = 8 << 20
 
 // handler answers the reviews of one route.
@@ -33,13 +33,13 @@ type handler struct {
 	route   Route
 	reader  reader
 	lookups Lookups
-	// gather bounds all lookups of one review together.
+	// gather is the deadline of all lookups of one review together.
 	gather  time.Duration
 	metrics *metrics
 	log     logr.Logger
 }
 
-// ServeHTTP answers one review. What cannot be read as a review at all is answered with 400 and a sentence.
+// ServeHTTP answers one review. A body that is no review gets 400 and a sentence.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	h.metrics.inFlight.Inc()
@@ -55,7 +55,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.send(w, req, response)
 }
 
-// receive reads the review; its error comes with the HTTP status to answer with.
+// receive reads the review. Its error has the HTTP status to answer with.
 func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
@@ -73,8 +73,7 @@ func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	return req, http.StatusBadRequest, err
 }
 
-// answer decides. Whatever goes wrong on the way, even a panic, becomes an answer: closed, unless the route's own
-// policy is to let through what cannot be judged.
+// answer decides. Any failure, even a panic, becomes an answer: a refusal, unless the route's own failure policy is Ignore.
 func (h *handler) answer(ctx context.Context, req *request) (response *admissionv1.AdmissionResponse) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -99,7 +98,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 	return h.judge(ctx, c)
 }
 
-// judge asks the rules.
+// judge evaluates the rules.
 func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
 	if err != nil {
@@ -110,7 +109,7 @@ func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.Adm
 	return judged(c, verdicts, doubts)
 }
 
-// fill asks the defaulters.
+// fill evaluates the defaulters.
 func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
 	if err != nil {
@@ -124,7 +123,7 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 	return response
 }
 
-// defaulted answers with what is filled in.
+// defaulted answers with the defaults as a patch.
 func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.AdmissionResponse, error) {
 	r := &admissionv1.AdmissionResponse{Allowed: true}
 	if len(patches) == 0 {
@@ -156,7 +155,7 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 	return c, doubts, err
 }
 
-// unknown answers that a fact could not be had on which the decision rests.
+// unknown answers that a fact is missing on which the decision depends.
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
 	asked := "which API is authoritative for this object"
@@ -184,7 +183,7 @@ func (h *handler) undecided(open bool, failure string, code int32, reason metav1
 	return refused(code, reason, text)
 }
 
-// refused answers that no decision could be made, with a sentence for the person who waits for one.
+// refused answers that no decision could be made, with a sentence for the user.
 func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,
@@ -203,6 +202,6 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 	}
 }
 
-// roomFor is the first size of a body's buffer: what is promised, up to that of a common review, and bytes.Buffer's least room to read into. A
-// promise costs its giver nothing, so the buffer grows with what comes.
+// roomFor is the initial size of a body's buffer: the announced length, at most that of a common review, and bytes.Buffer's minimum for a read. An announcement
+// is free for its sender, so the buffer grows with the bytes that arrive.
 func roomFor(promised int64) int64 { return min(max(promised, 0), 64<<10) + bytes.MinRead }

@@ -141,7 +141,7 @@ const (
 	underMachineAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
 )
 
-// The whole way: a review as the API server sends it, a rule's answer as it reads it.
+// The whole path: a review as the API server sends it, and a rule's answer as the API server reads it.
 func TestReviews(t *testing.T) {
 	paused := `"annotations":{"cluster.x-k8s.io/paused":""}`
 	for name, tt := range map[string]struct {
@@ -227,7 +227,7 @@ func TestReviews(t *testing.T) {
 			world:   world{live: map[string]string{mapiA: underMachineAPI}},
 			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
-		// One of the reads of a template is the control plane's set.
+		// One of the reads for a template is the control plane's set.
 		"a template, through its label": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `}}`,
@@ -321,7 +321,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// Who deletes a namespace deletes the Cluster in it, and none in another one: the namespace is looked up.
+// A deletion of a namespace deletes the Cluster in it, and no Cluster of another one: the namespace is looked up.
 func TestTheNamespaceControllerDeletesAClusterWithItsNamespaceAlone(t *testing.T) {
 	const by = `,"userInfo":{"username":"namespaces"}`
 	request := `"kind":{"group":"cluster.x-k8s.io","version":"v1beta2","kind":"Cluster"},"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"clusters"},"namespace":"c","name":"x","operation":"DELETE",
@@ -366,7 +366,7 @@ func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
 	}
 }
 
-// A Machine begins only once its twin could be looked up, also where the route fails open: the creation may have been let through unchecked.
+// A Machine begins only once its twin was looked up, even if the route fails open: the creation may have been admitted unchecked.
 func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
 	fenced := func(o, finalizer string) string {
 		return strings.Replace(o, `"metadata":{`, `"metadata":{"finalizers":["`+finalizer+`"],`, 1)
@@ -447,7 +447,7 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 	}
 }
 
-// What is being deleted of the API that a Machine is to move to is named, and read from the API server.
+// The answer names what is being deleted in the API to which a Machine moves, read from the API server.
 func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	const going = `{"metadata":{"name":"x","deletionTimestamp":"2026-01-01T00:00:00Z"}}`
 	const machine = `{"metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
@@ -470,7 +470,7 @@ func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A set of the API that a Machine moves to is looked for in that API's namespace.
+// A set of the API to which a Machine moves is looked up in that API's namespace.
 func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 	const set = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"app":"a"}}}}`
 	const machine = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
@@ -486,7 +486,7 @@ func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 	}
 }
 
-// A MachineDeployment with a wide selector makes a set of Cluster API's its own, and replaces all of its Machines.
+// A MachineDeployment with a wide selector adopts a set of Cluster API's, and replaces all of its Machines.
 func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 	const deployment = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"cluster.x-k8s.io/cluster-name":"k"}}}}`
 	const set = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q}}`
@@ -524,7 +524,7 @@ func TestADeploymentThatIsCreatedIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestATemplateInUseIsReviewed: a MachineSet of Cluster API's creates Machines from what a template is now, whichever request wrote it.
+// TestATemplateInUseIsReviewed: a MachineSet of Cluster API's creates Machines from the current template, whichever request wrote it.
 func TestATemplateInUseIsReviewed(t *testing.T) {
 	const before = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachineTemplate","metadata":{"name":"s-0123abcd","labels":{"machine.openshift.io/cluster-api-machineset":"s"}},"spec":{"template":{"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"}}}}}`
 	after := strings.Replace(before, `"instanceType"`, `"imageLookupOrg":"1","instanceType"`, 1)
@@ -536,7 +536,7 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 	}
 	for says, c := range map[string]struct {
 		path, request string
-		refers        map[string]string // MachineSets by what they refer to
+		refers        map[string]string // MachineSets by their references
 		want          string
 	}{
 		"it is edited": {path: "/validate/infrastructure", request: `,"operation":"UPDATE","oldObject":` + before + `,"object":` + after,

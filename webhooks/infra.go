@@ -18,7 +18,7 @@ type reference struct {
 	Name     string `json:"name"`
 }
 
-// infraRef is the provider's object that a Cluster API object of this kind refers to, of a platform that Poundlock supports.
+// infraRef is the provider's object to which a Cluster API object of this kind refers, of a platform that Poundlock supports.
 func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" {
@@ -39,7 +39,7 @@ func readReference(spec json.RawMessage, kind string) reference {
 		InfrastructureRef reference `json:"infrastructureRef"`
 	}
 	if kind == "Machine" {
-		_ = json.Unmarshal(spec, &machine) // unreadable: refers to nothing
+		_ = json.Unmarshal(spec, &machine) // one that cannot be read refers to nothing
 		return machine.InfrastructureRef
 	}
 	var set struct {

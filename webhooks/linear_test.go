@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// shapes are documents that grow: the second of a pair differs from the first in as many places as it can.
+// shapes are growing documents: the second of a pair differs from the first in as many places as possible.
 var shapes = map[string]func(n int) (before, after string){
 	"nested": func(n int) (string, string) {
 		n = min(n, 4000) // encoding/json stops at 10,000
@@ -54,7 +54,7 @@ var shapes = map[string]func(n int) (before, after string){
 	},
 }
 
-// placed puts a document where people write: a spec, what a provider reads, labels and annotations.
+// placed puts a document where users write: a spec, a provider's fields, labels and annotations.
 var placed = map[string]func(document string) string{
 	"spec": func(document string) string {
 		return `"spec":{"authoritativeAPI":"ClusterAPI","more":` + document + `}`
@@ -76,14 +76,15 @@ func names(n int, value string) string {
 	return fmt.Sprintf(`"metadata":{"name":"worker-a","labels":{%s},"annotations":{%[1]s}}`, b.String()[1:])
 }
 
-// TestWorkGrowsWithTheRequest: a request that is four times as large costs about four times as much memory, on every route, and its answer stays small. A
-// lock that spelled the path of each field once took seconds for 60 KB and answered with megabytes.
+// TestWorkGrowsWithTheRequest: a request that is four times as large needs about four times as much memory, on every route, and its answer stays small. A lock
+// that wrote each field's path once took seconds for 60 KB and answered with megabytes.
 func TestWorkGrowsWithTheRequest(t *testing.T) {
 	catalog := All(platforms.List()...)
 	for _, route := range Routes(catalog) {
 		seen := map[string]bool{}
 		for _, c := range everyRequest(t, route) {
-			once := c.Change.Kind + string(c.Change.Operation) + string(authority.Read(c.Change.Facts.Twin).Current) + string(authority.Read(c.Change.Old).Current) // one provider stands for all
+			once := c.Change.Kind + string(c.Change.Operation) + string(authority.Read(c.Change.Facts.Twin).Current) +
+				string(authority.Read(c.Change.Old).Current) // one provider represents all
 			if route.Mutating || seen[once] {
 				continue
 			}
@@ -124,7 +125,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 	}
 }
 
-// requestWith is a case's request with members of its objects written otherwise.
+// requestWith is a case's request with replaced members of its objects.
 func requestWith(t *testing.T, route Route, c policies.Change, before, after string) string {
 	t.Helper()
 	with := func(o *policies.Object, text string) *policies.Object {

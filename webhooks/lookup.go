@@ -30,7 +30,7 @@ import (
 // templateIndex finds Cluster API MachineSets by the name of their infrastructure template.
 const templateIndex = "webhooks.template"
 
-// uncopied reads a cache's own object: nothing here writes to it.
+// uncopied returns a cache's own object: nothing here writes to it.
 var uncopied = &client.GetOptions{UnsafeDisableDeepCopy: ptr.To(true)}
 
 // clientReader reads through a controller-runtime client, a cache's or a live one.
@@ -40,7 +40,7 @@ type clientReader struct {
 	timeout time.Duration
 	source  string
 	metrics *metrics
-	// seen may be nil: a live read comes once.
+	// seen may be nil: a live read is not repeated.
 	seen *seen
 }
 
@@ -53,7 +53,7 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	u.SetGroupVersionKind(ref.GroupVersionKind)
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u, r.options...)
 	if apierrors.IsNotFound(err) || served.Missing(err) {
-		return nil, nil // of a kind that is not served there is no object
+		return nil, nil // a kind that is not served has no object
 	}
 	if err != nil {
 		return nil, err
@@ -61,11 +61,11 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	return r.seen.object(ref, u)
 }
 
-// maxSeen bounds the objects that are kept: about 5 KB each.
+// maxSeen is the maximum number of kept objects: about 5 KB each.
 const maxSeen = 4096
 
-// seen keeps what a cache's objects read as, while they are the same: to write one as JSON and read it again costs
-// half of a review. Reviews share what is kept, and none of them changes it.
+// seen keeps the parsed form of a cache's objects while they are unchanged: to encode one as JSON and parse it costs half of a review. Reviews share these
+// objects, and never change them.
 type seen struct {
 	mu      sync.Mutex
 	objects map[Ref]*policies.Object
@@ -91,7 +91,7 @@ func (s *seen) get(ref Ref) *policies.Object {
 	return s.objects[ref]
 }
 
-// put starts again from nothing where there are too many: what is asked about comes back at once.
+// put starts again from nothing if there are too many: the objects of current reviews are soon back.
 func (s *seen) put(ref Ref, o *policies.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func objectFrom(content map[string]any) (*policies.Object, error) {
 	return policies.ParseCheckedObject(raw)
 }
 
-// indexReferrers lists through the index on a cache.
+// indexReferrers lists through a cache's index.
 type indexReferrers struct {
 	client.Reader
 	timeout time.Duration
@@ -151,7 +151,7 @@ func templateOf(o client.Object) []string {
 	return []string{name}
 }
 
-// lookups reads through the cluster's cache and, where that does not do, its API server.
+// lookups reads through the cluster's cache or, if that is not enough, from its API server.
 func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
@@ -176,7 +176,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	}
 }
 
-// index prepares the cache, before it is started, for what will be listed.
+// index prepares the cache for the lists, before it is started.
 func index(ctx context.Context, c cluster.Cluster) error {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet"))
@@ -207,8 +207,8 @@ func watchedOn(p conversion.Platform) []Ref {
 		{GroupVersionKind: p.InfraCluster.GroupVersionKind}}
 }
 
-// synced reports whether every informer that reviews read from has its first list. It starts those that do not run. Of the platforms, the one that
-// the Infrastructure names counts, if there is one yet that can be converted.
+// synced reports whether every informer that reviews read from has its first list. It starts those that do not run. Only the Infrastructure's platform counts,
+// if it is known yet and can be converted.
 func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform) error {
 	if err := listed(ctx, c, watched()); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// metrics are the webhook's. Every label takes its values from routes and rules, never from a request.
+// metrics are the webhook's. Label values come from routes and rules, never from a request.
 type metrics struct {
 	rules    *prometheus.CounterVec
 	reviews  *prometheus.HistogramVec
@@ -25,7 +25,7 @@ type metrics struct {
 	probes   *prometheus.CounterVec
 }
 
-// Why a review failed: labels of poundlock_admission_failures_total.
+// Why a review failed: label values of poundlock_admission_failures_total.
 const (
 	failureBody    = "body"
 	failureRequest = "request"

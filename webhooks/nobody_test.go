@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// TestNobodyAnswers installs the configurations and the policies, and no replica ever runs.
+// TestNobodyAnswers installs the configurations and the policies, and never starts a replica.
 func TestNobodyAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a control plane is not short")
@@ -112,7 +112,7 @@ func TestNobodyAnswers(t *testing.T) {
 	p.cancelled(t)
 }
 
-// cancelled takes a request back that nobody carries out, as kubectl poundlock cleanup asks for it: it removes the label first.
+// cancelled takes a request back without a running manager, as `kubectl poundlock cleanup` advises: it removes the label first.
 func (p outage) cancelled(t *testing.T) {
 	t.Helper()
 	p.must(t, p.admin.Patch(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "m"),
@@ -128,11 +128,11 @@ const pausedText = `, annotations: {cluster.x-k8s.io/paused: ""}`
 
 var mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
 
-// outage is a control plane with objects of every state, which were made before Poundlock was lost.
+// outage is a control plane with objects in every state, which were created before Poundlock was lost.
 type outage struct {
 	*place
 	t *testing.T
-	// capi is Cluster API's core controllers, mapi those of the Machine API.
+	// capi are Cluster API's core controllers, mapi those of the Machine API.
 	capi, mapi client.Client
 }
 
@@ -182,7 +182,7 @@ func newOutage(t *testing.T) outage {
 	return p
 }
 
-// answered labels the namespaces, as a replica does that is reached through the API server, and is lost then.
+// answered labels the namespaces, as a replica does that the API server reaches and that is lost afterwards.
 func (p outage) answered(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"m", "c"} {
@@ -192,7 +192,7 @@ func (p outage) answered(t *testing.T) {
 	p.refusedBy(t, map[string]func() error{"failed calling webhook": p.deletes(mirroredMachine, "mirror")})
 }
 
-// refusedBy waits until the API server knows who refuses.
+// refusedBy waits until the API server has the configuration of what refuses.
 func (p outage) refusedBy(t *testing.T, all map[string]func() error) {
 	t.Helper()
 	for by, do := range all {
@@ -213,7 +213,7 @@ func quiet(t *testing.T, cfg *rest.Config) client.Client {
 	return c
 }
 
-// furnish makes what was there before.
+// furnish creates the objects from before the loss.
 func (p outage) furnish(t *testing.T) {
 	t.Helper()
 	for name, annotations := range map[string]map[string]string{"m": nil, "c": {authority.HoldsMirrorsAnnotation: "1 Machine"}} {
@@ -261,7 +261,7 @@ func (p outage) creates(text string) func() error {
 	return func() error { return p.admin.Create(p.t.Context(), p.object(p.t, text), client.DryRunAll) }
 }
 
-// makes has Machine API's MachineSet controller create a Machine for a set.
+// makes creates a Machine for a set as Machine API's MachineSet controller does.
 func (p outage) makes(set string) func() error {
 	return func() error {
 		return p.mapi.Create(p.t.Context(), p.object(p.t, strings.Replace(machineManifest("new", ""), "name: new",

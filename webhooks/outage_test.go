@@ -28,10 +28,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// asked is one request as an API server brings it to admission.
+// asked is one request as an API server sends it to admission.
 type asked struct {
 	resource, subresource, by string
-	// before is stored, after requested, as YAML: a request without the one is a CREATE, without the other a DELETE.
+	// before is stored, after is requested, both as YAML: a request without before is a CREATE, one without after a DELETE.
 	before, after string
 }
 
@@ -74,8 +74,8 @@ const (
 	scaledTo   = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
 )
 
-// What a request comes to when no replica answers: DESIGN §3.1, row by row.
-// An API server looks for finalizers before it asks, so a DELETE that waits would not see one that is put on meanwhile.
+// The result of a request when no replica answers: DESIGN §3.1, row by row. An API server reads finalizers before it calls webhooks, so a DELETE that waits
+// would not see one that is added meanwhile.
 func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
 	doors := everyDoor(t)
 	for what, c := range map[string]struct {
@@ -98,7 +98,7 @@ func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
 	}
 }
 
-// What a manifest leaves out that replaces an object is put back by doors of their own: others' requests pay nothing for them.
+// Fields that a replacing manifest leaves out are restored by separate webhooks, so that other requests do not wait for them.
 func TestWhatIsPutBackIsAskedAbout(t *testing.T) {
 	doors := everyDoor(t)
 	const owned = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer], ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: c, uid: u}]}, spec: {replicas: 1}}`
@@ -181,7 +181,7 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a Machine that Cluster API makes for something else":    {asked{resource: machinesThere, after: ofAPlane, by: capiManager}, true},
 		"a paused Machine with a mark that Poundlock never gave": {asked{resource: machinesThere, after: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
 
-		// What would give an instance to a second Machine.
+		// Requests that would give an instance to a second Machine.
 		"a provider's machine with an instance":           {asked{resource: infraThere, after: withID}, true},
 		"a provider's machine with an owner":              {asked{resource: infraThere, after: ownedHere}, true},
 		"an instance for a provider's machine":            {asked{resource: infraThere, before: stranger, after: withID}, true},
@@ -290,7 +290,7 @@ func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
 	}
 }
 
-// everyDoor is both configurations, as an API server of this module's version reads them.
+// everyDoor is both configurations' webhooks, as an API server of this module's version reads them.
 func everyDoor(t *testing.T) doors {
 	t.Helper()
 	validating, mutating := Configurations(ConfigOptions{
@@ -315,7 +315,7 @@ type door struct {
 	mutating bool
 	rules    []admissionregistrationv1.RuleWithOperations
 	policy   admissionregistrationv1.FailurePolicyType
-	// namespaces are those by their other labels than the name.
+	// namespaces match by other labels than the name.
 	namespaces labels.Selector
 	matcher    matchconditions.Matcher
 }
@@ -348,13 +348,13 @@ func matcher(t *testing.T, name string, conditions []admissionregistrationv1.Mat
 	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "admit", name)
 }
 
-// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels.
+// closed reports whether the request waits for a webhook that fails closed, in a namespace with these labels.
 func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 	t.Helper()
 	return slices.ContainsFunc(d.asked(t, a, in), func(one door) bool { return one.policy == admissionregistrationv1.Fail })
 }
 
-// asked are the doors that the request comes to: one of a phase at most.
+// asked are the webhooks that the request reaches: at most one of a phase.
 func (d doors) asked(t *testing.T, a asked, in labels.Set) (out []door) {
 	t.Helper()
 	request, seen := a.attributes(t), map[bool]string{}
@@ -426,7 +426,7 @@ func objectKind(t *testing.T, gvr schema.GroupVersionResource) schema.GroupVersi
 	return schema.GroupVersionKind{}
 }
 
-// contentOf reads an object as an API server holds it in a review; a nil one for no text. It does not check it.
+// contentOf parses an object as an API server sends it in a review; nil for no text. It does not validate it.
 func contentOf(t *testing.T, text string, kind schema.GroupVersionKind) runtime.Object {
 	t.Helper()
 	if text == "" {

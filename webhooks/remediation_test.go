@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The template is looked for where Cluster API's check would, of a request for Cluster API alone.
+// The template is looked up in the namespace in which Cluster API's check would look, for a request for Cluster API alone.
 func TestRemediation(t *testing.T) {
 	const template = `"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}`
 	const asks = `{"spec":{"authoritativeAPI":"ClusterAPI",` + template + `}}`
@@ -53,7 +53,7 @@ func TestRemediation(t *testing.T) {
 	}
 }
 
-// The sets that could adopt a Machine are those of the API in which it is created, and of the other one where it moves.
+// The sets that could adopt a Machine are those of the API in which it is created, and of the API to which it moves.
 func TestTheSetsThatCouldAdopt(t *testing.T) {
 	for operation, want := range map[admissionv1.Operation]string{admissionv1.Create: "machine.openshift.io m", admissionv1.Update: "cluster.x-k8s.io c"} {
 		read := ""

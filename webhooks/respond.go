@@ -15,19 +15,19 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// An answer is read by a person: what an object may hold, it does not repeat.
+// A person reads an answer: it does not repeat an object's long values.
 const (
 	// maxFieldsNamed is how many fields one sentence of a message names.
 	maxFieldsNamed = 6
-	// maxCauses is how many fields of one sentence have a cause of their own.
+	// maxCauses is how many fields of one sentence have their own cause.
 	maxCauses = 12
-	// maxField and maxSentence are the longest path and the longest sentence, in runes; maxPart is the longest message, and the same of all causes.
+	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes; maxPart is that of a message, and of all causes together.
 	maxField    = 160
 	maxSentence = 1000
 	maxPart     = 4000
 )
 
-// judged answers with the findings of the rules. Doubts are sentences about what could not be checked.
+// judged answers with the rules' findings. Doubts are sentences about what could not be looked up.
 func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
 	r := &admissionv1.AdmissionResponse{Allowed: j.Allowed(), Warnings: fit(warnings(j, doubts))}
 	if !r.Allowed {
@@ -61,7 +61,7 @@ func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 	return s
 }
 
-// message is the sentences of all groups, as many as a person reads.
+// message joins the sentences of all groups, up to a readable number.
 func message(groups []denial) string {
 	var parts []string
 	left := maxPart
@@ -75,7 +75,7 @@ func message(groups []denial) string {
 	return strings.Join(parts, "; ")
 }
 
-// causes are those of all groups, as many as a person reads; the last one counts the others.
+// causes are those of all groups, up to a readable number; the last one counts the others.
 func causes(groups []denial) []metav1.StatusCause {
 	var out []metav1.StatusCause
 	left := maxPart
@@ -91,7 +91,7 @@ func causes(groups []denial) []metav1.StatusCause {
 	return out
 }
 
-// kindOf names the object as the requester does: a provider's by its own kind.
+// kindOf names the object's kind as the user does: a provider's by its own kind.
 func kindOf(c policies.Change) string {
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if o != nil && o.Kind != "" && c.Subresource != "scale" {
@@ -101,14 +101,14 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denial is the fields that one rule refuses for one reason: the first few, and how many there are.
+// denial is the fields that one rule refuses for one reason: the first few, and their number.
 type denial struct {
 	rule  string
 	errs  field.ErrorList
 	count int
 }
 
-// group joins the findings of one rule with the same words about several fields, in the order of the rules.
+// group joins the findings of one rule with the same text about several fields, in the order of the rules.
 func group(j policies.Judgement) []denial {
 	type key struct {
 		rule, detail string
@@ -133,7 +133,7 @@ func group(j policies.Judgement) []denial {
 	return out
 }
 
-// short leaves out of an error what nobody reads: the middle of a long path or sentence, and most of a long value.
+// short shortens an error's long path, sentence and value.
 func short(e *field.Error) *field.Error {
 	out := *e
 	out.Field, out.Detail = shortened(e.Field, maxField), shortened(e.Detail, maxSentence)
@@ -145,7 +145,7 @@ func short(e *field.Error) *field.Error {
 	return &out
 }
 
-// shortened keeps the beginning of a text, and its end, where the command is.
+// shortened keeps a text's beginning, and its end with the command.
 func shortened(text string, n int) string {
 	if runes(text) <= n {
 		return text
@@ -178,7 +178,7 @@ func (d denial) body(e *field.Error) string {
 	return sentence{text: e.ErrorBody(), rule: d.rule}.whole()
 }
 
-// shared is the body without any one field's value.
+// shared is the text without the value of any one field.
 func (d denial) shared() string {
 	first := d.errs[0]
 	return sentence{text: fmt.Sprintf("%s: %s", first.Type, first.Detail), rule: d.rule}.whole()
@@ -200,5 +200,5 @@ func (d denial) causes() []metav1.StatusCause {
 	return out
 }
 
-// whole is the sentence with its rule id, however long.
+// whole is the sentence with its rule id, of any length.
 func (s sentence) whole() string { return fmt.Sprintf("%s [%s]", oneLine(s.text), s.rule) }

@@ -19,7 +19,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
 
-// The prose of answers has one golden file; every other test looks at rule, field and status.
+// The text of answers has one golden file; every other test compares rule, field and status.
 func TestAnswersInProse(t *testing.T) {
 	spec := field.NewPath("spec")
 	change := policies.Change{Subject: policies.Subject{

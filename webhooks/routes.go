@@ -23,8 +23,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Route is one webhook: which requests the API server sends to it, what happens to them while it does not answer, and what it judges.
-// Each is one webhook of a generated configuration (Configurations) and one path of the server.
+// Route is one webhook: which requests the API server sends to it, what happens to them while it does not answer, and what it judges. Each is one webhook of a
+// generated configuration (Configurations) and one path of the server.
 type Route struct {
 	// Name is the route's in paths, metrics and the webhook's name.
 	Name string
@@ -35,19 +35,19 @@ type Route struct {
 	// Subresource is "", "status" or "scale".
 	Subresource string
 	Operations  []admissionv1.Operation
-	// FailurePolicy is what becomes of a request that nobody answers: Ignore lets it through.
+	// FailurePolicy is what happens to a request that is not answered: Ignore admits it.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
-	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a webhook of their own, which fails open (parts).
+	// closed matches the requests that fail closed, in CEL; "" is all of them. The others get their own webhook, which fails open (parts).
 	closed string
-	// early reports that the webhook answers only where no webhook fails closed yet (Enforced).
+	// early reports that the webhook answers only while no webhook fails closed yet (Enforced).
 	early bool
-	// Probe reports that the webhook has no rules: it answers that it answers.
+	// Probe reports that the webhook has no rules: its answer is a warning.
 	Probe bool
-	// TimeoutSeconds is what the API server waits; lookups are given up well before.
+	// TimeoutSeconds is the API server's timeout. Lookups end well before.
 	TimeoutSeconds int32
-	// Own reports that Poundlock's own requests come through this webhook too: elsewhere a match condition keeps them out.
+	// Own reports that this webhook gets Poundlock's own requests too. Elsewhere a match condition excludes them.
 	Own bool
-	// Conditions keep out requests that no rule of the route judges. CEL; none may fail on any object.
+	// Conditions exclude requests that no rule of the route judges. CEL; none may fail on any object.
 	Conditions []admissionregistrationv1.MatchCondition
 	Rules      policies.Set
 	Defaulters policies.Defaulters
@@ -57,26 +57,25 @@ type Route struct {
 type Subject struct {
 	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
-	// GroupVersion is the one that Poundlock reads. Requests in other versions are converted to it, but for a provider's objects (versions).
+	// GroupVersion is the version that Poundlock reads. Requests in other versions are converted to it, except for a provider's objects (versions).
 	GroupVersion schema.GroupVersion
 	Resource     string
 	// ObjectKind is the kind by its own name, e.g. AWSMachine.
 	ObjectKind string
-	// Cluster reports that its objects are in no namespace.
+	// Cluster reports that its objects are cluster-scoped.
 	Cluster bool
 }
 
-// Catalog is everything that the webhooks judge by.
+// Catalog is everything that the webhooks evaluate.
 type Catalog struct {
 	Rules      policies.Set
 	Defaulters policies.Defaulters
 	Platforms  []conversion.Platform
-	// Identities are who the conditions of routes name. Only a configuration needs them.
+	// Identities are those in the routes' conditions. Only a configuration needs them.
 	Identities policies.Identities
 }
 
-// All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
-// have (S2).
+// All is the catalog of everything that Poundlock judges: which API owns an object that exists in both (S1), and the fields of a control plane's set (S2).
 func All(platforms ...conversion.Platform) Catalog {
 	return Catalog{Rules: slices.Concat(authority.Rules(), admission.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
@@ -87,22 +86,22 @@ const (
 	remove = admissionv1.Delete
 )
 
-// Routes lists every webhook: its path, the requests that it gets, and what happens when it does not answer.
+// Routes lists every webhook: its path, its requests, and what happens if it does not answer.
 func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
 		coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.ClusterAPI }), scales
 	infra, set := infraSubjects(c.Platforms), controlPlaneSubjects()
-	// An object that has a twin has a finalizer, Poundlock's at least. One without is not asked about, and not only to save the time: an API server
-	// looks for finalizers before it asks, and deletes whatever was added while it waited for the answer. In that time a controller that has just
-	// put its finalizer on a new Machine may have made the instance.
+	// An object with a twin has a finalizer, at least Poundlock's. One without is excluded, and not only to save time: an API server reads finalizers before it
+	// calls webhooks, and deletes whatever was added while it waited. Meanwhile a controller that has just added its finalizer to a new Machine may have
+	// created the instance.
 	held := []admissionregistrationv1.MatchCondition{{
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
-	// The same of an infrastructure machine, which its controller holds just before it asks for an instance. A paused one is not acted on.
+	// The same applies to an infrastructure machine, whose controller adds a finalizer just before it creates an instance. It does not act on a paused one.
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
-	// What fails closed is what two controllers could come of (DESIGN §3.1). An absent Poundlock leaves a cluster alone in which nothing was ever moved.
+	// Requests that could let two controllers act fail closed (DESIGN §3.1). An absent Poundlock does not affect a cluster in which nothing was ever moved.
 	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
 	instances := ""
 	if kinds := instanceKinds(infra); len(kinds) > 0 {
@@ -141,7 +140,7 @@ func Routes(c Catalog) []Route {
 			Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that list the sets (cel.ScalePolicies) hold it.
+		// A Scale has none of its set's labels and annotations, so no condition recognizes a mirror's. Policies that list the sets (cel.ScalePolicies) lock it.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
@@ -149,7 +148,7 @@ func Routes(c Catalog) []Route {
 			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
 		},
 		{
-			// Nothing mirrors a MachineDeployment. This webhook only warns.
+			// A MachineDeployment is not mirrored. This webhook only warns.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
 		},
@@ -163,17 +162,17 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("binds-an-instance", binds),
 		},
 		{
-			// A template that is deleted and created again is an edit to those who refer to it. This webhook only warns.
+			// A template that is deleted and created again is an edit for those who refer to it. This webhook only warns.
 			Name: "infrastructure-template-create", Side: policies.SideInfrastructure, Subjects: templatesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 		},
 		{
-			// OpenStack's own requests do not come here. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests do, and new
-			// instances are not to wait for Poundlock. What somebody else makes while nobody answers is paused as soon as Poundlock runs.
+			// OpenStack's own requests do not reach this webhook. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests
+			// do, and new instances must not wait for Poundlock. What another user creates during an outage is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 			Conditions: conditions("acts-at-once-or-is-owned", cel.ActsOrIsOwned(c.Identities)),
 		},
-		// No rule refuses Kubernetes' own cleaners a deletion (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that was
-		// deleted with it.
+		// No rule refuses a deletion by Kubernetes' own controllers (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that
+		// was deleted with it.
 		{
 			Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail,
 			closed:     mirrored + " || " + binds + instances,
@@ -189,12 +188,12 @@ func Routes(c Catalog) []Route {
 			Operations: ops(update), FailurePolicy: ignore, Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
 		},
 		{
-			// The policy poundlock-surroundings refuses the same without an answer, but for a deletion that somebody allowed.
+			// The policy poundlock-surroundings refuses the same without Poundlock, except a deletion that a user allowed.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},
 		{
-			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
+			// Edits of metadata are excluded: a controller's finalizer must not wait for a missing answer.
 			Name: "control-plane", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
 		},
@@ -203,7 +202,7 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()),
 		},
 		{
-			// What this webhook asks only warns of an edit of metadata.
+			// This webhook only warns about edits of metadata.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),
 				conditions("removes-the-finalizer",
@@ -220,14 +219,14 @@ func Routes(c Catalog) []Route {
 			Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
+		// A DELETE reaches one of these two: without an answer, the deletion of the control plane is refused too.
 		{
 			Name: "control-plane-foreground", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
 			Conditions: conditions("in-the-foreground", cel.InForeground()),
 		},
 		{
 			Name: "control-plane-delete", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
-			// Like held: nothing belongs to a set that is inactive.
+			// As for held: an inactive set owns nothing.
 			Conditions: append(conditions("not-in-the-foreground", "!("+cel.InForeground()+")"), conditions("has-finalizers-or-is-inactive",
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
 		},
@@ -240,8 +239,8 @@ func Routes(c Catalog) []Route {
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
 
-// parts divides the routes that lock, so that each request reaches one webhook: the route's own if it must not pass unanswered, and one beside it that fails
-// open if it may. A third one fails open too, where no webhook fails closed yet.
+// parts divides the locking routes so that each request reaches one webhook: the route's own if it must not pass without an answer, or a second one, which
+// fails open, if it may. A third one fails open while no webhook fails closed yet.
 func parts(routes []Route) []Route {
 	var out []Route
 	for _, r := range routes {
@@ -261,13 +260,13 @@ func parts(routes []Route) []Route {
 	return out
 }
 
-// beside is a webhook of the same requests that fails open.
+// beside is a webhook for the same requests that fails open.
 func (r Route) beside(suffix string) Route {
 	r.Name, r.FailurePolicy, r.Conditions = r.Name+suffix, admissionregistrationv1.Ignore, slices.Clone(r.Conditions)
 	return r
 }
 
-// The ends of the names of webhooks that fail open beside one that fails closed.
+// Suffixes for the names of webhooks that fail open beside one that fails closed.
 const (
 	openSuffix  = "-open"
 	earlySuffix = "-early"
@@ -277,7 +276,7 @@ func conditions(name, expression string) []admissionregistrationv1.MatchConditio
 	return []admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}
 }
 
-// Path is where the server answers the route.
+// Path is the route's path on the server.
 func (r Route) Path() string {
 	if r.Mutating {
 		return "/mutate/" + r.Name
@@ -285,7 +284,7 @@ func (r Route) Path() string {
 	return "/validate/" + r.Name
 }
 
-// asked narrows the catalog to what can apply at the route, so that a review does not walk through the rest.
+// asked narrows the catalog to what can apply at the route, so that a review skips the rest.
 func (c Catalog) asked(r Route) (policies.Set, policies.Defaulters) {
 	reaches := func(on []policies.Scope) bool { return slices.ContainsFunc(on, r.overlaps) }
 	if r.Mutating {
@@ -312,7 +311,7 @@ func coreSubjects(version func(authority.Kind) schema.GroupVersion) []Subject {
 	return out
 }
 
-// scales keeps the subjects that have a /scale.
+// scales keeps the subjects with a /scale.
 func scales(subjects []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
 		kind, ok := authority.KindNamed(s.Kind)
@@ -361,14 +360,14 @@ func deploymentSubjects() []Subject {
 	return []Subject{{Kind: authority.MachineDeployment, GroupVersion: set.ClusterAPI, Resource: "machinedeployments", ObjectKind: authority.MachineDeployment}}
 }
 
-// controlPlaneSubjects is the one kind that has no twin.
+// controlPlaneSubjects is the one kind without a twin.
 func controlPlaneSubjects() []Subject {
 	return []Subject{{
 		Kind: controlplane.Kind, GroupVersion: machinev1.GroupVersion, Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
 	}}
 }
 
-// surroundingsSubjects are the kinds in which mirrors live.
+// surroundingsSubjects are the kinds that mirrors live in.
 func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
 	out := []Subject{
@@ -391,7 +390,7 @@ func infraSubject(p conversion.Platform, kind string) Subject {
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
 
-// leavesOut are the requests that authority/status-default has something to fill in for: most controllers patch, and should not pay for those that do not.
+// leavesOut matches the requests that authority/status-default may default: most controllers patch, and should not wait for it.
 func leavesOut() []admissionregistrationv1.MatchCondition {
 	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`}
 	for _, field := range []string{"synchronizedAPI", "synchronizedGeneration"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Every request that a rule has something to say about comes to exactly one door that asks it.
+// Every request that a rule judges reaches exactly one webhook that evaluates the rule.
 func TestEveryScopeHasOneDoor(t *testing.T) {
 	catalog := All(platforms.List()...)
 	routes := Routes(catalog)
@@ -50,12 +50,12 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 	}
 }
 
-// beside reports whether a door is there for requests that another door fails closed for, or their like.
+// beside reports whether a webhook serves requests for which another one fails closed, or similar ones.
 func beside(r Route) bool {
 	return strings.HasSuffix(r.Name, openSuffix) || strings.HasSuffix(r.Name, earlySuffix)
 }
 
-// An UPDATE or DELETE of a control plane's set comes to one of two doors, whatever it asks for.
+// An UPDATE or DELETE of a control plane's set reaches one of two webhooks, whatever it changes.
 func TestOneDoorForEach(t *testing.T) {
 	var apart []string
 	for _, r := range Routes(Catalog{}) {
@@ -90,7 +90,7 @@ func TestEveryDoorAsksSomething(t *testing.T) {
 	}
 }
 
-// A door beside one that fails closed differs from it in one condition, and in what becomes of a request that nobody answers.
+// A webhook beside one that fails closed differs from it in one condition, and in its failure policy.
 func TestHalvesAreEachOthersOpposite(t *testing.T) {
 	byName := map[string]Route{}
 	for _, r := range Routes(All(platforms.List()...)) {
@@ -116,7 +116,7 @@ func TestHalvesAreEachOthersOpposite(t *testing.T) {
 	}
 }
 
-// A door that fails closed without a condition stops a whole kind while nobody answers.
+// A webhook that fails closed without a condition blocks a whole kind during an outage.
 func TestNoDoorFailsClosedForAll(t *testing.T) {
 	var closed []string
 	all := Routes(All(platforms.List()...))
@@ -189,8 +189,8 @@ func TestPathsOfServiceAndURLAgree(t *testing.T) {
 	}
 }
 
-// TestEveryVersionOfAProvidersObjectsIsJudged: a CRD may serve only versions that Poundlock does not read. A request in one of them cannot be converted to
-// the one that Poundlock reads, and would come to no door.
+// TestEveryVersionOfAProvidersObjectsIsJudged: a CRD may serve only versions that Poundlock does not read. A request in one of them cannot be converted to the
+// version that Poundlock reads, and would reach no webhook.
 func TestEveryVersionOfAProvidersObjectsIsJudged(t *testing.T) {
 	validating, mutating := Configurations(ConfigOptions{Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}})
 	judged := map[string]bool{}
@@ -220,7 +220,7 @@ func TestEveryVersionOfAProvidersObjectsIsJudged(t *testing.T) {
 	}
 }
 
-// TestALockHoldsInAnyVersion: a request that is not converted is judged in its own words.
+// TestALockHoldsInAnyVersion: a request that is not converted is judged in its own version.
 func TestALockHoldsInAnyVersion(t *testing.T) {
 	for _, version := range []string{"v1beta1", "v1beta2", "v1beta9"} {
 		h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}, cached: map[string]string{mapiA: underMachineAPI}})

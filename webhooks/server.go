@@ -29,32 +29,32 @@ type Options struct {
 	Pairs      authority.Pairs
 	Identities policies.Identities
 	Catalog    Catalog
-	// Converter tries conversions for warnings; nil tries those of conversion/core.
+	// Converter tries conversions for warnings; nil uses conversion/core.
 	Converter Converter
 	// Host and Port are where the server listens; port 0 is 9443.
 	Host string
 	Port int
-	// GetCertificate returns the serving certificate of the moment, as tls.Config has it.
+	// GetCertificate returns the current serving certificate, as in tls.Config.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// KeepCertificate, where set, keeps that certificate current until ctx is done. It begins with the server and does not wait for the caches: a cache whose
-	// kind Poundlock may not list is never filled, and what could restore the right may be waiting for an answer.
+	// KeepCertificate, if set, renews that certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
+	// Poundlock may not list never syncs, and the request that restores the right may be waiting for an answer.
 	KeepCertificate func(ctx context.Context) error
-	// TLS, where set, has connections be like what the settings and the cluster ask for; nil is what connections.TLS has by itself.
+	// TLS, if set, applies the TLS settings of the flags and of the cluster; nil uses connections.TLS's defaults.
 	TLS func(*tls.Config)
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
 	Recreate bool
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Rival is what of OpenShift's own migration runs beside Poundlock (authority.Rival), "" for nothing.
+	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
 	// GateOff reports that the feature gate is off, so that nothing is mirrored or moved.
 	GateOff bool
-	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
+	// LookupTimeout limits one lookup; 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
-	// DrainDelay is how long the server goes on answering once it has to stop and is no longer ready: the time in
-	// which endpoints and API servers forget about it.
+	// DrainDelay is how long the server still answers after it was asked to stop and is no longer ready: the time in which endpoints and API servers stop using
+	// it.
 	DrainDelay time.Duration
-	// Registerer takes the metrics.
+	// Registerer registers the metrics.
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }
@@ -68,7 +68,7 @@ type Server struct {
 	draining    atomic.Bool
 }
 
-// New makes the server of a cluster. Its cache must not have been started: an index is added to it.
+// New makes the server of a cluster. Its cache must not be started yet: an index is added to it.
 func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	if o.GetCertificate == nil {
 		return nil, errors.New("webhooks: no source of a serving certificate")
@@ -101,7 +101,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	return s, err
 }
 
-// handlers is one for each route, by path.
+// handlers has one for each route, by path.
 func handlers(o Options, l Lookups, m *metrics) map[string]http.Handler {
 	out := map[string]http.Handler{}
 	for _, route := range Routes(o.Catalog) {
@@ -113,8 +113,7 @@ func handlers(o Options, l Lookups, m *metrics) map[string]http.Handler {
 	return out
 }
 
-// AddTo has a manager run the server and answer for it at /healthz and /readyz. The manager's graceful shutdown must
-// be given longer than DrainDelay.
+// AddTo lets a manager run the server, and adds it to /healthz and /readyz. The manager's graceful shutdown must be longer than DrainDelay.
 func (s *Server) AddTo(m manager.Manager) error {
 	return errors.Join(
 		m.Add(s),
@@ -125,7 +124,7 @@ func (s *Server) AddTo(m manager.Manager) error {
 	)
 }
 
-// Start serves until ctx is done, then for DrainDelay more, and returns once every review in flight is answered.
+// Start serves until ctx is done, then for DrainDelay more, and returns once every review in progress is answered.
 func (s *Server) Start(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -158,8 +157,7 @@ func (s *Server) keepCertificate(ctx context.Context) error {
 // Healthy is nil while the process can answer at all.
 func (s *Server) Healthy(*http.Request) error { return nil }
 
-// Ready is nil when a review would be answered: the certificate is loaded, the caches have synced, the server listens
-// and nobody has asked it to stop.
+// Ready is nil if a review would be answered: the certificate is loaded, the caches have synced, the server listens and was not asked to stop.
 func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
@@ -177,7 +175,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
-// drain gets the end of the process before the server does: a manager stops its webhook servers last. It must not look like one.
+// drain learns of the process's end before the server does, because a manager stops its webhook servers last. So it must not look like one.
 type drain struct{ server *Server }
 
 // Start waits for the end.

@@ -93,7 +93,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A replica that has to stop is first no longer ready, then still answers, then finishes what it has begun.
+// A replica that must stop is first no longer ready, then still answers, then finishes the reviews in progress.
 func TestStoppingFailsNoReview(t *testing.T) {
 	release := make(chan struct{})
 	s, url, c, arrived := listening(t, release, 2*time.Second)
@@ -123,7 +123,7 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 }
 
-// The certificate is kept from the start of the server to its end, whatever else a manager waits for before it starts anything else.
+// The certificate is renewed from the server's start to its end, whatever else a manager waits for before it starts anything else.
 func TestTheServerKeepsItsCertificate(t *testing.T) {
 	s, url, c, _ := listening(t, nil, time.Second)
 	began, ended := make(chan struct{}), make(chan struct{})
@@ -152,7 +152,7 @@ func TestTheServerKeepsItsCertificate(t *testing.T) {
 	}
 }
 
-// Nothing can be served without a certificate: the process ends.
+// The server needs a certificate: without one the process ends.
 func TestTheServerEndsWithItsCertificate(t *testing.T) {
 	s, _, _, _ := listening(t, nil, 0)
 	s.options.KeepCertificate = func(context.Context) error { return errors.New("no folder") }
@@ -161,7 +161,7 @@ func TestTheServerEndsWithItsCertificate(t *testing.T) {
 	}
 }
 
-// A manager stops what looks like a webhook server last, after its caches: too late to stop being ready.
+// A manager stops webhook servers last, after its caches: that is too late to become unready.
 func TestTheEndIsHeardOfBeforeTheServerIsStopped(t *testing.T) {
 	var d any = drain{}
 	if _, is := d.(webhook.Server); is {

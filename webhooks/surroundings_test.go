@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// What is read of the surroundings is of the API that a request asks for.
+// The surroundings that are read are those of the requested API.
 func TestSurroundings(t *testing.T) {
 	for sentence, c := range map[string]struct{ cluster, twin, to, leaving, paused string }{
 		"a Cluster that is paused":           {cluster: `{"spec":{"paused":true}}`, paused: "lock"},

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The API server counts runes. Once all warnings of a request together pass the second number it cuts every one of
-// them to the first, in the middle of a word, and drops what follows (k8s.io/apiserver, endpoints/filters/warning.go).
+// The API server counts runes. Once all warnings of a request together exceed the second number, it cuts each of them to the first, in the middle of a word,
+// and drops what follows (k8s.io/apiserver, endpoints/filters/warning.go).
 const (
 	warningRunes  = 256
 	warningsRunes = 4096
@@ -21,9 +21,8 @@ const (
 	maxParts = 4
 )
 
-// fit makes sentences, the most important first, into warnings that the API server passes on as they are. A sentence that
-// is too long is continued in the next warning, since its end is what to do; none is repeated, and the last warning gives
-// how many sentences are missing.
+// fit turns sentences, the most important first, into warnings that the API server does not cut. A long sentence continues in the next warning, since its end
+// is what to do. None is repeated, and the last warning has the number of missing sentences.
 func fit(sentences []sentence) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -58,8 +57,8 @@ func runes(texts ...string) int {
 // sentence is a rule's finding, and the rule's id.
 type sentence struct{ text, rule string }
 
-// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at the end of a sentence or at a comma where
-// all of it fits then, else at a word, and if possible before a command. What does not fit is cut at a word.
+// parts splits the sentence into up to maxParts texts of at most n runes, each with the rule's id: at the end of a sentence or at a comma if all of it then
+// fits, else at a word, and if possible before a command. What does not fit is cut at a word.
 func (s sentence) parts(n int) []string {
 	parts, whole := s.split(n, true)
 	if !whole {
@@ -87,8 +86,8 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 	return append(parts, text+id), true
 }
 
-// cut returns where a text is parted that is longer than n runes: before its last rune of n, for which an ellipsis may stand. A command that would be parted is
-// left to the rest: people paste it.
+// cut returns where to split a text that is longer than n runes: before its last rune of n, in whose place an ellipsis may be. A command that would be split
+// moves to the rest: people paste it.
 func cut(text string, n int, atStops bool) int {
 	short := string([]rune(text)[:n-1])
 	if i := command(short); i > 0 {
@@ -107,7 +106,7 @@ func cut(text string, n int, atStops bool) int {
 	return len(short)
 }
 
-// command returns where the command begins that a text ends in, with those that it is chained to; 0 for none.
+// command returns where the command begins with which a text ends, with those chained to it; 0 for none.
 func command(text string) int {
 	i := strings.LastIndex(text, " kubectl ")
 	if i < 0 || commandEnds.MatchString(text[i:]) {
@@ -123,10 +122,10 @@ func command(text string) int {
 	return i
 }
 
-// commandEnds finds where a sentence goes on after a command.
+// commandEnds finds where a sentence continues after a command.
 var commandEnds = regexp.MustCompile(`[.;,)] `)
 
-// oneLine keeps a sentence a header can carry: what stands in an object may hold line breaks and control characters.
+// oneLine makes a sentence fit for a header: an object's values may have line breaks and control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == utf8.RuneError || r == 0x7f }), " ")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
-// completer is the name under which kubectl looks for a plugin's completions.
+// completer is the name of a plugin's completions in kubectl.
 const completer = "kubectl_complete-poundlock"
 
 // version is the release, written by the linker (krew/release.go).
@@ -27,7 +27,7 @@ var version string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	code := run(ctx, os.Args)
 	stop()
 	os.Exit(code)

@@ -62,7 +62,7 @@ func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	return found
 }
 
-// migration is the feature gate as the mirror asks for it: what the Machine API's controllers did while it was off was nobody's request.
+// migration is the feature gate for the mirror: what the Machine API's controllers did while it was off is no user's request.
 func migration(ctx context.Context, c client.Reader, s settings) (authority.Migration, error) {
 	if s.gate != "cluster" {
 		return authority.Migration{Off: s.gate != "on"}, nil

@@ -136,7 +136,8 @@ func TestPartsOfOneHashStayApart(t *testing.T) {
 	}
 }
 
-// Of a thousand objects most members are there once. They are counted, since what a heap holds depends on when it was measured; `test/bench -memory` measures it.
+// Of a thousand objects most members exist once. The test counts them, since a heap's size depends on the time of measurement; `test/bench -memory` measures
+// it.
 func TestSharedObjectsAreSmall(t *testing.T) {
 	apart := func(transform func(any) (any, error)) int {
 		seen := map[uintptr]bool{}

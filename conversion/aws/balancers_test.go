@@ -27,13 +27,13 @@ func balancers(names ...string) []machinev1beta1.LoadBalancerReference {
 	return out
 }
 
-// What an AWSCluster is to name keeps what it names, is what its webhook takes, and is the same whichever Machine asks for it.
+// The patched load balancers of an AWSCluster keep the existing ones, are accepted by its webhook, and are the same for whichever Machine.
 func TestBalancersPatch(t *testing.T) {
 	const internal, external = `"loadBalancerType":"nlb","name":"x-int","scheme":"internal"`, `"loadBalancerType":"nlb","name":"x-ext","scheme":"internet-facing"`
 	both := `{"spec":{"controlPlaneLoadBalancer":{` + internal + `},"secondaryControlPlaneLoadBalancer":{` + external + `}}}`
 	for sentence, c := range map[string]struct {
 		cluster string
-		// masters are the load balancers of the control plane's Machines; the first is the one that is converted.
+		// masters are the load balancers of the control plane's Machines; the first Machine is the converted one.
 		masters [][]string
 		patch   string
 		asks    bool

@@ -22,7 +22,7 @@ func testEnv() *conversion.Env {
 	}
 }
 
-// masters has an AWSCluster that names no load balancer, and other Machines of the control plane.
+// masters has an AWSCluster without load balancers, and other Machines of the control plane.
 func masters(others ...string) func(*conversion.Env) {
 	return func(e *conversion.Env) {
 		e.InfraCluster = map[string]any{"spec": map[string]any{"region": "us-east-1"}}
@@ -36,14 +36,14 @@ func masters(others ...string) func(*conversion.Env) {
 	}
 }
 
-// subnets has the AWSCluster list them.
+// subnets lists them in the AWSCluster.
 func subnets(list ...any) func(*conversion.Env) {
 	return func(e *conversion.Env) {
 		e.InfraCluster = map[string]any{"spec": map[string]any{"network": map[string]any{"subnets": list}}}
 	}
 }
 
-// plain is a providerSpec that can go; each case is a merge patch upon it.
+// plain is a providerSpec that converts; each case is a merge patch of it.
 const plain = `{
 	"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1",
 	"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "deviceIndex": 0,
@@ -168,7 +168,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
-// plainInfra is the spec of an AWSMachine that can go.
+// plainInfra is the spec of an AWSMachine that converts.
 const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default", "subnet": {"id": "subnet-1"},
 	"ignition": {"storageType": "UnencryptedUserData", "version": "3.4"}}`
 
@@ -221,8 +221,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}
 }
 
-// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the
-// first; Cluster API gives it the AWSCluster's.
+// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the first; Cluster API
+// gives it the AWSCluster's.
 func TestWhatMachineAPITagsByItself(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		tags, cluster, there, back string

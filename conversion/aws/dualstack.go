@@ -13,14 +13,14 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the
-// Infrastructure, and give each machine what it needs; Cluster API's need a field for each machine.
+// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the Infrastructure, and configure
+// each machine accordingly; Cluster API's need fields in each machine.
 func dualStack(p *pass) bool {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary
 }
 
-// dualStackNames is the instance's host name in a cluster of both families, where no name can follow from an IPv4 address.
+// dualStackNames is the instance's host name in a cluster of both families, where no name can come from an IPv4 address.
 func dualStackNames() *awsv1.PrivateDNSName {
 	return &awsv1.PrivateDNSName{HostnameType: ptr.To("resource-name"), EnableResourceNameDNSARecord: ptr.To(true), EnableResourceNameDNSAAAARecord: ptr.To(true)}
 }
@@ -38,7 +38,7 @@ func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
 	knowsFamilies(p)
 }
 
-// knowsFamilies: the provider makes no instance with a primary IPv6 address in a VPC where the AWSCluster does not say that the VPC has such addresses.
+// knowsFamilies: the provider creates no instance with a primary IPv6 address unless the AWSCluster has the VPC's IPv6 addresses.
 func knowsFamilies(p *pass) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -51,13 +51,13 @@ func knowsFamilies(p *pass) {
 		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
 }
 
-// resourceNames reports whether an instance is named as those of a cluster of both families are. Which records DNS has of it may be said later, as the
-// provider's webhook lets them be changed: where nothing is said they are absent.
+// resourceNames reports whether an instance has the host name of a cluster of both families. Absent DNS records count as set, because the provider's webhook
+// lets them be set later.
 func resourceNames(n *awsv1.PrivateDNSName) bool {
 	return text(n.HostnameType) == "resource-name" && ptr.Deref(n.EnableResourceNameDNSARecord, true) && ptr.Deref(n.EnableResourceNameDNSAAAARecord, true)
 }
 
-// dualStackFrom takes what dualStackTo writes, and absent fields, as a Machine has them that is older than the cluster's second family.
+// dualStackFrom accepts what dualStackTo writes, and absent fields, which a Machine has that is older than the cluster's second family.
 func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	dual := dualStack(p)
 	refuse := func(path string, have, want any) {

@@ -72,8 +72,7 @@ func TestDualStackOfAnInfraSpec(t *testing.T) {
 	}
 }
 
-// The provider creates no instance with a primary IPv6 address where the AWSCluster does not say that the VPC has such addresses. An instance that exists
-// moves.
+// The provider creates no instance with a primary IPv6 address unless the AWSCluster has the VPC's IPv6 addresses. A Machine with an instance moves.
 func TestDualStackOfAnAWSClusterThatDoesNotKnowIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		core conversion.Core

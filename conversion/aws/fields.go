@@ -16,12 +16,12 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noARN     = "Cluster API takes no ARN here: give the id instead, which is the part after the last / of the ARN"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
@@ -33,7 +33,7 @@ const (
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as AWSMachineProviderConfig of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -94,7 +94,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The network.
 	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0: set it to 0"),
-	of.Same("publicIp", "publicIP"), // subnetTo looks whether the AWSCluster lists a public subnet
+	of.Same("publicIp", "publicIP"), // subnetTo looks for the subnet among the AWSCluster's public ones
 	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool: remove it"),
 	of.Words("networkInterfaceType", "networkInterfaceType", "",
 		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},

@@ -15,7 +15,7 @@ var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"tags": [nul
 	`{"subnet": {"filters": [null]}}`, `{"additionalTags": {"": ""}}`, `{"nonRootVolumes": [null]}`, `{"ignition": {}}`, `{"instanceMetadataOptions": {}}`,
 	`{"spotMarketOptions": {}}`}
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes again as it went.
+// FuzzProviderSpec: any input gives errors, never a panic. What converts round-trips, and converts to the same again.
 func FuzzProviderSpec(f *testing.F) {
 	for _, seed := range append(noise, plain) {
 		f.Add([]byte(seed))
@@ -25,7 +25,7 @@ func FuzzProviderSpec(f *testing.F) {
 	})
 }
 
-// FuzzInfraSpec: the same the other way.
+// FuzzInfraSpec: the same in the other direction.
 func FuzzInfraSpec(f *testing.F) {
 	for _, seed := range append(noise, plainInfra) {
 		f.Add([]byte(seed))

@@ -10,7 +10,7 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// Words of Cluster API's hostAffinity.
+// Values of Cluster API's hostAffinity.
 const (
 	pinned   = "host"
 	flexible = "default"

@@ -24,7 +24,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -41,7 +41,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// imagesTo says how the id of an image is found that a providerSpec looks up.
+// imagesTo describes how to find the id of an image that a providerSpec looks up.
 func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case len(m.AMI.Filters) == 0:
@@ -98,7 +98,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// tagsFrom leaves out what Machine API adds by itself.
+// tagsFrom leaves out the tags that Machine API adds itself.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	own := maps.Clone(c.AdditionalTags)
 	inherited := inheritedTags(p)
@@ -119,14 +119,14 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored recognizes a tag of a providerSpec that Machine API does not give to an instance: it names the instance and its cluster itself. Cluster API would
-// take it at its word. The cluster's own, which installers write and both APIs add, is copied.
+// ignored recognizes a tag of a providerSpec that Machine API does not give to an instance, because it sets the names of the instance and its cluster itself.
+// Cluster API would set it. The cluster's own tag, which installers write and both APIs add, is copied.
 func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
 
-// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, but
-// for those that Cluster API adds too, by the AWSCluster.
+// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, except those that
+// Cluster API adds too, from the AWSCluster.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	theirs := clusterTags(p)
@@ -142,14 +142,14 @@ func inheritedTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterTags are those of the AWSCluster, which Cluster API adds to each instance.
+// clusterTags are the AWSCluster's, which Cluster API adds to each instance.
 func clusterTags(p *pass) map[string]string {
 	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
 	return out
 }
 
-// clusterAlone are the tags that an instance has by the AWSCluster alone, but for marks of ownership. Cluster API gives them to one that runs, too, and Name
-// takes the place of its name.
+// clusterAlone are the tags that an instance gets only from the AWSCluster, without marks of ownership. Cluster API also adds them to a running one, whose name
+// the tag Name then replaces.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := clusterTags(p)
@@ -161,7 +161,7 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// inherits refuses the tags that an instance has by the AWSCluster alone. Those that the mirror may name in the machine it returns.
+// inherits refuses the tags that an instance gets only from the AWSCluster, except those that the mirror may write into the machine.
 func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
@@ -178,7 +178,7 @@ func inherits(p *pass, path string, own map[string]string, mayName bool) map[str
 	return alone
 }
 
-// tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.
+// tags turns a list into a map. It refuses what Cluster API's webhook would refuse, because the path is known here.
 func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
 	if len(list) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func untaggable(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(" \t\n\f\r_.:=+-@/", r)
 }
 
-// tagList turns a map into a list. What could not come back is refused: Cluster API's webhook does, where it runs.
+// tagList turns a map into a list. It refuses what could not round-trip: Cluster API's webhook does too, if it runs.
 func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagSpecification {
 	if len(tags) == 0 {
 		return nil
@@ -237,8 +237,8 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 	return out
 }
 
-// clusterKey is the SSH key of an instance whose AWSMachine names none; empty where it gets none. The provider gives one of a name of its own to the
-// instances of an AWSCluster that it looks after itself.
+// clusterKey is the SSH key of an instance whose AWSMachine names none, empty for none. The provider uses a default key for the instances of an AWSCluster that
+// it manages itself.
 func clusterKey(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return ""
@@ -312,7 +312,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceID is the last part of aws:///us-east-1a/i-0123456789abcdef0, empty where there is none.
+// instanceID is the last part of aws:///us-east-1a/i-0123456789abcdef0, empty if there is none.
 func instanceID(providerID string) string {
 	if !strings.HasPrefix(providerID, "aws://") {
 		return ""
@@ -337,7 +337,7 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// ownIdentity: another identity is another account, or another role, in which Cluster API may find nothing of the cluster's.
+// ownIdentity: another identity is another account, or another role, with which Cluster API may find none of the cluster's resources.
 func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
 	kind, said := p.Env.InfraClusterString("spec", "identityRef", "kind")
@@ -355,8 +355,8 @@ func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// ignitionVersion is written for the reader's sake: with this storage type the user data says its version itself, and the provider reads none. So any
-// goes back: the API server fills in 2.3 where an installer or a person gives none.
+// ignitionVersion is written for readers: with this storage type the user data has its own version, and the provider reads none. So any version converts back:
+// the API server's default is 2.3.
 const ignitionVersion = "3.4"
 
 func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// Where an AWSMachine names no SSH key, the provider takes the AWSCluster's, or one called default. Machine API takes none.
+// If an AWSMachine names no SSH key, the provider uses the AWSCluster's, or one called default. Machine API uses none.
 func TestTheSSHKeyIsThatOfTheInstance(t *testing.T) {
 	elsewhere := map[string]any{"annotations": map[string]any{"cluster.x-k8s.io/managed-by": "cluster-capi-operator-infracluster-controller"}}
 	for sentence, c := range map[string]struct {

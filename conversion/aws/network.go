@@ -47,13 +47,13 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 		return
 	}
-	if m.Subnet.ARN == nil { // which is reported by itself
+	if m.Subnet.ARN == nil { // which is reported itself
 		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
 	}
 }
 
-// listsPublic: Cluster API gives a public address to a machine of a named subnet only where the AWSCluster lists that subnet as a public one. OpenShift's lists
-// none. An instance that exists has its address.
+// listsPublic: Cluster API gives a public address to a machine of a named subnet only if the AWSCluster lists that subnet as public. OpenShift's lists none. An
+// existing instance has its address.
 func listsPublic(p *pass, m *providerSpec) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -95,9 +95,8 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's take one that the AWSCluster
-// lists. OpenShift's lists none, and then they create no instance. An instance that exists needs none, and a control plane's template has one of its
-// failure domains put in.
+// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's use one that the AWSCluster lists.
+// OpenShift's lists none, and then they create no instance. An existing instance needs none, and a control plane's template gets that of a failure domain.
 func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
 		return
@@ -134,7 +133,7 @@ const oneOf = "give an id or filters, not both"
 
 func reference(p *pass, m machinev1beta1.AWSResourceReference) awsv1.AWSResourceReference {
 	out := awsv1.AWSResourceReference{ID: m.ID}
-	if text(m.ID) == "" { // says nothing
+	if text(m.ID) == "" { // empty means absent
 		out.ID = nil
 	}
 	checkReference(p, out.ID, len(m.Filters))
@@ -168,7 +167,7 @@ func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == "" || have == want:
 	case want == "":
-		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster says one. "+
+		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster has one. "+
 			"Give the AWSCluster its spec.region")
 	default:
 		p.Differs("placement.region", have, "the cluster's region", want)
@@ -224,13 +223,13 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// place is a load balancer as an AWSCluster names it.
+// place is a load balancer as in an AWSCluster.
 type place struct {
 	lb     machinev1beta1.LoadBalancerReference
 	scheme string
 }
 
-// ofScheme is the scheme by an installer's name; empty for a person's.
+// ofScheme is the scheme in an installer's name, empty for another name.
 func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	switch {
 	case strings.HasSuffix(lb.Name, "-int"):
@@ -241,7 +240,7 @@ func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	return ""
 }
 
-// otherScheme is the one that the AWSCluster's other load balancer has: its webhook refuses two of a scheme.
+// otherScheme is the scheme of the AWSCluster's other load balancer: its webhook refuses two of one scheme.
 func otherScheme(scheme string) string {
 	switch scheme {
 	case string(awsv1.ELBSchemeInternal):
@@ -252,8 +251,8 @@ func otherScheme(scheme string) string {
 	return ""
 }
 
-// balancersPatch adds to an AWSCluster what it does not name of the load balancers of all; empty where it cannot name them: the second one is a network load
-// balancer of another scheme than the first. asks reports that no name has the scheme, so that somebody has to look it up.
+// balancersPatch adds the load balancers of all that an AWSCluster lacks. It is empty if they do not fit: the second one is a network load balancer of another
+// scheme than the first. asks reports that no name has the scheme, so that a person must look it up.
 func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
 	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
@@ -305,7 +304,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers are those that Cluster API registers control plane Machines with, as Machine API would say it.
+// clusterBalancers are those with which Cluster API registers control plane Machines, in Machine API's form.
 func clusterBalancers(p *pass) []machinev1beta1.LoadBalancerReference {
 	var out []machinev1beta1.LoadBalancerReference
 	for _, which := range []string{"controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"} {

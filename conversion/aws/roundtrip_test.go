@@ -55,7 +55,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the API server and the AWS provider's webhooks fill in fields on the way.
+// TestADefaultedInfraSpecComesBack: the API server and the AWS provider's webhooks set defaults on the way.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	there, back := trips(&conversion.Core{ControlPlane: true})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {

@@ -13,11 +13,10 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AWSMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers know the other's.
 type status struct{}
 
-// observed is what both statuses say, and the instance's id, which Cluster API keeps in the spec.
+// observed is the common content of both statuses, and the instance's id, which Cluster API keeps in the spec.
 type observed struct {
 	InstanceID    string  `json:"instanceId"`
 	InstanceIDToo string  `json:"instanceID"`
@@ -52,7 +51,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read ignores what cannot be read.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -103,7 +103,7 @@ func iopsFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
-// throughputTo: installers of an early 4.21 write 0, which Machine API takes for none and AWS refuses.
+// throughputTo: installers of an early 4.21 write 0, which Machine API treats as none and AWS refuses.
 func throughputTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.ThroughputMib != nil && *m.EBS.ThroughputMib != 0 {
 		said := int64(*m.EBS.ThroughputMib)
@@ -124,7 +124,7 @@ func throughputFrom(p *pass, c *volume, m *device) {
 	}
 }
 
-// leastSize is Cluster API's, in GiB.
+// leastSize is Cluster API's minimum, in GiB.
 const leastSize = 8
 
 func sizeTo(p *pass, m *device, c *volume) {

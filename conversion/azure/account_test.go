@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// OpenShift's operator writes AzureClusters without a subscription, and images and identities are named by it.
+// OpenShift's operator writes AzureClusters without a subscription, which the IDs of images and identities contain.
 func TestASubscriptionThatTheAzureClusterDoesNotName(t *testing.T) {
 	own := strings.TrimPrefix(subscription, "/subscriptions/")
 	for sentence, c := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// plain is the kit's providerSpec; each case is a merge patch upon it.
+// plain is the kit's providerSpec; each case is a merge patch of it.
 func plain(t testing.TB) []byte {
 	t.Helper()
 	raw, err := json.Marshal(azuretest.Kit().ProviderSpec)
@@ -250,7 +250,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a suffix with a line's end":      {patch: disk(`{"nameSuffix": "a\n"}`), want: []string{"dataDisks[0].nameSuffix: FieldValueInvalid"}},
 		"two data disks that are one":     {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "lun": 1, "deletionPolicy": "Delete"}, {"nameSuffix": "a", "diskSizeGB": 4, "lun": 1, "deletionPolicy": "Delete"}]}`, want: []string{"dataDisks[1].lun: FieldValueInvalid", "dataDisks[1].nameSuffix: FieldValueInvalid"}},
 
-		// What is no providerSpec of Azure's.
+		// No providerSpec of Azure's.
 		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "azureproviderconfig.openshift.io/v1beta1"}`},
 		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`},
@@ -290,7 +290,7 @@ func natGateway(e *conversion.Env) {
 	change(e.InfraCluster, list, "spec", "networkSpec", "subnets")
 }
 
-// plainInfra is the spec of an AzureMachine that can go, as its webhook leaves it.
+// plainInfra is the spec of an AzureMachine that converts, as its webhook stores it.
 const plainInfra = `{"vmSize": "Standard_D4s_v3", "image": {"id": "` + subscription + `/resourceGroups/x/providers/Microsoft.Compute/images/y"},
 	"identity": "None", "osDisk": {"osType": "Linux", "diskSizeGB": 128, "cachingType": "None", "managedDisk": {"storageAccountType": "Premium_LRS"}},
 	"sshPublicKey": "` + azuretest.Key + `", "diagnostics": {"boot": {"storageAccountType": "Managed"}}, "disableExtensionOperations": true,
@@ -417,7 +417,7 @@ func oneSubnet(e *conversion.Env) {
 	change(e.InfraCluster, []any{"no subnet", map[string]any{"name": "all", "role": "cluster"}}, "spec", "networkSpec", "subnets")
 }
 
-// TestASampleSaysWhatItMeans: the fields of one machine, spelled out in both APIs.
+// TestASampleSaysWhatItMeans: the fields of one machine, in full in both APIs.
 func TestASampleSaysWhatItMeans(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")
@@ -451,8 +451,8 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 	}
 }
 
-// Machine API gives each virtual machine the cluster's mark and the Infrastructure's tags, unless the providerSpec has another value; Cluster
-// API those of the AzureCluster.
+// Machine API gives each virtual machine the cluster's mark and the Infrastructure's tags, unless the providerSpec has another value; Cluster API gives it
+// those of the AzureCluster.
 func TestWhatMachineAPITagsByItself(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		tags, want string

@@ -12,16 +12,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the AzureCluster and the Infrastructure say once, for all machines of the cluster.
+// Values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
 
-// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook forbids to add it
-// later; then it is the one of the Machine's own instance, or of the cloud provider's configuration.
+// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook does not let it be added later; then it
+// comes from the Machine's own instance, or from the cloud provider's configuration.
 func subscription(p *pass) string {
 	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
 	return first(id, account(p.Core.ProviderID), p.Env.Account)
 }
 
-// unknownSubscription says how the subscription is given where nothing names it. It is the same with an AzureCluster as without: who shows one learns no more.
+// unknownSubscription is how to set the subscription if nothing names it. It is the same with an AzureCluster as without one: to show that would not help.
 func unknownSubscription(p *pass) string {
 	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
 		"openshift-config/cloud-provider-config has it. " +
@@ -29,7 +29,7 @@ func unknownSubscription(p *pass) string {
 		"replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
-// account reads the subscription out of an instance's ID, or out of the configuration of Azure's cloud provider.
+// account reads the subscription from an instance's ID, or from the configuration of Azure's cloud provider.
 func account(text string) string {
 	if rest, ok := strings.CutPrefix(text, scheme+"/"); ok {
 		words := strings.Split(rest, "/")
@@ -47,14 +47,14 @@ func account(text string) string {
 	return config.SubscriptionID
 }
 
-// resourceGroup is where Cluster API makes a machine.
+// resourceGroup is where Cluster API creates a machine.
 func resourceGroup(p *pass) string {
 	group, _ := p.Env.InfraClusterString("spec", "resourceGroup")
 	return first(group, p.Env.PlatformStatus("resourceGroupName"))
 }
 
-// networkResourceGroup is where Cluster API looks for the network: the AzureCluster's webhook makes an absent one its
-// resourceGroup. Without an AzureCluster it is the Infrastructure's.
+// networkResourceGroup is where Cluster API looks for the network: the AzureCluster's webhook sets an absent one to its resourceGroup. Without an AzureCluster
+// it is the Infrastructure's.
 func networkResourceGroup(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return first(p.Env.PlatformStatus("networkResourceGroupName"), resourceGroup(p))
@@ -72,7 +72,7 @@ func first(values ...string) string {
 	return ""
 }
 
-// agrees holds a value to the cluster's. Azure's names are the same in whatever case.
+// agrees compares a value with the cluster's. Azure's names are case-insensitive.
 func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
@@ -85,16 +85,16 @@ func agrees(p *pass, path, have, where, want string) {
 
 const publicCloud = "AzurePublicCloud"
 
-// clouds are those that the provider reaches.
+// clouds are those that the provider supports.
 var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 
-// sameCloud holds the cloud and the subscription in which Machine API makes machines to those of Cluster API. Nothing of them stands in a machine.
+// sameCloud compares the cloud and the subscription in which the two APIs create machines. A machine has no fields for them.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
 		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
-	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's, for without that both are the same
+	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: without one both are the same
 		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
@@ -126,7 +126,7 @@ func locationFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Location, _ = p.Env.InfraClusterString("spec", "location")
 }
 
-// region is a region's name as Azure's API writes it; people write West US too.
+// region is a region's name as Azure's API writes it; people also write West US.
 func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
 
 func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
@@ -163,13 +163,13 @@ func network(p *pass) string {
 	return name
 }
 
-// balancer is the name of one of the AzureCluster's load balancers, empty where it has none.
+// balancer is the name of one of the AzureCluster's load balancers, empty if it has none.
 func balancer(p *pass, which string) string {
 	name, _ := p.Env.InfraClusterString("spec", "networkSpec", which, "name")
 	return name
 }
 
-// privateAPI reports whether the API server's load balancer is internal; if not, Cluster API uses it for outbound traffic too.
+// privateAPI reports whether the API server's load balancer is internal. If not, Cluster API uses it for outbound traffic too.
 func privateAPI(p *pass) bool {
 	kind, _ := p.Env.InfraClusterString("spec", "networkSpec", "apiServerLB", "type")
 	return kind == "Internal"
@@ -178,7 +178,7 @@ func privateAPI(p *pass) bool {
 // subnet is one of the AzureCluster's subnets.
 type subnet struct{ name, role, securityGroup, natGateway string }
 
-// subnets reads forgivingly: what is no subnet is none.
+// subnets ignores items that are no subnets.
 func subnets(p *pass) []subnet {
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "networkSpec", "subnets")
 	items, _ := list.([]any)
@@ -203,8 +203,8 @@ func subnetNamed(p *pass, name string) subnet {
 	return subnet{}
 }
 
-// onlySubnet is what Cluster API fills in for a machine that names no subnet: the only one for its role or, without one
-// for its role, the last for both roles. Empty where it would give up.
+// onlySubnet is Cluster API's default for a machine that names no subnet: the only one for its role or, without one for its role, the last for both roles. It
+// is empty if Cluster API would fail.
 func onlySubnet(p *pass) string {
 	role := "node"
 	if p.Core.ControlPlane {
@@ -229,7 +229,7 @@ func onlySubnet(p *pass) string {
 	return ""
 }
 
-// resourceTags are those of the Infrastructure, which Machine API adds to each machine.
+// resourceTags are the Infrastructure's, which Machine API adds to each machine.
 func resourceTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "status", "platformStatus", "azure", "resourceTags")
 	items, _ := list.([]any)
@@ -242,7 +242,7 @@ func resourceTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterTags are those of the AzureCluster, which Cluster API adds to each machine.
+// clusterTags are the AzureCluster's, which Cluster API adds to each machine.
 func clusterTags(p *pass) map[string]string {
 	tags, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
 	return tags

@@ -43,7 +43,7 @@ func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkOS(p, m.OSDisk.OSType)
 }
 
-// exists reports whether there is an instance: no user data is run any more, and the provider finds it by its ID.
+// exists reports whether there is an instance: it runs no user data again, and the provider finds it by its ID.
 func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
 func checkOS(p *pass, word string) {
@@ -60,7 +60,7 @@ func checkOS(p *pass, word string) {
 	}
 }
 
-// maxOSDisk is Cluster API's, in GB.
+// maxOSDisk is Cluster API's maximum, in GB.
 const maxOSDisk = 2048
 
 func osSizeTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -169,7 +169,7 @@ func managedFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkGuestState(at, string(d.SecurityProfile.SecurityEncryptionType), out.SecurityProfile.DiskEncryptionSet.ID)
 }
 
-// storages are the kinds of disk that Cluster API's webhook takes, but for an UltraSSD, which holds no operating system.
+// storages are the kinds of disk that Cluster API's webhook accepts, except UltraSSD, which cannot be an OS disk.
 func storages() []string {
 	return []string{"Premium_LRS", "PremiumV2_LRS", "Premium_ZRS", "StandardSSD_LRS", "StandardSSD_ZRS", "Standard_LRS"}
 }
@@ -194,7 +194,7 @@ func checkGuestState(p *pass, kind, set string) {
 	}
 }
 
-// encryptionTo keeps an empty set apart from none: both sides hand it to Azure.
+// encryptionTo distinguishes an empty set from none: both sides pass it to Azure.
 func encryptionTo(m *machinev1beta1.DiskEncryptionSetParameters) *azurev1.DiskEncryptionSetParameters {
 	if m == nil {
 		return nil
@@ -237,8 +237,7 @@ func disksFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// freeLuns are the numbers that the AzureMachine's webhook gives to disks without one, in this order: there are at least
-// as many as disks that need one.
+// freeLuns are the numbers that the AzureMachine's webhook gives to disks without one, in this order: there are at least as many as disks that need one.
 func freeLuns(disks []infraDisk) []int32 {
 	taken := map[int32]bool{}
 	for _, d := range disks {
@@ -255,7 +254,7 @@ func freeLuns(disks []infraDisk) []int32 {
 	return out
 }
 
-// once holds values to being given once.
+// once refuses a value that occurs twice.
 type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {

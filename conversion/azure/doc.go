@@ -4,8 +4,8 @@
 // Package azure converts between a Machine API providerSpec for Azure and Cluster API's AzureMachineSpec. Fields has one
 // row per field, and docs/fields/azure.md is generated from it.
 //
-// An existing AzureMachine cannot be changed. So a spec that goes to Machine API comes back unchanged, but for what the
-// AzureMachine's own webhook fills in. Where the two APIs have different defaults, the conversion writes the value
+// The spec of an AzureMachine is immutable. So a spec that converts to Machine API round-trips unchanged, except for the
+// defaults of the AzureMachine's own webhook. Where the two APIs have different defaults, the conversion writes the value
 // explicitly. Examples are a data disk's caching, boot diagnostics and an evicted spot machine.
 //
 // Non-goals:

@@ -16,15 +16,15 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// elsewhere is a field of an object that neither side's table is about.
+// elsewhere is a field of an object outside both of the table's types.
 func elsewhere(object, path string) string { return object + conversion.Elsewhere + path }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	byImageID = "Machine API names an image by its resource id: give image.id, which for a gallery's image is " +
 		"/subscriptions/…/galleries/GALLERY/images/NAME/versions/VERSION"
@@ -34,7 +34,7 @@ const (
 // Fields converts a providerSpec into the spec of an AzureMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as AzureMachineProviderSpec of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as AzureMachineProviderSpec of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),

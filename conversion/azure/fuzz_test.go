@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
-// again as it went. The seeds and what was found with them lie in testdata/fuzz.
+// FuzzProviderSpec: any input gives errors, never a panic. What converts round-trips, and converts to the same again. The seeds and former findings are in
+// testdata/fuzz.
 func FuzzProviderSpec(f *testing.F) {
 	f.Add(plain(f))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -21,7 +21,7 @@ func FuzzProviderSpec(f *testing.F) {
 	})
 }
 
-// FuzzInfraSpec: the same the other way.
+// FuzzInfraSpec: the same in the other direction.
 func FuzzInfraSpec(f *testing.F) {
 	f.Add([]byte(plainInfra))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -56,7 +56,7 @@ func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, [
 	}
 }
 
-// TestWhatIsNoSpecIsAnError: garbage, null, a list, another kind, and very much of anything.
+// TestWhatIsNoSpecIsAnError: garbage, null, a list, another kind, and very large input.
 func TestWhatIsNoSpecIsAnError(t *testing.T) {
 	much := strings.Repeat(`{"nameSuffix": "a", "diskSizeGB": 4, "lun": 99},`, 20000)
 	deep := strings.Repeat(`{"image":`, 20000) + "1" + strings.Repeat("}", 20000)
@@ -79,8 +79,7 @@ func TestWhatIsNoSpecIsAnError(t *testing.T) {
 	}
 }
 
-// TestAnUnknownClusterIsAnError: whatever stands in the AzureCluster and the Infrastructure, nothing panics, and a spec
-// that must be compared with them is refused.
+// TestAnUnknownClusterIsAnError: no content of the AzureCluster and the Infrastructure causes a panic, and a spec that must be compared with them is refused.
 func TestAnUnknownClusterIsAnError(t *testing.T) {
 	for _, content := range []string{
 		"null", "{}", `{"spec": null}`, `{"spec": "x", "status": 1}`,

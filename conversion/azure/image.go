@@ -34,7 +34,7 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// ownedTo puts the cluster's subscription before the id, as Machine API's controller does.
+// ownedTo adds the cluster's subscription before the id, as Machine API's controller does.
 func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
@@ -57,7 +57,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	return &azurev1.Image{ID: &full}
 }
 
-// within recognizes an id by how it begins, in whatever case.
+// within recognizes an id by its beginning, in any case.
 func within(id, prefix string) bool {
 	return len(id) > len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
 }
@@ -96,7 +96,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownedFrom takes the subscription away if Machine API's controller would put the very same before it.
+// ownedFrom removes the subscription if Machine API's controller would add the same one.
 func ownedFrom(p *pass, id string) string {
 	own := "/subscriptions/" + subscription(p)
 	rest, ok := strings.CutPrefix(id, own)
@@ -115,7 +115,7 @@ func ownedFrom(p *pass, id string) string {
 	return ""
 }
 
-// offeredFrom says the type, because what an absent one means may change, as its documentation says.
+// offeredFrom writes the type, because the meaning of an absent one may change, as its documentation says.
 func offeredFrom(p *pass, c *azurev1.AzureMarketplaceImage) machinev1beta1.Image {
 	required(p, "marketplace.", c.Publisher, c.Offer, c.SKU, c.Version)
 	out := machinev1beta1.Image{

@@ -18,7 +18,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -43,8 +43,7 @@ func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
 }
 
-// availabilitySet: a set of each API puts new machines without a zone into an availability set, and each API into one of another name.
-// Machines that exist stay where they are.
+// availabilitySet: each API's set puts new machines without a zone into an availability set, under different names. Existing machines stay where they are.
 func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
@@ -89,10 +88,10 @@ func reservationFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// scheme stands before a resource id where Kubernetes keeps it.
+// scheme precedes a resource id in Kubernetes' objects.
 const scheme = "azure://"
 
-// isResource recognizes the full id of a resource: the words in it are the same in whatever case.
+// isResource recognizes the full id of a resource: its words are case-insensitive.
 func isResource(id, provider, kind string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 9 {
@@ -162,7 +161,7 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// identityBack is a name only if that comes back as the very same id: an AzureMachine's identities cannot be changed.
+// identityBack is a name only if that converts to the same id again: an AzureMachine's identities cannot be changed.
 func identityBack(p *pass, providerID string) string {
 	id, ok := strings.CutPrefix(providerID, scheme)
 	if !ok || !isIdentity(id) {
@@ -185,7 +184,7 @@ func sshFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.SSHPublicKey = c.SSHPublicKey
 }
 
-// checkKey is as strict as the AzureMachine's webhook, short of what lies inside the key.
+// checkKey is as strict as the AzureMachine's webhook, except for the key's content.
 func checkKey(p *pass, key string) {
 	if key == "" {
 		return

@@ -40,7 +40,7 @@ func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// oneInterface is the machine's interface: a spec from before there were networkInterfaces keeps it outside of them.
+// oneInterface is the machine's interface: an older spec, without networkInterfaces, has it in other fields.
 func oneInterface(c *infraSpec) azurev1.NetworkInterface {
 	if len(c.NetworkInterfaces) == 0 {
 		return azurev1.NetworkInterface{SubnetName: c.SubnetName, AcceleratedNetworking: c.AcceleratedNetworking}
@@ -65,7 +65,7 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 	return p.At("networkInterfaces[0]")
 }
 
-// familiesTo: Cluster API gives a new machine an IPv6 address where the AzureCluster's network has some. Machine API looks at the subnet itself.
+// familiesTo: Cluster API gives a new machine an IPv6 address if the AzureCluster's network has some. Machine API reads that from the subnet.
 func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	if family != configv1.DualStackIPv4Primary && family != configv1.DualStackIPv6Primary || p.Env.InfraCluster == nil || p.Core.ProviderID != "" {
@@ -125,27 +125,27 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
-// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine, which names an internal one: OpenShift's operator
-// writes none into it, and the provider's webhook makes up some.
+// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine with an internal one: OpenShift's operator writes none
+// into it, and the provider's webhook generates some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
 		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))) &&
 		!namesOthers(p, m)
 }
 
-// namesOthers reports whether the AzureCluster names load balancers of the control plane, by a person's doing and not by the provider's webhook, and a Machine
-// has others. Another Machine may need them.
+// namesOthers reports whether the AzureCluster has control plane load balancers from a user and not from the provider's webhook, and a Machine has others.
+// Another Machine may need the AzureCluster's.
 func namesOthers(p *pass, m *providerSpec) bool {
 	internal, outbound := internalBalancer(p), balancer(p, "controlPlaneOutboundLB")
 	return internal != "" && !strings.EqualFold(internal, p.Env.ClusterName+"-internal-lb") && !strings.EqualFold(internal, m.InternalLoadBalancer) ||
 		outbound != "" && !strings.EqualFold(outbound, p.Env.ClusterName+"-outbound-lb") && !strings.EqualFold(outbound, m.PublicLoadBalancer)
 }
 
-// otherBalancers are those of a control plane Machine that has others; "" where all that are known have the same.
+// otherBalancers are those of a control plane Machine with other ones; "" if all known Machines have the same.
 func otherBalancers(p *pass, m *providerSpec) string {
 	for _, master := range p.Env.ControlPlane {
 		if master.Name == p.Core.Name {
-			continue // m is what it has now
+			continue // m is the current one
 		}
 		content, other := master.ProviderSpec, providerSpec{}
 		raw, err := json.Marshal(map[string]any{"internalLoadBalancer": content["internalLoadBalancer"], "publicLoadBalancer": content["publicLoadBalancer"]})
@@ -153,7 +153,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 			continue
 		}
 		if other.InternalLoadBalancer == "" {
-			continue // the actuator fills it in
+			continue // the actuator sets it
 		}
 		if !strings.EqualFold(other.InternalLoadBalancer, m.InternalLoadBalancer) || !strings.EqualFold(other.PublicLoadBalancer, m.PublicLoadBalancer) {
 			return fmt.Sprintf("%q and %q", other.InternalLoadBalancer, other.PublicLoadBalancer)
@@ -162,7 +162,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 	return ""
 }
 
-// Pools that nothing in the cluster names.
+// Placeholders for pools that no object of the cluster names.
 const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
@@ -178,7 +178,7 @@ func balancersNote(p *pass, m *providerSpec) string {
 	return note
 }
 
-// outboundPool is the pool of a load balancer that the workers have too.
+// outboundPool is the pool of a load balancer that the workers use too.
 func outboundPool(p *pass, name string) string {
 	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" &&
 		strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
@@ -187,8 +187,7 @@ func outboundPool(p *pass, name string) string {
 	return publicPool
 }
 
-// balancersPatch: the internal one is the API server's, through which requests from without come to the control plane too; the public one is for outbound
-// traffic.
+// balancersPatch: the internal one is the API server's, through which external requests reach the control plane too; the public one is for outbound traffic.
 func balancersPatch(p *pass, m *providerSpec) string {
 	pool := func(name string) map[string]any { return map[string]any{"name": name} }
 	network := map[string]any{
@@ -228,7 +227,7 @@ func attached(p *pass, path, have, want string) {
 	}
 }
 
-// publicBalancer is the one that Cluster API attaches a machine to: for outbound traffic, or for the API server's.
+// publicBalancer is the one to which Cluster API attaches a machine: for outbound traffic, or for the API server.
 func publicBalancer(p *pass, subnet string, publicIP bool) string {
 	switch {
 	case p.Core.ControlPlane && privateAPI(p):

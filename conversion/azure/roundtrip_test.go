@@ -72,7 +72,7 @@ func TestAMastersProviderSpecComesBack(t *testing.T) {
 	trip.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the API server and the Azure provider's webhooks fill in fields on the way.
+// TestADefaultedInfraSpecComesBack: the API server and the Azure provider's webhooks set defaults on the way.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	trip := fromProvider(&conversion.Core{})
 	there, normal := trip.There, trip.Normal
@@ -92,7 +92,7 @@ func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	trip.Run(t)
 }
 
-// TestDefaultsChangeNothingThatIsSaid: what the conversion leaves out, the Azure provider would fill in its own way.
+// TestDefaultsChangeNothingThatIsSaid: the Azure provider sets defaults for what the conversion leaves out.
 func TestDefaultsChangeNothingThatIsSaid(t *testing.T) {
 	trip := fromProvider(&conversion.Core{})
 	r := rand.New(rand.NewPCG(conversiontest.Seed(t), 0))

@@ -27,8 +27,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// TestTheProvidersSchemaTakesIt: what a conversion makes is valid by the schema of the provider's own CRD, loses nothing
-// to it, and its defaults change nothing.
+// TestTheProvidersSchemaTakesIt: a conversion's result is valid by the schema of the provider's CRD, which prunes nothing, and its defaults change nothing.
 func TestTheProvidersSchemaTakesIt(t *testing.T) {
 	kit, schema := azuretest.Kit(), schemaOf(t, "azuremachines")
 	env, r := kit.Env(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
@@ -48,7 +47,7 @@ func TestTheProvidersSchemaTakesIt(t *testing.T) {
 	}
 }
 
-// TestTheKitsClusterIsOne: the AzureCluster that everything is compared with could be created.
+// TestTheKitsClusterIsOne: the kit's AzureCluster could be created.
 func TestTheKitsClusterIsOne(t *testing.T) {
 	schemaOf(t, "azureclusters").accept(t, "AzureCluster", azuretest.Kit().InfraCluster)
 }

@@ -8,7 +8,7 @@ import (
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
-// profile is a security profile as both sides mean it, with the path of each part on the side that it comes from.
+// profile is the common content of both sides' security profiles, with the path of each part on the source's side.
 type profile struct {
 	host             *bool
 	kind, encryption string
@@ -16,7 +16,7 @@ type profile struct {
 
 	hostAt, kindAt, encryptionAt, bootAt, tpmAt string
 
-	// untrusted and unencrypted are what to do about a new machine that Cluster API makes without Trusted Launch, or without encryption at the host.
+	// untrusted and unencrypted are what to do about a new machine that Cluster API creates without Trusted Launch, or without encryption at the host.
 	untrusted, unencrypted string
 }
 
@@ -30,7 +30,7 @@ const (
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// check holds a profile to what both sides take, and to what Cluster API's controller heeds.
+// check validates a profile as both sides do, and refuses what Cluster API's controller ignores.
 func (s profile) check(p *pass) {
 	switch {
 	case s.kind != "" && s.kind != confidentialVM && s.kind != trustedLaunch:
@@ -82,7 +82,7 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// settings reads the settings of the security type. It reports false where they are missing, or are those of another type.
+// settings reads the settings of the security type. It reports false if they are missing, or of another type.
 func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	var uefi *machinev1beta1.UEFISettings
 	at := p.At("securityProfile.settings")

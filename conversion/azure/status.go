@@ -15,8 +15,7 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AzureMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers know the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers know the other's.
 type status struct{}
 
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
@@ -46,13 +45,13 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// observed is what both statuses say, and the machine's id, which Cluster API keeps in the spec.
+// observed is the common content of both statuses, and the machine's id, which Cluster API keeps in the spec.
 type observed struct {
 	VMState    string `json:"vmState"`
 	ProviderID string `json:"providerID"`
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read ignores what cannot be read.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

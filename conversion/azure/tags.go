@@ -27,7 +27,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalTags = all
 }
 
-// tagsFrom leaves out what Machine API adds by itself.
+// tagsFrom leaves out the tags that Machine API adds itself.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	derived := derivedTags(p)
@@ -48,8 +48,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// derivedTags are those that Machine API adds to each virtual machine, but for those that Cluster API adds too, by the AzureCluster: the mark
-// by which an uninstall finds what belongs to the cluster, and the Infrastructure's resourceTags.
+// derivedTags are those that Machine API adds to each virtual machine, except those that Cluster API adds too, from the AzureCluster: the mark by which an
+// uninstall finds what belongs to the cluster, and the Infrastructure's resourceTags.
 func derivedTags(p *pass) map[string]string {
 	out := map[string]string{}
 	if p.Env.Infrastructure == nil {
@@ -62,7 +62,7 @@ func derivedTags(p *pass) map[string]string {
 	return out
 }
 
-// named reports whether a tag is there: in Azure names are the same in whatever case.
+// named reports whether a tag exists: Azure's names are case-insensitive.
 func named(tags map[string]string, name string) bool {
 	for have := range tags {
 		if strings.EqualFold(have, name) {
@@ -72,10 +72,10 @@ func named(tags map[string]string, name string) bool {
 	return false
 }
 
-// maxTags is Azure's, for one resource.
+// maxTags is Azure's maximum for one resource.
 const maxTags = 50
 
-// checkTags looks at the tags that are written at a path, beside all that a machine has by its own object.
+// checkTags checks the tags at a path, together with all that a machine has from its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
 		p.Unsupported(path, len(tags), fmt.Sprintf("with the tags that Cluster API adds, the machine has %d, and Azure takes %d: remove some", n, maxTags))
@@ -117,7 +117,7 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	return ""
 }
 
-// inherits refuses the tags that a machine has by the AzureCluster alone.
+// inherits refuses the tags that a machine gets only from the AzureCluster.
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
@@ -126,7 +126,7 @@ func inherits(p *pass, path string, own map[string]string) {
 	}
 }
 
-// clusterAlone are the tags that a machine has by the AzureCluster alone, but for marks of ownership.
+// clusterAlone are the tags that a machine gets only from the AzureCluster, without marks of ownership.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return nil
@@ -139,7 +139,7 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// marksOwner recognizes a tag that only says whose a resource is; each API has its own.
+// marksOwner recognizes a tag that only marks a resource's owner; each API has its own.
 func marksOwner(name string) bool {
 	return strings.HasPrefix(name, "kubernetes.io_cluster") || strings.HasPrefix(name, "kubernetes.io-cluster") ||
 		strings.HasPrefix(name, azurev1.NameAzureProviderPrefix)

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// ToClusterAPI converts a providerSpec as it came; nil where it cannot be read, or is none of the platform's. The pass has the errors.
+// ToClusterAPI converts a providerSpec from JSON; nil if it cannot be read, or is of another platform. The pass has the errors.
 func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewProviderSpec()
 	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
@@ -24,7 +24,7 @@ func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
 }
 
-// ToMachineAPI converts the spec of an infrastructure machine as it came; nil where it cannot be read.
+// ToMachineAPI converts the spec of an infrastructure machine from JSON; nil if it cannot be read.
 func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewInfraSpec()
 	if !p.Decode(raw, spec) {
@@ -33,7 +33,7 @@ func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
 }
 
-// Patched is base with a merge patch upon it.
+// Patched is base with a merge patch.
 func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
 	t.Helper()
 	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
@@ -43,7 +43,7 @@ func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
 	return out
 }
 
-// Same holds errors to their paths and types, in any order; each has a reason, whose prose is nobody's business here.
+// Same compares errors by their paths and types, in any order. Each must have a reason, of any text.
 func Same(t *testing.T, want []string, errs field.ErrorList) {
 	t.Helper()
 	var got []string
@@ -61,7 +61,7 @@ func Same(t *testing.T, want []string, errs field.ErrorList) {
 	}
 }
 
-// Advised holds errors about fields that are in order, and cannot go, to what their reader needs: something to do.
+// Advised tests that errors about valid fields that do not convert tell the reader what to do.
 func Advised(t *testing.T, errs field.ErrorList) {
 	t.Helper()
 	for _, e := range errs {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conversiontest tests a conversion with random values. What the table calls convertible comes back unchanged.
+// Package conversiontest tests a conversion with random values. What the table calls convertible round-trips unchanged.
 // What it calls unconvertible is an error that names its path. There is no third outcome.
 //
 // In go a table, its types, and generators of valid values. Out come failures of the test. Only tests import it.

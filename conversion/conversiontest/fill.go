@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Values makes valid values for fields that have rules, by their path: "tags[].name". A maker returns the field's type,
-// or, for a pointer, what it points to: it is then nil every third time.
+// Values makes valid values for fields that have rules, by their path: "tags[].name". A maker returns the field's type or, for a pointer, the type that it
+// points to: it is then nil every third time.
 type Values map[string]func(r *rand.Rand) any
 
 // OneOf is a maker that picks one of the given values.
@@ -19,11 +19,11 @@ func OneOf[T any](values ...T) func(*rand.Rand) any {
 	return func(r *rand.Rand) any { return values[r.IntN(len(values))] }
 }
 
-// filler fills a value with whatever its type allows: lists and maps of up to five, nil or empty ones, nil pointers.
+// filler fills a value with anything that its type allows: lists and maps of up to five, nil or empty ones, nil pointers.
 type filler struct {
 	r      *rand.Rand
 	values Values
-	// zero recognizes the paths that are left alone.
+	// zero matches the paths that stay zero.
 	zero func(path string) bool
 }
 
@@ -119,7 +119,7 @@ func (f filler) fillScalar(v reflect.Value) {
 	}
 }
 
-// Word is a short word, the same one now and then.
+// Word is a short word, sometimes the same one.
 func Word(r *rand.Rand) string {
 	out := make([]byte, 1+r.IntN(6))
 	for i := range out {

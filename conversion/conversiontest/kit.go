@@ -9,25 +9,25 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Kit is what a test needs to play a cluster on a platform. Each platform's kit lies in a package beside it: conversion/aws/awstest.Kit().
+// Kit is what a test needs to simulate a cluster on a platform. Each platform's kit is in a package beside it: conversion/aws/awstest.Kit().
 type Kit struct {
 	Platform conversion.Platform
-	// Infrastructure is the content of the Infrastructure named cluster as an installer leaves it: spec and status, without metadata.
+	// Infrastructure is the content of the Infrastructure named cluster as an installer writes it: spec and status, without metadata.
 	Infrastructure map[string]any
 	// InfraCluster is the spec of the infrastructure cluster object (an AWSCluster) of that cluster.
 	InfraCluster map[string]any
-	// ProviderSpec is the providerSpec of a worker as an installer writes it; it can go.
+	// ProviderSpec is a worker's providerSpec as an installer writes it; it converts.
 	ProviderSpec map[string]any
-	// AnyProviderSpec and AnyInfraSpec make up one that can go, with as many fields as can; the result is a pointer to the platform's Go type.
+	// AnyProviderSpec and AnyInfraSpec generate one that converts, with as many fields as possible; the result is a pointer to the platform's Go type.
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
 	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string
-	// Master is what the providerSpec of a control plane's Machine has otherwise than ProviderSpec, beside its user data.
+	// Master is what a control plane Machine's providerSpec has differently from ProviderSpec, besides its user data.
 	Master map[string]any
-	// Zones are those of a control plane as a providerSpec spells them, wherever it does; the first is that of ProviderSpec. nil: there is one failure domain, or
+	// Zones are a control plane's, as a providerSpec spells them, in whichever field; the first is that of ProviderSpec. nil: there is one failure domain, or
 	// none.
 	Zones []string
-	// Manifests are the provider's, as its module ships them; the zero value: none that can be bundled.
+	// Manifests are the provider's, from its module; the zero value: none that can be bundled.
 	Manifests Manifests
 	// Actuator is what the Machine API's actuator reads and writes.
 	Actuator Actuator

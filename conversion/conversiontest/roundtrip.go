@@ -22,21 +22,21 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Trip is a conversion and the way back. A is where values are made up, B the other side.
+// Trip is a round trip of a conversion. Values are generated on side A; B is the other side.
 type Trip[A, B any] struct {
 	There func(*A) (*B, field.ErrorList)
 	Back  func(*B) (*A, field.ErrorList)
-	// Root is what errors put before the paths of A.
+	// Root precedes the paths of A in errors.
 	Root string
-	// Lines are the table's rows, and Own selects those of a row's paths that are A's.
+	// Lines are the table's rows. Own selects A's paths of a row.
 	Lines []conversion.Line
 	Own   func(conversion.Line) []string
 	// Values makes valid values; Repair then makes the whole valid, where a rule joins two fields.
 	Values Values
 	Repair func(*rand.Rand, *A)
-	// Normal brings A into the form that it comes back in, where two forms mean the same.
+	// Normal brings A into its form after the round trip, where two forms mean the same.
 	Normal func(*A)
-	// Runs is how many values are made up, 1,000 if it is 0.
+	// Runs is how many values are generated, 1,000 if it is 0.
 	Runs int
 }
 
@@ -54,7 +54,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run makes the trip with values of every shape: those that convert, and those with a field or some that do not.
+// Run makes the round trip with values of every shape: those that convert, and those with one or some fields that do not.
 func (trip Trip[A, B]) Run(t *testing.T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(Seed(t), 0))
@@ -83,10 +83,10 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
-// Tame makes up a value whose fields all convert.
+// Tame generates a value whose fields all convert.
 func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
 
-// make fills a value. Every other time all of its fields convert. Else it has about one in eight of the fields that do not, or more where there are few.
+// make fills a value. Every other time all of its fields convert. Else it has about one in eight of the fields that do not, or more if there are few.
 func (trip Trip[A, B]) make(r *rand.Rand) *A {
 	return trip.fill(r, r.IntN(2) == 0)
 }
@@ -114,7 +114,7 @@ func under(path string, of []string) bool {
 	})
 }
 
-// unconvertible lists the fields of a that have a value and, by the table, no place on the other side.
+// unconvertible lists the fields of a with a value that, by the table, have no place on the other side.
 func (trip Trip[A, B]) unconvertible(a *A) []string {
 	var out []string
 	for _, l := range trip.Lines {
@@ -170,7 +170,7 @@ func (trip Trip[A, B]) refuses(t *testing.T, a *A, expected []string) {
 	}
 }
 
-// jsonOnly leaves out what is not JSON of a type.
+// jsonOnly leaves out a type's fields that are not JSON.
 var jsonOnly = cmp.FilterPath(func(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)
 	return ok && !token.IsExported(f.Name())
@@ -185,7 +185,7 @@ func bytesOf(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// clone goes through JSON, as every value does that an API server keeps.
+// clone goes through JSON, as every value does that an API server stores.
 func clone[A any](t *testing.T, a *A) *A {
 	t.Helper()
 	raw, err := json.Marshal(a)

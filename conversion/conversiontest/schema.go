@@ -13,8 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Differences holds a Go type to the schema that a CRD has for it: a sentence for each leaf that only one of them has, or
-// that is of another type in each.
+// Differences compares a Go type with its schema in a CRD: it has a sentence for each leaf that only one of them has, or whose types differ.
 func Differences(schema apiextensionsv1.JSONSchemaProps, t reflect.Type) []string {
 	return compare(leaves(schema, ""), typed(t, ""))
 }
@@ -38,7 +37,7 @@ func compare(crd, types map[string]string) []string {
 	return out
 }
 
-// leaves lists the paths of a schema's leaves and what each must be, as the words that fit a Go type too.
+// leaves lists the paths of a schema's leaves with their types, in words that fit a Go type too.
 func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	out := map[string]string{}
 	switch {
@@ -61,7 +60,7 @@ func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	return out
 }
 
-// typed lists the paths of a Go type's leaves and what each is, in the words of leaves.
+// typed lists the paths of a Go type's leaves with their types, in the words of leaves.
 func typed(t reflect.Type, at string) map[string]string {
 	out := map[string]string{}
 	for t.Kind() == reflect.Pointer {

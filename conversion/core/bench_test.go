@@ -10,8 +10,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// BenchmarkCheck is what an admission review pays for a conversion: from the Machine's JSON to the errors, well below
-// 150 µs (issue: "a review with a full AWS conversion below 150 µs").
+// BenchmarkCheck is the cost of a conversion in an admission review: from the Machine's JSON to the errors, well below 150 µs (issue: "a review with a full AWS
+// conversion below 150 µs").
 func BenchmarkCheck(b *testing.B) {
 	for name, text := range map[string]string{"Machine": fullMachine, "MachineSet": fullSet} {
 		raw, err := json.Marshal(object(b, text).Object)
@@ -30,7 +30,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkToClusterAPI is what a pass of the mirror pays: both objects, as JSON's maps.
+// BenchmarkToClusterAPI is the cost of a conversion in a pass of the mirror: both objects, as JSON's maps.
 func BenchmarkToClusterAPI(b *testing.B) {
 	m, env := object(b, fullMachine), env()
 	b.ReportAllocs()

@@ -41,7 +41,7 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 	return out
 }
 
-// paths are the fields that errors name, each with its type: the property that a test holds an error to.
+// paths are the fields of errors, each with its type: the property that a test compares.
 func paths(errs field.ErrorList) []string {
 	var out []string
 	for _, e := range errs {

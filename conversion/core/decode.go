@@ -14,8 +14,8 @@ import (
 
 const providerPath = "spec.providerSpec.value"
 
-// withProvider is a Machine's spec whose providerSpec is decoded in the same pass, into the platform's type: its field
-// hides the embedded one, as encoding/json has it.
+// withProvider is a Machine's spec whose providerSpec is decoded in the same pass, into the platform's type: its field hides the embedded one, as in
+// encoding/json.
 type withProvider struct {
 	machinev1beta1.MachineSpec `json:",inline"`
 	ProviderSpec               struct {
@@ -23,7 +23,7 @@ type withProvider struct {
 	} `json:"providerSpec"`
 }
 
-// recognise drops a providerSpec that is not the platform's, and returns the path below which nothing else matters then.
+// recognise drops a providerSpec of another platform, and returns the path below which errors are then irrelevant.
 func recognise(p *pass, path string, spec *withProvider) (void string) {
 	if p.Env.Platform.Spec.Recognise(p.At(path), spec.ProviderSpec.Value) {
 		return ""
@@ -34,9 +34,8 @@ func recognise(p *pass, path string, spec *withProvider) (void string) {
 
 func nothing(*pass) string { return "" }
 
-// decode reads what converts of an object. It is strict about the spec only: most of the metadata and all of the status
-// are none of its business. judge looks at what has been read, and returns the path below which the decoder's complaints
-// are void, or nothing. It returns false where there is nothing to convert.
+// decode reads the part of an object that converts. It is strict about the spec only: most of the metadata and all of the status are not converted. judge
+// inspects the result, and returns the path below which the decoder's errors are irrelevant, or nothing. It returns false if there is nothing to convert.
 func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool {
 	trial := conversion.NewPass(p.Env, p.Core, "")
 	if !trial.Decode(raw, into) {
@@ -52,7 +51,7 @@ func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool
 	return true
 }
 
-// undecoded is why an object does not fit its type: where its providerSpec is another platform's, that alone.
+// undecoded is why an object does not fit its type: if its providerSpec is another platform's, only that.
 func undecoded(p, trial *pass, judge func(*pass) (void string)) field.ErrorList {
 	other := conversion.NewPass(p.Env, p.Core, "")
 	if void := judge(other); void != "" {

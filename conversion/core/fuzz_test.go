@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// FuzzObjects: whatever stands in an object, of either side, the answer is errors, never a panic.
+// FuzzObjects: any object of either side gives errors, never a panic.
 func FuzzObjects(f *testing.F) {
 	for _, text := range []string{fullMachine, fullSet} {
 		raw, err := json.Marshal(object(f, text).Object)

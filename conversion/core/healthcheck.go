@@ -33,16 +33,16 @@ type capiCheck struct {
 
 var check conversion.Rows[mapiCheck, capiCheck]
 
-// rebootAnnotation on a Machine API check has Machines rebooted that are found unhealthy, instead of deleted.
+// rebootAnnotation on a Machine API check: unhealthy Machines are rebooted instead of deleted.
 const rebootAnnotation = machineapi.RemediationStrategyAnnotation
 
-// What Cluster API asks of a check: by its CRD (conditions) and by its webhook (startup).
+// Cluster API's requirements for a check: by its CRD (conditions) and by its webhook (startup).
 const (
 	leastStartup   = 30 * time.Second
 	mostConditions = 100
 )
 
-// MachineHealthChecks converts a MachineHealthCheck. Nothing of it is the platform's.
+// MachineHealthChecks converts a MachineHealthCheck. It has no fields of the platform.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
 	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
@@ -178,7 +178,7 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	}
 }
 
-// whole: the Machine API's CRD lets a condition pass without its type or status, Cluster API's does not.
+// whole: the Machine API's CRD admits a condition without type or status, Cluster API's does not.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
 		p.Required(path+".type", "set the type of the Node's condition, such as Ready")
@@ -202,7 +202,7 @@ func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// seconds refuses what would be another time in whole seconds.
+// seconds refuses a duration that whole seconds cannot express.
 func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
@@ -251,7 +251,7 @@ func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.NodeStartupTimeout = &d
 }
 
-// percentage is what the Machine API's CRD takes for one.
+// percentage is the Machine API CRD's form of one.
 var percentage = regexp.MustCompile(`^(100|[0-9]{1,2})%$`)
 
 const percentOrNumber = "must be a number of Machines or a percentage of up to 100%"
@@ -325,8 +325,8 @@ func remediationFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.RemediationTemplate = &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
 }
 
-// writtenCheck is a Machine API check as it is written: with authority, for which the overlay of the CRD adds a field that
-// the published type lacks, and with durations as texts, since the CRD's patterns let some pass that are none.
+// writtenCheck is a Machine API check as it is written: with authority, for which the overlay of the CRD adds a field that the published type lacks, and with
+// durations as text, since the CRD's patterns admit some that are none.
 type writtenCheck struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {

@@ -34,12 +34,12 @@ func checkBack(c *capiCheck) (*mapiCheck, field.ErrorList) {
 	return &m, p.Errors()
 }
 
-// checkEnv knows no platform: a check needs none.
+// checkEnv has no platform: a check needs none.
 func checkEnv() *conversion.Env {
 	return &conversion.Env{ClusterName: "ocean", MachineAPINamespace: "m", ClusterAPINamespace: "c"}
 }
 
-// selectorLabels are never none.
+// selectorLabels are never empty.
 func selectorLabels(own string) func(*rand.Rand) any {
 	return func(r *rand.Rand) any {
 		out := some(r, own, "ocean", "team", "sea")
@@ -78,7 +78,7 @@ func TestACheckComesBack(t *testing.T) {
 			"spec.remediationTemplate.namespace":        conversiontest.OneOf("", "m"),
 		},
 		Repair: func(r *rand.Rand, m *mapiCheck) {
-			if r.IntN(6) == 0 { // there is little that cannot go
+			if r.IntN(6) == 0 { // few values do not convert
 				m.Spec.RemediationTemplate = &corev1.ObjectReference{APIVersion: "a.b/v1", Kind: "C", Name: "d", UID: "e"}
 			}
 			if len(m.Spec.UnhealthyConditions) == 0 {
@@ -122,7 +122,7 @@ func TestAClusterAPICheckComesBack(t *testing.T) {
 			"spec.remediation.templateRef":                          conversiontest.OneOf(clusterv1.MachineHealthCheckRemediationTemplateReference{}, clusterv1.MachineHealthCheckRemediationTemplateReference{APIVersion: "a.b/v1", Kind: "C", Name: "d"}),
 		},
 		Repair: func(r *rand.Rand, c *capiCheck) {
-			if r.IntN(6) == 0 { // there is little that cannot go
+			if r.IntN(6) == 0 { // few values do not convert
 				c.Spec.Remediation.TriggerIf.UnhealthyInRange = "[1-3]"
 			}
 		},

@@ -171,7 +171,7 @@ func TestTheStatusOfACheck(t *testing.T) {
 	diff(t, map[string]any{}, c)
 }
 
-// FuzzChecks: whatever stands in a check, of either side, the answer is errors, never a panic.
+// FuzzChecks: any check of either side gives errors, never a panic.
 func FuzzChecks(f *testing.F) {
 	m := object(f, fullCheck)
 	twin, _ := core.ToClusterAPI("MachineHealthCheck", m, checkEnv())
@@ -189,7 +189,7 @@ func FuzzChecks(f *testing.F) {
 	})
 }
 
-// What means the same stays as it is written: a manifest's owner would find it changed, and may not change it back.
+// A value with the same meaning keeps its spelling: a manifest's owner would find it changed, and may not change it back.
 func TestACheckKeepsItsSpelling(t *testing.T) {
 	const written = `{metadata: {name: workers}, spec: {maxUnhealthy: "5", nodeStartupTimeout: 10m, selector: {matchLabels: {a: b}, matchExpressions: []},
 		unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}], authoritativeAPI: ClusterAPI}}`

@@ -14,11 +14,11 @@ import (
 const (
 	preDrain     = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/"
 	preTerminate = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/"
-	// shortest is Machine API's least length of a hook's name and owner.
+	// shortest is Machine API's minimum length of a hook's name and owner.
 	shortest = 3
 )
 
-// isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
+// isHook: Cluster API treats any annotation that begins with one of the prefixes as a hook.
 func isHook(annotation string) bool {
 	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
 		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// metadata is what of an object's metadata converts.
+// metadata is the part of an object's metadata that converts.
 type metadata struct {
 	Name        string            `json:"name,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -27,8 +27,7 @@ type mapiMachine struct {
 	Metadata metadata                   `json:"metadata"`
 	Spec     machinev1beta1.MachineSpec `json:"spec"`
 
-	// provider is a pointer to the typed providerSpec, which stands for the spec's raw one: nil where there is none of
-	// the platform's kind.
+	// provider is a pointer to the typed providerSpec, which replaces the spec's raw one; nil if there is none of the platform's kind.
 	provider any
 }
 
@@ -40,12 +39,12 @@ type capiMachine struct {
 	infra infra
 }
 
-// infra is the infrastructure object behind a Machine or template: what it becomes, or what it is.
+// infra is the infrastructure object of a Machine or template: the result, or the source.
 type infra struct {
-	// spec is a pointer to the platform's type, nil where the object does not exist, or cannot be read; the pass has the reason then.
+	// spec is a pointer to the platform's type, nil if the object does not exist or cannot be read; the pass has the reason then.
 	spec   any
 	unread bool
-	// name and root are known on the way back: the object's name, and the path of its spec.
+	// name and root are set on the way back: the object's name, and the path of its spec.
 	name, root string
 }
 
@@ -55,9 +54,9 @@ func at(paths ...string) []string { return conversion.At(paths...) }
 
 var machine conversion.Rows[mapiMachine, capiMachine]
 
-const authority = "Not content: which API is authoritative, which the mirror knows."
+const authority = "Not content: which API is authoritative. The mirror sets it."
 
-// Machines converts a Machine, or what a MachineSet makes Machines from.
+// Machines converts a Machine, or the template of a MachineSet.
 var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Same("metadata.name", "metadata.name"),
 	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
@@ -110,7 +109,7 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ownCluster(p, c.Spec.ClusterName)
 }
 
-// ownCluster: Cluster API's webhooks let nobody change the field.
+// ownCluster: Cluster API's webhooks make the field immutable.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
 		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q, and cannot be changed: "+
@@ -124,8 +123,7 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
-// readyFrom lets what a set hands on to its Machines be the set's, which has it in Machine API too: else no Machine of a set that
-// waits could be mirrored.
+// readyFrom accepts the value that a Machine has from its set, whose field Machine API has too: else no Machine of a set with it could be mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
@@ -201,7 +199,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	}
 }
 
-// refers reports whether the infrastructure object is there and is the one that is meant.
+// refers reports whether the infrastructure object exists and is the one of the reference.
 func refers(p *pass, c *capiMachine) bool {
 	ref, want := c.Spec.InfrastructureRef, p.Env.Platform.InfraMachine
 	if p.Core.Template {
@@ -257,7 +255,7 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByASet: a MachinePool, or a control plane of Cluster API, goes on to replace and end its instances, whichever API is authoritative for a Machine.
+// ownedByASet: a MachinePool, or a control plane of Cluster API, would still replace and terminate its instances, whichever API is authoritative for a Machine.
 func ownedByASet(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		group, _, _ := strings.Cut(owner.APIVersion, "/")
@@ -271,7 +269,7 @@ func ownedByASet(p *pass, raw []byte) {
 	}
 }
 
-// readInfraMachine reads an infrastructure machine; raw is nil where there is none.
+// readInfraMachine reads an infrastructure machine; raw is nil if there is none.
 func readInfraMachine(p *pass, raw []byte) infra {
 	var o struct {
 		Metadata metadata `json:"metadata"`

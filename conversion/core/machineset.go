@@ -34,7 +34,7 @@ var set conversion.Rows[mapiSet, capiSet]
 
 const nameless = "the Machines of a set are named by it, in both APIs: remove it"
 
-// MachineSets converts a MachineSet; its template is converted by Machines.
+// MachineSets converts a MachineSet; Machines converts its template.
 var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Same("metadata.name", "metadata.name"),
 	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
@@ -69,7 +69,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 
-// templateLines are a Machine's rows, but for the name, which a template has not.
+// templateLines are a Machine's rows, except for the name, which a template does not have.
 func templateLines() []conversion.Line {
 	var out []conversion.Line
 	for _, l := range Machines.Lines() {
@@ -126,7 +126,7 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 	}
 }
 
-// newSelector is the only way to another selector in Machine API.
+// newSelector is the only way to change a selector in Machine API.
 const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, " +
 	"and create it with another selector"
 
@@ -154,8 +154,8 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 	})
 }
 
-// withoutImplied leaves out what Cluster API's controller adds to the selector of each set of its own accord: that a Machine is of the cluster. In Machine
-// API it would be a change of a selector that never changes, and one by which a set loses its Machines if they have no such label.
+// withoutImplied leaves out what Cluster API's controller adds to each set's selector itself: that a Machine is of the cluster. In Machine API, where a
+// selector is immutable, it would be a change, and the set would lose Machines without such a label.
 func withoutImplied(s metav1.LabelSelector, cluster string) metav1.LabelSelector {
 	name, has := s.MatchLabels[clusterv1.ClusterNameLabel]
 	if !has || name != cluster || len(s.MatchLabels)+len(s.MatchExpressions) == 1 {
@@ -270,8 +270,8 @@ func readTemplate(p *pass, raw []byte) infra {
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
 
-// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which paused it would not be. There would
-// be twice the Machines.
+// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which does not happen while this one is
+// paused. There would be twice the Machines.
 func ownedByNoDeployment(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
@@ -284,7 +284,7 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 	}
 }
 
-// ownersOf reads what has been decoded before.
+// ownersOf reads an object that was decoded before.
 func ownersOf(raw []byte) []metav1.OwnerReference {
 	var o struct {
 		Metadata struct {

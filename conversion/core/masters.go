@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Masters are those of the Machine API's Machines that are of the control plane, in their order. What is being deleted needs no load balancer any more.
+// Masters are the Machine API's control plane Machines, in their order. One that is being deleted needs no load balancer any more.
 func Masters(machines []*unstructured.Unstructured) []conversion.Master {
 	var out []conversion.Master
 	for _, m := range machines {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// clusterAPIOwn: labels that Cluster API's controllers read a meaning from.
+// clusterAPIOwn: labels with a meaning for Cluster API's controllers.
 const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
@@ -38,8 +38,7 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// copyLabelsTo keeps the Machine API's labels, so that a selector finds what it found, and adds Cluster API's name of
-// the cluster.
+// copyLabelsTo keeps the Machine API's labels, so that a selector selects the same, and adds Cluster API's name of the cluster.
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
@@ -57,7 +56,7 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	}
 }
 
-// addClusterName: every Cluster API object bears it, and its own webhook would add it.
+// addClusterName: every Cluster API object has it, and its own webhook would add it.
 func addClusterName(p *pass, c *metadata) {
 	if _, there := c.Labels[clusterv1.ClusterNameLabel]; !there {
 		put(&c.Labels, clusterv1.ClusterNameLabel, p.Env.ClusterName)
@@ -90,8 +89,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
 
-// interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto
-// the Machine and its Node.
+// interruptible reports whether a spec requests an instance that the cloud may take back. The Machine API's controllers then write that onto the Machine and
+// its Node.
 func interruptible(p *pass, spec any) bool {
 	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
@@ -144,7 +143,7 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	}
 }
 
-// bornRole is the role of a Machine that was made in Cluster API: its one node role label.
+// bornRole is the role of a Machine that was created in Cluster API: its one node role label.
 func bornRole(c metadata) (string, bool) {
 	_, role := c.Labels[roleLabel]
 	if _, kind := c.Labels[typeLabel]; role || kind {
@@ -193,7 +192,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
 
-// meantForMachines recognizes an annotation that controllers of one of the two APIs read on a Machine.
+// meantForMachines recognizes an annotation that controllers of either API read on a Machine.
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)
@@ -208,7 +207,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		switch {
 		case stays(k, v) || k == oldDelete:
 		case name == clusterv1.DeleteMachineAnnotation && v == "":
-			// In Machine API an empty mark is none; in Cluster API that it is there is enough.
+			// In Machine API an empty mark is none; in Cluster API its existence is enough.
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
@@ -221,8 +220,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived records which of the
-// two names Machine API has: the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
+// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and has no meaning in Cluster API. Derived records which of the two names
+// Machine API has: the newer one if it lists none, the older one if it lists Cluster API's, both if it lists the older one.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
 	there := v != ""
@@ -274,8 +273,8 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 	}
 }
 
-// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first. An empty one, a mark in Cluster API,
-// would be none in Machine API.
+// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for a mark for deletion. An empty one, which is a mark in Cluster API, would be none in Machine
+// API.
 func deleteFrom(derived []string, v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)

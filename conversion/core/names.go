@@ -18,8 +18,8 @@ import (
 const (
 	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
 	DerivedAnnotation = "poundlock.openshift.io/derived"
-	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
-	// A + before a name: in its metadata.labels too.
+	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that are in the Machine API's spec.metadata.labels. A + before a name: also in its
+	// metadata.labels.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
 	// NodeAnnotationsAnnotation is the same for annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
@@ -41,7 +41,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// Name is a label or annotation that the two APIs call differently.
+// Name is a label or annotation with a different name in each API.
 type Name struct{ MachineAPI, ClusterAPI string }
 
 // Annotations lists the annotations that are renamed.
@@ -54,8 +54,7 @@ func Annotations() []Name {
 	}
 }
 
-// Labels lists the labels that are renamed where they come from Cluster API; where they come from Machine API they are
-// kept and the other is added.
+// Labels lists the labels that are renamed if they come from Cluster API. If they come from Machine API they are kept and the other is added.
 func Labels() []Name {
 	return []Name{{clusterLabel, clusterv1.ClusterNameLabel}}
 }
@@ -86,8 +85,8 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
-// operators are what the cluster-autoscaler-operator writes to a set of the Machine API beside the limits: whose MachineAutoscaler it is, and
-// its older names for what a machine has. On the twin, nobody would write them again.
+// operators are the annotations that the cluster-autoscaler-operator writes to a set of the Machine API besides the limits: its MachineAutoscaler, and older
+// names for a machine's capacity. Nothing would update them on the twin.
 var operators = []string{
 	"autoscaling.openshift.io/machineautoscaler",
 	"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",
@@ -95,7 +94,7 @@ var operators = []string{
 	"capacity.cluster-autoscaler.kubernetes.io/maxPods",
 }
 
-// stays recognizes an annotation that never leaves its object: it is about the object and not about the machine.
+// stays recognizes an annotation that is not copied: it describes the object and not the machine.
 func stays(annotation, value string) bool {
 	switch annotation {
 	case clusterv1.MachineSkipRemediationAnnotation:
@@ -107,14 +106,14 @@ func stays(annotation, value string) bool {
 	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)
 }
 
-// reachesNode recognizes a label that Cluster API hands on from the Machine to its Node.
+// reachesNode recognizes a label that Cluster API propagates from the Machine to its Node.
 func reachesNode(label string) bool {
 	domain, _, ok := strings.Cut(label, "/")
 	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
 		within(domain, clusterv1.NodeRestrictionLabelDomain) || within(domain, clusterv1.ManagedNodeLabelDomain))
 }
 
-// stands lists where a name of the Machine API's spec.metadata stands: there alone, or (with a + before it) in the object's own metadata too.
+// stands records where a name of the Machine API's spec.metadata is: there alone, or (with a + before it) in the object's own metadata too.
 func stands(name string, own map[string]string) string {
 	if _, too := own[name]; too {
 		return both + name
@@ -124,7 +123,7 @@ func stands(name string, own map[string]string) string {
 
 const both = "+"
 
-// annotatesNode recognizes an annotation that Cluster API hands on from the Machine to its Node.
+// annotatesNode recognizes an annotation that Cluster API propagates from the Machine to its Node.
 func annotatesNode(annotation string) bool {
 	domain, _, ok := strings.Cut(annotation, "/")
 	return ok && within(domain, clusterv1.ManagedNodeAnnotationDomain)
@@ -143,7 +142,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 
 func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// put sets a value in a map that may not be there yet.
+// put sets a value in a map that may be nil.
 func put(m *map[string]string, key, value string) {
 	if *m == nil {
 		*m = map[string]string{}
@@ -151,7 +150,7 @@ func put(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// remember adds names to a list that an annotation carries.
+// remember adds names to an annotation's list.
 func remember(m *metadata, carrier string, names ...string) {
 	if len(names) == 0 {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// syncing is a cluster whose Cluster API manager hands these names on to Nodes beside its own.
+// syncing is a cluster whose Cluster API manager propagates these names to Nodes besides its own.
 func syncing(t *testing.T, labels, annotations string) conversion.Env {
 	t.Helper()
 	out := env()
@@ -30,7 +30,7 @@ func syncing(t *testing.T, labels, annotations string) conversion.Env {
 	return out
 }
 
-// What Machine API hands on to Nodes goes to Cluster API where that hands it on too, and comes back to where it stood.
+// A label that Machine API propagates to Nodes converts if Cluster API propagates it too, and returns to its former place.
 func TestNamesOfOtherDomainsForNodes(t *testing.T) {
 	all := syncing(t, `.*`, `.* `)
 	for sentence, c := range map[string]struct {
@@ -73,7 +73,7 @@ func TestNamesOfOtherDomainsForNodes(t *testing.T) {
 	}
 }
 
-// The Machine API's controllers write a label onto spot Machines at each look; their sets do not have it.
+// The Machine API's controllers write a label onto spot Machines in each pass; their sets do not have it.
 func TestTheLabelOfASpotMachine(t *testing.T) {
 	const spot = `{"spec": {"providerSpec": {"value": {"spotMarketOptions": {}, "capacityReservationId": null}}}}`
 	const labels = `{"metadata": {"labels": {"machine.openshift.io/interruptible-instance": ""}}, "spec": {"metadata": {"labels": {"machine.openshift.io/interruptible-instance": ""}}}}`
@@ -102,7 +102,7 @@ func TestTheLabelOfASpotMachine(t *testing.T) {
 	}
 }
 
-// A providerSpec that means what the mirror would write stays as its manifest has it.
+// A providerSpec with the meaning that the mirror would write keeps its manifest's spelling.
 func TestKeepSpelling(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		has, wants string

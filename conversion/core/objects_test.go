@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// provider uses most of what a providerSpec can say and Cluster API too.
+// provider uses most of what a providerSpec and Cluster API can express.
 const provider = `
       apiVersion: machine.openshift.io/v1beta1
       kind: AWSMachineProviderConfig
@@ -51,7 +51,7 @@ const machineSpec = `
   providerSpec:
     value:` + provider
 
-// plainMachine and plainSet say nothing beside what a cloud must know: most sets in the world are like that.
+// plainMachine and plainSet have only what a cloud needs: most real sets are like that.
 const plainMachine = `
 apiVersion: machine.openshift.io/v1beta1
 kind: Machine

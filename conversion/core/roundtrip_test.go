@@ -41,13 +41,13 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// exported is a capiMachine without what is not JSON.
+// exported is a capiMachine without the fields that are not JSON.
 type exported struct {
 	Metadata metadata              `json:"metadata"`
 	Spec     clusterv1.MachineSpec `json:"spec"`
 }
 
-// machineTrips go through the table; the infrastructure object is kept as the JSON that the API server would keep.
+// machineTrips use the table; the infrastructure object is the JSON that the API server would store.
 func machineTrips(template bool) (func(*mapiMachine) (*exported, field.ErrorList), func(*exported) (*mapiMachine, field.ErrorList)) {
 	env := testEnv()
 	spec := env.Platform.Spec.NewInfraSpec()
@@ -94,7 +94,7 @@ func TestAClusterAPIMachineComesBack(t *testing.T) {
 	there, _ := machineTrips(false)
 	conversiontest.Trip[exported, mapiMachine]{
 		There: func(c *exported) (*mapiMachine, field.ErrorList) {
-			_, back := machineTrips(false) // each with an AWSMachine of its own
+			_, back := machineTrips(false) // each with its own AWSMachine
 			return back(c)
 		},
 		Back: there, Lines: Machines.Lines(), Own: func(l conversion.Line) []string { return l.ClusterAPI },
@@ -198,7 +198,7 @@ func normalMachine(m *mapiMachine) {
 			delete(m.Metadata.Annotations, k)
 		}
 	}
-	// Two names for one mark: there is one value on the other side.
+	// Two names for one mark: the other side has one value.
 	if v, both := m.Metadata.Annotations["machine.openshift.io/delete-machine"]; both && m.Metadata.Annotations[oldDelete] != "" {
 		m.Metadata.Annotations[oldDelete] = v
 	}

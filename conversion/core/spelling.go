@@ -15,16 +15,16 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and
-// of the providerSpec each part. Their types do not distinguish an empty member from an absent one, and the owner of the object's manifest would find it
-// changed: where one field has another value in Cluster API, defaults would appear in others.
+// KeepSpelling keeps the spelling of a Machine API object's spec if that means what is wanted: empty members and, in the providerSpec, every part. The types do
+// not distinguish an empty member from an absent one. If one field has another value in Cluster API, the manifest's owner would find other fields changed, and
+// defaults added.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok {
 		return
 	}
 	if k.infra == nil {
-		// A health check's durations may be written in many ways (300s, 5m), and its number in quotes.
+		// A health check's durations have several spellings (300s, 5m), and so has its number ("5").
 		keep(kindName, has, want, env, "spec")
 		return
 	}
@@ -32,8 +32,8 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
-// keepEmpty adds to want what has has and is empty, or a zero that means none; that of replicas does not. A providerSpec's members are not looked at: some mean
-// something when they are empty. Nor are labels and annotations: one without a value is one.
+// keepEmpty adds to want the members of has that are empty, or a zero that means none (replicas' does not). It skips a providerSpec's members, since some have
+// a meaning when empty, and labels and annotations, since one without a value has a meaning too.
 func keepEmpty(has, want any) {
 	written, ok := has.(map[string]any)
 	wanted, there := want.(map[string]any)
@@ -68,7 +68,7 @@ func isEmpty(field string, value any) bool {
 	return value == nil || value == ""
 }
 
-// mostTrials bounds the conversions that keep the spelling of one object. What differs in more places than that is spelt anew.
+// mostTrials limits the conversions that keep the spelling of one object. An object with more differences is spelt anew.
 const mostTrials = 100
 
 // speller replaces parts of an object by other spellings of the same.
@@ -82,7 +82,7 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 	written, _, _ := unstructured.NestedMap(has.Object, path...)
 	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
 	if path[len(path)-1] == "spec" {
-		delete(written, "authoritativeAPI") // whose it is
+		delete(written, "authoritativeAPI") // it is the user's
 	}
 	if written == nil || wanted == nil || equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -92,25 +92,25 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 		return
 	}
 	kept := want.DeepCopy()
-	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // there is an object
+	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // the object exists
 	s := speller{same: func() bool {
 		is, errs := ToClusterAPI(kindName, kept, env)
 		return len(errs) == 0 && equality.Semantic.DeepEqual(is, means)
 	}}
-	for range 2 { // what is written in one field may need how another one is written
+	for range 2 { // one field's spelling may depend on another's
 		s.spell(written, wanted, set)
 		wanted, _, _ = unstructured.NestedMap(kept.Object, path...)
 	}
 	want.Object = kept.Object
 }
 
-// try reports whether a change that was made leaves the meaning.
+// try reports whether a change keeps the meaning.
 func (s *speller) try() bool {
 	s.trials++
 	return s.trials <= mostTrials && s.same()
 }
 
-// spell sets the value as it is written, as far as that means the same as what is wanted.
+// spell sets the value to the written one, as far as that means what is wanted.
 func (s *speller) spell(written, wanted any, set func(any)) {
 	if equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -137,7 +137,7 @@ func (s *speller) spell(written, wanted any, set func(any)) {
 	}
 }
 
-// spellMembers keeps the names of members, too: the Machine API takes them in any case.
+// spellMembers keeps the names of members too: the Machine API accepts them in any case.
 func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	all := maps.Clone(wanted)
 	put := func(name string) func(any) {
@@ -180,7 +180,7 @@ func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	}
 }
 
-// spellingIn is the name that an object has for a member, in whatever case; "" for none.
+// spellingIn is an object's name for a member, in any case; "" for none.
 func spellingIn(object map[string]any, name string) string {
 	if _, there := object[name]; there {
 		return name

@@ -22,10 +22,9 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// StatusToClusterAPI returns the twin's status for the Machine API object's: that of the core
-// object, and that of the infrastructure machine (nil for a MachineSet: a template observes nothing). Status is an
-// observation: what the other API has no word for is left out, and nothing is an error. The conditions Paused and
-// Synchronized, the fields about authority and the generations are never among it: they are each object's own.
+// StatusToClusterAPI returns the twin's status for the Machine API object's: that of the core object, and that of the infrastructure machine (nil for a
+// MachineSet: a template has no status). Status is an observation: what the other API cannot express is left out, and nothing is an error. The conditions
+// Paused and Synchronized, the fields about authority and the generations are never included: they are each object's own.
 func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (core, infra map[string]any) {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -34,7 +33,7 @@ func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env co
 	return k.statusTo(mapi, &env)
 }
 
-// StatusToMachineAPI is what the Machine API object's status should be, given the twin's: the reverse.
+// StatusToMachineAPI returns the Machine API object's status for the twin's: the reverse.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -43,7 +42,7 @@ func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]
 	return k.statusFrom(t, &env)
 }
 
-// phases of a Machine: each API's word for the other's. Cluster API has more of them.
+// Phases of a Machine in each API. Cluster API has more of them.
 var (
 	phaseTo = map[string]clusterv1.MachinePhase{
 		"":                               clusterv1.MachinePhasePending,
@@ -64,7 +63,7 @@ var (
 	}
 )
 
-// observe reads an object's status, forgivingly: what cannot be read counts as empty.
+// observe reads an object's status. What cannot be read counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
@@ -111,7 +110,7 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	return core, infra
 }
 
-// isProvisioned: the instance exists and has an id. A Machine that is being deleted was provisioned once.
+// isProvisioned: the instance exists and has an id. A Machine that is being deleted was provisioned before.
 func isProvisioned(mapi *unstructured.Unstructured, m machinev1beta1.MachineStatus) bool {
 	id, _, _ := unstructured.NestedString(mapi.Object, "spec", "providerID")
 	phase := deref(m.Phase)
@@ -128,7 +127,7 @@ func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any
 	return out
 }
 
-// addressesTo leaves out what is no address to Cluster API's CRD, such as an empty one: it would refuse the whole status for it.
+// addressesTo leaves out what Cluster API's CRD does not accept as an address, such as an empty one: it would refuse the whole status.
 func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 	const longest, most = 256, 256
 	kinds := []clusterv1.MachineAddressType{
@@ -144,7 +143,7 @@ func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 	return out[:min(len(out), most)]
 }
 
-// failureMessage is a message as Cluster API's CRDs take it, "" for none.
+// failureMessage is a message that Cluster API's CRDs accept, "" for none.
 func failureMessage(said *string) string {
 	const longest = 10240
 	return conversion.Cut(deref(said), longest)
@@ -179,8 +178,8 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 	return out
 }
 
-// readinessTo returns what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
-// has a Node. Their time is when they were first set.
+// readinessTo returns the conditions by which a Cluster API MachineSet counts. The Machine API has none, but a running Machine has a Node. Their time is when
+// they were first set.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
 	if phase == machinev1beta1.PhaseRunning {
@@ -204,10 +203,10 @@ func instanceTo(in machinev1beta1.Condition) metav1.Condition {
 	return out
 }
 
-// reasonPattern is what Cluster API's CRDs take for a condition's reason.
+// reasonPattern is what Cluster API's CRDs accept as a condition's reason.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// taken makes a condition of the Machine API, whose CRDs take any text, one that Cluster API's take: they would refuse the whole status for it.
+// taken makes a condition of the Machine API, whose CRDs accept any text, one that Cluster API's accept: they would refuse the whole status.
 func taken(c *metav1.Condition, otherwise string) {
 	const longestReason, longestMessage = 1024, 32768
 	if len(c.Reason) > longestReason || !reasonPattern.MatchString(c.Reason) {
@@ -255,9 +254,9 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. That
-// is no proof that the instance is gone. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for
-// ever, and its check deletes it. So that failure is not carried over; the condition InstanceExists is.
+// infrastructureDeleted reports that Cluster API has failed a Machine because the provider's object is missing, or was missing: it never takes that back. That
+// is no proof that the instance is terminated. The Machine API checks the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and
+// its check deletes it. So that failure is not carried over; the condition InstanceExists is.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
@@ -266,8 +265,8 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	return strings.HasPrefix(said, "Machine infrastructure resource ") && strings.Contains(said, " has been deleted after ")
 }
 
-// drainableFrom is the condition Drainable as Cluster API's hooks have it. The Machine API's controllers look at a Machine's hooks no more while they are
-// paused, and left it False for a hook that has been removed since.
+// drainableFrom is the condition Drainable by Cluster API's hooks. The Machine API's controllers do not update it while they are paused, and left it False for
+// a hook that has been removed since.
 func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	var hooks []string
 	for _, k := range sorted(core.GetAnnotations()) {
@@ -285,9 +284,9 @@ func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	}
 }
 
-// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains
-// the Node of a Machine that is being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its
-// drain, and then comes with the condition.
+// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause stops, drains the Node of a
+// Machine that is being deleted, in phase Deleting, and not Drained. So the phase changes only when Cluster API has finished its drain, together with the
+// condition.
 func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
 	at, past := pastDrain(c)
 	if !past {
@@ -300,15 +299,15 @@ func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) st
 	return machinev1beta1.PhaseDeleting
 }
 
-// afterDrain are the reasons of the condition Deleting that Cluster API's controller gives only when it is past its drain.
+// afterDrain are the reasons of the condition Deleting that Cluster API's controller gives only after its drain.
 var afterDrain = []string{
 	clusterv1.MachineDeletingWaitingForVolumeDetachReason, clusterv1.MachineDeletingWaitingForPreTerminateHookReason,
 	clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by its condition, or by what
-// it does now. Anything less is no proof, and a condition that nobody can prove would have a drain left out.
+// pastDrain reports whether Cluster API has drained the Node, or skipped the drain, and since when: by its condition, or by its current step. Anything less is
+// no proof, and a condition without proof would skip a drain.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
 		for _, one := range d.V1Beta1.Conditions {
@@ -355,7 +354,7 @@ func conditionsFrom(in []metav1.Condition) []machinev1beta1.Condition {
 	return nil
 }
 
-// setStatusTo writes zeros too: a count that is absent would be the last writer's.
+// setStatusTo writes zeros too: an absent count would keep another writer's value.
 func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineSetStatus
 	observe(mapi, &m)
@@ -408,7 +407,7 @@ func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	return out
 }
 
-// checkStatusTo returns what a check has counted, if it has.
+// checkStatusTo returns a check's counts, if it has counted.
 func checkStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineHealthCheckStatus
 	observe(mapi, &m)
@@ -463,7 +462,7 @@ func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
 	return out
 }
 
-// counted returns a check's numbers of the Machines that it has counted, none below 0, which the CRDs refuse. Before the first count there are none.
+// counted returns a check's counts of Machines, none below 0, which the CRDs refuse. Before the first count there are none.
 func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
 	out := map[string]any{}
 	if expected == nil || healthy == nil {
@@ -473,7 +472,7 @@ func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any 
 	return out
 }
 
-// selectorOf reads the set's selector; one that makes no sense is none.
+// selectorOf reads the set's selector; an invalid one is none.
 func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	var selector metav1.LabelSelector
 	if said := content(set, "spec", "selector"); said == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(said, &selector) != nil {
@@ -482,7 +481,7 @@ func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	return selector
 }
 
-// selectorText is a selector as /scale gives it to an autoscaler, "" for none.
+// selectorText is a selector as /scale has it for an autoscaler, "" for none.
 func selectorText(selector metav1.LabelSelector) string {
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)
 	if err != nil || parsed.Empty() {
@@ -513,7 +512,7 @@ func rawOf(r *runtime.RawExtension) []byte {
 }
 
 func nested(o *unstructured.Unstructured, field string) []byte {
-	// What an API server has sent is JSON: this cannot fail.
+	// An object from an API server is JSON: this cannot fail.
 	raw, _ := json.Marshal(o.Object[field])
 	return raw
 }

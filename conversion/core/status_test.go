@@ -162,7 +162,7 @@ func TestTheStatusOfAMachineSet(t *testing.T) {
 	}, core.StatusToMachineAPI("MachineSet", twin, env()))
 }
 
-// TestAStatusThatMakesNoSense: whatever stands there, no panic.
+// TestAStatusThatMakesNoSense: no content causes a panic.
 func TestAStatusThatMakesNoSense(t *testing.T) {
 	for _, status := range []any{nil, "x", map[string]any{"phase": 1}, map[string]any{"conditions": "x"}, map[string]any{"providerStatus": "x"}} {
 		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", "Moon"} {
@@ -191,8 +191,8 @@ func fields(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// TestADeletionIsNoWorkForTheMachineAPI: its drain controller drains the Node of a Machine that is being deleted, in phase Deleting, and not
-// Drained. So a mirror is in that phase only once Cluster API is past its drain, and has the condition in the same status.
+// TestADeletionIsNoWorkForTheMachineAPI: its drain controller drains the Node of a Machine that is being deleted, in phase Deleting, and not Drained. So a
+// mirror enters that phase only after Cluster API's drain, and gets the condition in the same status.
 func TestADeletionIsNoWorkForTheMachineAPI(t *testing.T) {
 	deleting := func(reason, more string) string {
 		return `{phase: Deleting, conditions: [{type: Deleting, status: "True", reason: ` + reason + `, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]` +

@@ -16,21 +16,21 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a
-// MachineSet: the infrastructure machine template) that it refers to. Infra is nil for a kind that refers to none.
+// Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a MachineSet: the infrastructure machine
+// template) to which it refers. Infra is nil for a kind without such a reference.
 type Twin struct{ Core, Infra *unstructured.Unstructured }
 
-// kind is a row of what converts.
+// kind is the conversion of one kind.
 type kind struct {
 	name         string
 	toClusterAPI func(p *conversion.Pass, raw []byte) twin
 	toMachineAPI func(p *conversion.Pass, raw, infra []byte) object
-	// statusTo and statusFrom convert status; infra is nil for a kind whose infrastructure object observes nothing.
+	// statusTo and statusFrom convert status; infra is nil for a kind whose infrastructure object has no status.
 	statusTo   func(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any)
 	statusFrom func(t Twin, env *conversion.Env) map[string]any
-	// machineSpec is where an object of this kind, and its infrastructure object, keeps a machine's spec.
+	// machineSpec is the path of a machine's spec in an object of this kind, and in its infrastructure object.
 	machineSpec []string
-	// infra is the platform's kind behind it; nil where there is none, and then nothing of the kind is the platform's.
+	// infra is the platform's kind behind it; nil for none, and then the kind has no fields of the platform.
 	infra func(conversion.Platform) conversion.Resource
 }
 
@@ -87,9 +87,9 @@ type twin struct {
 	infra     any
 }
 
-// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into what its twin should be: name, namespace,
-// labels, annotations and spec of the core object and of its infrastructure object. Where there are errors, the result
-// is empty; each error names the field of the Machine API object by its full path.
+// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into its twin: name, namespace, labels, annotations and spec of
+// the core object and of its infrastructure object. If there are errors, the result is empty; each error names the field of the Machine API object by its full
+// path.
 func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (Twin, field.ErrorList) {
 	raw, err := json.Marshal(mapi.Object)
 	if err != nil {
@@ -106,21 +106,20 @@ func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversi
 	return out, nil
 }
 
-// Check returns what ToClusterAPI would refuse, from the object's JSON and without building the twin.
+// Check returns the errors of ToClusterAPI, from the object's JSON and without building the twin.
 func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toClusterAPI(kindName, raw, &env)
 	return errs
 }
 
-// CheckTwin returns what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
-// (nil where it does not exist).
+// CheckTwin returns the errors of ToMachineAPI, from the JSON of the core object and of its infrastructure object (nil if it does not exist).
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toMachineAPI(kindName, core, infra, &env)
 	return errs
 }
 
-// StandIn is the provider's object that a Machine API object was last made equal to, in JSON: what stands for one that somebody has deleted. nil where the
-// Machine API object does not convert, or has none.
+// StandIn is the provider's object to which a Machine API object was last made equal, in JSON: it replaces a deleted one. nil if the Machine API object does
+// not convert, or has none.
 func StandIn(kindName string, mapi []byte, env conversion.Env) []byte {
 	k, t, errs := toClusterAPI(kindName, mapi, &env)
 	if len(errs) > 0 {
@@ -146,9 +145,9 @@ func toClusterAPI(kindName string, raw []byte, env *conversion.Env) (kind, twin,
 	return k, t, p.Errors()
 }
 
-// ToMachineAPI converts the Cluster API side into what the Machine API object should be: name, namespace, labels,
-// annotations and spec. Where there are errors, the result is nil; each error names the field of the core object by its
-// full path, and a field of the infrastructure object by its path behind that object's kind: AWSMachine.spec.ami.id.
+// ToMachineAPI converts the Cluster API side into the Machine API object: name, namespace, labels, annotations and spec. If there are errors, the result is
+// nil; each error names the field of the core object by its full path, and a field of the infrastructure object by its path behind that object's kind:
+// AWSMachine.spec.ami.id.
 func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	core, infra, err := t.raw()
 	if err != nil {
@@ -168,13 +167,13 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 	return out, nil
 }
 
-// encodeProvider puts the providerSpec where the kind has it; the spec was encoded without.
+// encodeProvider puts the providerSpec into the kind's field; the spec was encoded without it.
 func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	value, err := conversion.EncodeProviderSpec(o.provider)
 	if err != nil {
 		return err
 	}
-	// What is empty was not encoded, so the way there may have to be made: a template may have nothing else.
+	// Empty values are not encoded, so the parents may have to be created: a template may have nothing else.
 	machine := out.Object
 	for _, name := range k.machineSpec {
 		next, ok := machine[name].(map[string]any)
@@ -188,7 +187,7 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// named reports whether the members of a field have names of a person's own.
+// named reports whether the members of a field have names that users choose.
 func named(field string) bool {
 	return field == "labels" || field == "annotations" || field == "matchLabels"
 }
@@ -221,7 +220,7 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
-// unknown returns what of the cluster no conversion can do without.
+// unknown returns what every conversion needs of the cluster and lacks.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {
@@ -278,8 +277,7 @@ func nest(content map[string]any, fields ...string) map[string]any {
 	return content
 }
 
-// infraLabels: an infrastructure machine bears its Machine's labels, as Cluster API's own would; a template lists which
-// MachineSet it belongs to.
+// infraLabels: an infrastructure machine has its Machine's labels, as Cluster API's own does; a template has its MachineSet's name.
 func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {
 		return core.metadata.Labels

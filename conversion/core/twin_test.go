@@ -25,7 +25,7 @@ import (
 
 var objects = map[string]string{"Machine": fullMachine, "MachineSet": fullSet}
 
-// desired is what of an object converts: its name, labels, annotations and spec.
+// desired is the part of an object that converts: its name, labels, annotations and spec.
 func desired(o *unstructured.Unstructured) map[string]any {
 	out := o.DeepCopy()
 	out.Object["metadata"] = map[string]any{}
@@ -87,7 +87,7 @@ func TestTheTwinBearsTheNamesThatTheMirrorLooksFor(t *testing.T) {
 	}
 }
 
-// An infrastructure object that cannot be read exists: only what is wrong in it is reported.
+// An infrastructure object that cannot be read exists: only its errors are reported.
 func TestAnInfrastructureObjectThatCannotBeRead(t *testing.T) {
 	for kind, path := range map[string][]string{"Machine": {"spec"}, "MachineSet": {"spec", "template", "spec"}} {
 		twin, _ := core.ToClusterAPI(kind, object(t, objects[kind]), env())
@@ -320,7 +320,7 @@ func merged(t *testing.T, o *unstructured.Unstructured, patch string) *unstructu
 	return object(t, string(raw))
 }
 
-// same holds errors to their paths and types, and to having a reason.
+// same compares errors by their paths and types, and requires a reason.
 func same(t *testing.T, want []string, errs field.ErrorList) {
 	t.Helper()
 	got := paths(errs)
@@ -331,7 +331,7 @@ func same(t *testing.T, want []string, errs field.ErrorList) {
 }
 
 // TestTheSelectorThatClusterAPICompletes: its controller adds the cluster's name to the selector of a set once it is authoritative, and Machine API's selector
-// never changes.
+// is immutable.
 func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
 	for sentence, c := range map[string]struct{ there, back string }{
 		"added to what the set selects by":     {`{matchLabels: {set: blue, cluster.x-k8s.io/cluster-name: ocean-x7k2p}}`, `{matchLabels: {set: blue}}`},
@@ -357,7 +357,7 @@ func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
 	}
 }
 
-// TestTheMarkOfAMachine: the Machine API has two names for it, and Cluster API one. Nothing of the older name stays behind in Cluster API.
+// TestTheMarkOfAMachine: the Machine API has two names for it, and Cluster API one. The older name leaves nothing in Cluster API.
 func TestTheMarkOfAMachine(t *testing.T) {
 	const newer, older, there, derived = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine",
 		"cluster.x-k8s.io/delete-machine", core.DerivedAnnotation
@@ -397,7 +397,7 @@ func TestTheMarkOfAMachine(t *testing.T) {
 	}
 }
 
-// TestAMarkThatIsEmpty: in Cluster API it is enough that the mark is there; in Machine API an empty one is none.
+// TestAMarkThatIsEmpty: in Cluster API the mark's existence is enough; in Machine API an empty one is none.
 func TestAMarkThatIsEmpty(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, fullMachine), env())
 	diff(t, nil, errs.ToAggregate())
@@ -411,7 +411,7 @@ func TestAMarkThatIsEmpty(t *testing.T) {
 	}
 }
 
-// TestAnEmptyRole: a Machine whose role is empty has the label of its Node all the same.
+// TestAnEmptyRole: a Machine whose role is empty has its Node's label all the same.
 func TestAnEmptyRole(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, fullMachine), env())
 	diff(t, nil, errs.ToAggregate())
@@ -431,8 +431,8 @@ func TestAnEmptyRole(t *testing.T) {
 	}
 }
 
-// TestPoundlocksOwnHookStays: Machine API's Machine has no hook for it, while another one is carried there. So does what spares a Machine until its
-// infrastructure is ready.
+// TestPoundlocksOwnHookStays: Machine API's Machine does not get this hook, while another one is carried over. The same holds for what spares a Machine until
+// its infrastructure is ready.
 func TestPoundlocksOwnHookStays(t *testing.T) {
 	twin, errs := core.ToClusterAPI("Machine", object(t, plainMachine), env())
 	diff(t, nil, errs.ToAggregate())

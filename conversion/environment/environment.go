@@ -19,16 +19,15 @@ const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not 
 	"If somebody deleted it, restore it from a backup without its metadata.uid and metadata.resourceVersion, and then its status: " +
 	"kubectl create -f infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
 
-// noStatus is about one that says too little. Its old status.platform is no platformStatus: conversions need regions, groups and addresses.
+// noStatus is about an Infrastructure that lacks fields. Its old status.platform is no platformStatus: conversions need regions, groups and addresses.
 const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. " +
 	"An installation sets them. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
 
-// Get reads one object by name, from wherever the caller reads; nil and no error where there is none, or its kind is not served. What it returns is not
-// changed.
+// Get reads one object by name, from the caller's source; nil and no error if there is none, or its kind is not served. The result is not changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
-// Read fills in what the Infrastructure has of the cluster; env has the namespaces of the pair. A kind behind which no provider's object
-// stands (provided is false) needs the cluster's name alone.
+// Read sets what the Infrastructure has of the cluster; env has the namespaces of the pair. A kind without a provider's object (provided is false) needs the
+// cluster's name alone.
 func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, error) {
 	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
 	if err != nil {
@@ -40,7 +39,7 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 	return Describe(about.Object, provided, env), nil
 }
 
-// Describe fills in what an Infrastructure has.
+// Describe sets what an Infrastructure has.
 func Describe(infrastructure map[string]any, provided bool, env *conversion.Env) conversion.Missing {
 	platform, _, _ := unstructured.NestedString(infrastructure, "status", "platformStatus", "type")
 	env.ClusterName, _, _ = unstructured.NestedString(infrastructure, "status", "infrastructureName")
@@ -59,8 +58,8 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 	return conversion.Missing{}
 }
 
-// ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false where there is
-// none: a conversion then has fewer facts, and what is the same for all machines is not compared.
+// ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false if there is none: a conversion
+// then has fewer facts, and does not compare what is the same for all machines.
 func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	kind := env.Platform.InfraCluster.GroupVersionKind
 	o, err := get(kind, env.ClusterAPINamespace, env.ClusterName)
@@ -74,8 +73,8 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence
-// about a missing object: "Cluster API needs it before …".
+// NeedInfraCluster is ReadInfraCluster for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about
+// a missing object: "Cluster API needs it before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

@@ -118,8 +118,8 @@ func encoded(t *testing.T, typed any) map[string]any {
 	return out
 }
 
-// TestTheProviderTakesWhatGoes: the provider's CRDs and webhooks accept each converted providerSpec, and what is then stored
-// comes back as what was sent would.
+// TestTheProviderTakesWhatGoes: the provider's CRDs and webhooks accept each converted providerSpec, and the stored result converts back to the same as the
+// converted one.
 func TestTheProviderTakesWhatGoes(t *testing.T) {
 	kit, r := gcptest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	machines, templates := serverOf(t, "gcpmachines"), serverOf(t, "gcpmachinetemplates")
@@ -148,8 +148,8 @@ func TestTheProviderTakesWhatGoes(t *testing.T) {
 	}
 }
 
-// TestTheProviderTakesWhatComesBack: the mirror of a GCPMachine that was Cluster API's first may write what came back through
-// Machine API, although the provider's webhook lets nobody change the spec.
+// TestTheProviderTakesWhatComesBack: the mirror of a GCPMachine that was created in Cluster API may write the result of a round trip, although the provider's
+// webhook makes the spec immutable.
 func TestTheProviderTakesWhatComesBack(t *testing.T) {
 	kit, r := gcptest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	machines := serverOf(t, "gcpmachines")
@@ -169,7 +169,7 @@ func TestTheProviderTakesWhatComesBack(t *testing.T) {
 	}
 }
 
-// TestTheProviderTakesTheKitsCluster: what the machines are compared with is a GCPCluster.
+// TestTheProviderTakesTheKitsCluster: the kit's cluster is a valid GCPCluster.
 func TestTheProviderTakesTheKitsCluster(t *testing.T) {
 	object := map[string]any{"apiVersion": gcpv1.GroupVersion.String(), "kind": "GCPCluster", "metadata": map[string]any{"name": gcptest.Cluster},
 		"spec": gcptest.Kit().InfraCluster}
@@ -182,7 +182,7 @@ func TestTheProviderTakesTheKitsCluster(t *testing.T) {
 	}
 }
 
-// TestTheTableRefusesWhatTheProviderWould: none of these reaches the CRD or the webhook.
+// TestTheTableRefusesWhatTheProviderWould: the table refuses each of these before the CRD or the webhook would.
 func TestTheTableRefusesWhatTheProviderWould(t *testing.T) {
 	for sentence, patch := range map[string]string{
 		"a confidential machine that moves":     `{"machineType": "n2d-standard-4", "confidentialCompute": "Enabled"}`,
@@ -206,7 +206,7 @@ func TestTheTableRefusesWhatTheProviderWould(t *testing.T) {
 	}
 }
 
-// refusals is what the CRD and the webhook have against a spec.
+// refusals are the errors of the CRD and of the webhook for a spec.
 func refusals(t *testing.T, spec *infraSpec) field.ErrorList {
 	t.Helper()
 	s, object := serverOf(t, "gcpmachines"), gcpMachine(encoded(t, spec))

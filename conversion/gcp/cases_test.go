@@ -15,7 +15,7 @@ import (
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-// plain is a providerSpec that can go, the kit's; each case is a merge patch upon it.
+// plain is the kit's providerSpec, which converts; each case is a merge patch of it.
 func plain(t testing.TB) []byte {
 	t.Helper()
 	raw, err := json.Marshal(gcptest.Kit().ProviderSpec)
@@ -182,7 +182,7 @@ func shared(project string) func(*conversion.Env) {
 	return func(e *conversion.Env) { set(&e.InfraCluster, project, "spec", "network", "hostProject") }
 }
 
-// TestHugeLists: much is only more, and what there is a limit for says so.
+// TestHugeLists: long lists convert, and a list with a limit has an error that names it.
 func TestHugeLists(t *testing.T) {
 	tags, pools := make([]map[string]string, 51), make([]string, 10_000)
 	for i := range tags {
@@ -201,7 +201,7 @@ func TestHugeLists(t *testing.T) {
 	conversiontest.Same(t, []string{"resourceManagerTags: FieldValueNotSupported", "targetPools: FieldValueNotSupported"}, p.Errors())
 }
 
-// plainInfra is the spec of a GCPMachine that can go.
+// plainInfra is the spec of a GCPMachine that converts.
 const plainInfra = `{
 	"instanceType": "n2-standard-4", "image": "projects/rhcos-cloud/global/images/rhcos-9", "rootDeviceType": "pd-ssd", "rootDeviceSize": 128,
 	"serviceAccounts": {"email": "default", "scopes": ["https://www.googleapis.com/auth/cloud-platform"]},

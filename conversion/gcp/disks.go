@@ -16,14 +16,14 @@ import (
 
 type disk = machinev1beta1.GCPDisk
 
-// volume is where Cluster API keeps a disk: the root disk's fields lie among the machine's, another disk's in a list.
+// volume is where Cluster API keeps a disk: the root disk's fields are among the machine's, another disk's in a list.
 type volume struct {
 	root *infraSpec // nil for an additional disk
 	more *gcpv1.AttachedDiskSpec
 }
 
-// onDisks is a row that converts each disk by itself. Paths below the pass are the disk's in Machine API; in Cluster API
-// they are the machine's for the root disk.
+// onDisks is a row that converts each disk by itself. Paths below the pass are the disk's in Machine API; in Cluster API they are the machine's for the root
+// disk.
 func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec,
 	infraSpec] {
 	return of.Iso(machineAPI, clusterAPI, note,
@@ -31,7 +31,7 @@ func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk,
 		func(p *pass, c *infraSpec, m *providerSpec) { eachVolume(p, c, m, from) })
 }
 
-// rootDisk is the index of the first disk that boots, -1 where none does.
+// rootDisk is the index of the first disk that boots, -1 for none.
 func rootDisk(m *providerSpec) int {
 	for i, d := range m.Disks {
 		if d != nil && d.Boot {
@@ -128,7 +128,7 @@ func sizeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkSize lets 0 pass, which is none.
+// checkSize accepts 0, which is none.
 func checkSize(p *pass, path string, gb int64) {
 	switch {
 	case gb < 0:
@@ -177,7 +177,7 @@ func typeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkType: a providerSpec may have another one, written past the webhook or before it, and would not come back.
+// checkType: a providerSpec may have another one, written without or before the webhook, and would not round-trip.
 func checkType(p *pass, path, word string) {
 	if !slices.Contains(diskTypes, word) {
 		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", ")+": set one of them")

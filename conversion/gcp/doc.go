@@ -4,10 +4,10 @@
 // Package gcp converts between a Machine API providerSpec for Google Cloud and Cluster API's GCPMachineSpec. Fields has
 // one row per field, and docs/fields/gcp.md is generated from it.
 //
-// Nobody can change the spec of a GCPMachine, but for its provider ID, labels and network tags. So a GCPMachine comes
-// back in the very form that it had. Where Cluster API has two forms of one thing and Machine API has one, the
+// The spec of a GCPMachine is immutable, except for its provider ID, labels and network tags. So a GCPMachine
+// round-trips in exactly its own form. Where Cluster API has two forms of one thing and Machine API has one, the
 // conversion refuses the other form. Its message names the form to write. An example is no rootDeviceType, and
-// pd-standard. A providerSpec may change, and comes back with the values that its controllers would have filled in.
+// pd-standard. A providerSpec may change, and returns with its controllers' defaults.
 //
 // Non-goals:
 //   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see

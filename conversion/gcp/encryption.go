@@ -11,7 +11,7 @@ import (
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 )
 
-// What Cluster API's CRDs take, and Google with them.
+// What Cluster API's CRDs and Google accept.
 var (
 	keyProject     = regexp.MustCompile(`^[-_:A-Za-z0-9]+$`)
 	keyPart        = regexp.MustCompile(`^[-_A-Za-z0-9]+$`)

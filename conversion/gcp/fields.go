@@ -29,7 +29,7 @@ const (
 // Fields converts a providerSpec into the spec of a GCPMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as GCPMachineProviderSpec of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as GCPMachineProviderSpec of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -78,7 +78,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The network.
 	of.Iso(at("networkInterfaces[].network"), at(inCluster+"spec.network.name"),
-		"Exactly one interface, in the GCPCluster's network (default, where it says none).", networkTo, networkFrom),
+		"Exactly one interface, in the GCPCluster's network (default, where it has none).", networkTo, networkFrom),
 	of.Iso(at("networkInterfaces[].projectID"), at(inCluster+"spec.network.hostProject"),
 		"Must be the project of the GCPCluster's network; absent is the machine's own project, on both sides.", hostProjectTo, hostProjectFrom),
 	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name; required: Machine API's webhook takes no interface without one.",

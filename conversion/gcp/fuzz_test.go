@@ -25,8 +25,7 @@ func jsonOf(t *testing.T, v any) []byte {
 	return raw
 }
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; equal input has equal output; and what is accepted comes back, and goes
-// again as it went before.
+// FuzzProviderSpec: any input gives errors, never a panic; equal input has equal output. What converts round-trips, and converts to the same again.
 func FuzzProviderSpec(f *testing.F) {
 	f.Add(plain(f))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -56,7 +55,7 @@ func FuzzProviderSpec(f *testing.F) {
 	})
 }
 
-// FuzzInfraSpec: the same from the other side. What is accepted comes back so that the provider's webhook, which lets nobody change a GCPMachine, takes it.
+// FuzzInfraSpec: the same from the other side. What converts round-trips to a GCPMachine that the provider's webhook, which makes it immutable, accepts.
 func FuzzInfraSpec(f *testing.F) {
 	f.Add([]byte(plainInfra))
 	f.Fuzz(func(t *testing.T, raw []byte) {

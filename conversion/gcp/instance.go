@@ -15,7 +15,7 @@ import (
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 )
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -100,7 +100,7 @@ func checkScopes(p *pass, email string, scopes []string) {
 	}
 }
 
-// scheduling is what of either spec joins the fields about maintenance, restarts and price.
+// scheduling is the common form of either spec's fields about maintenance, restarts and price.
 type scheduling struct {
 	preemptible, spot, gpus          bool
 	maintenance, confidential, shape string
@@ -114,7 +114,7 @@ const (
 	forwardingEnabled, forwardingDisabled = gcpv1.IPForwardingEnabled, gcpv1.IPForwardingDisabled
 )
 
-// word is the word behind a pointer, empty where there is none.
+// word is the word behind a pointer, empty for nil.
 func word[W ~string](w *W) string {
 	if w == nil {
 		return ""
@@ -154,7 +154,7 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	checkSpot(p, schedulingFrom(c))
 	if *c.ProvisioningModel == gcpv1.ProvisioningModelStandard && !c.Preemptible {
-		return // what Google takes without a word
+		return // Google's default
 	}
 	model := machinev1beta1.GCPProvisioningModelType(*c.ProvisioningModel)
 	if model != machinev1beta1.GCPSpotInstance {
@@ -184,8 +184,8 @@ func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
 }
 
-// checkMaintenance: what cannot be moved while it runs must be said to terminate. For a confidential instance Cluster API's
-// webhook wants to see it; for one with GPUs Cluster API does it unasked, and Machine API only where it is said.
+// checkMaintenance: an instance that cannot be migrated live must have the policy Terminate. For a confidential instance Cluster API's webhook requires it; for
+// one with GPUs Cluster API sets it by default, and Machine API only as written.
 func checkMaintenance(p *pass, s scheduling) {
 	const path = "onHostMaintenance"
 	switch {
@@ -196,14 +196,14 @@ func checkMaintenance(p *pass, s scheduling) {
 	}
 }
 
-// attachedGPUs begins the machine types that come with GPUs, which Machine API's webhook knows.
+// attachedGPUs are the prefixes of the machine types with GPUs that Machine API's webhook knows.
 const attachedGPUs = "a2-"
 
 func isConfidential(policy string) bool {
 	return policy != "" && policy != string(gcpv1.ConfidentialComputePolicyDisabled)
 }
 
-// confidentialSeries lists the series of machine types that Cluster API's webhook, and Machine API's, take for a policy.
+// confidentialSeries lists the series of machine types that both APIs' webhooks accept for a policy.
 var confidentialSeries = map[string][]string{
 	string(gcpv1.ConfidentialComputePolicyEnabled): {"n2d", "c2d", "c3d"},
 	string(gcpv1.ConfidentialComputePolicySEV):     {"n2d", "c2d", "c3d"},
@@ -312,7 +312,7 @@ const (
 	someGPU = "must be at least 1"
 )
 
-// gpuPath is how Google calls a type of GPU, and Cluster API with it.
+// gpuPath is Google's name of a type of GPU, and Cluster API's.
 func gpuPath(project, zone, kind string) string {
 	return fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", project, zone, kind)
 }

@@ -17,7 +17,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// owned is the value of the label by which the installer finds what belongs to a cluster, and Cluster API what is its.
+// owned is the value of the label by which the installer and Cluster API find what belongs to a cluster.
 const owned = "owned"
 
 func clusterLabel(p *pass) string { return "kubernetes-io-cluster-" + p.Env.ClusterName }
@@ -27,7 +27,7 @@ func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 	inherits(p, "labels", c.AdditionalLabels)
 }
 
-// inherits refuses the labels that a new instance has by the GCPCluster alone.
+// inherits refuses the labels that a new instance gets only from the GCPCluster.
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range sortedKeys(alone) {
@@ -60,7 +60,7 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 	return instanceLabels(p, given)
 }
 
-// clusterAlone are the labels that a new instance has by the GCPCluster alone. Cluster API does not change those of one that is there.
+// clusterAlone are the labels that a new instance gets only from the GCPCluster. Cluster API does not change those of an existing one.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if exists(p) {
 		return nil
@@ -74,10 +74,10 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// exists reports whether a Machine has an instance, which Cluster API gives neither labels nor tags.
+// exists reports whether a Machine has an instance: Cluster API gives it neither labels nor tags.
 func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 
-// inheritsTags reports the tags that a new instance has by the GCPCluster alone. A patch has the whole list.
+// inheritsTags reports the tags that a new instance gets only from the GCPCluster. A patch has the whole list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
 	for i, item := range theirs {
@@ -106,7 +106,7 @@ func instanceLabels(p *pass, given map[string]string) map[string]string {
 
 type fixedLabel struct{ value, by string }
 
-// fixedLabels are those that the controllers set themselves, over a machine's own.
+// fixedLabels are those that the controllers set themselves, and that replace a machine's own.
 func fixedLabels(p *pass) map[string]fixedLabel {
 	role := "node"
 	if p.Core.ControlPlane {
@@ -119,7 +119,7 @@ func fixedLabels(p *pass) map[string]fixedLabel {
 	}
 }
 
-// listed reads a list of the Infrastructure's status: what was set up once for everything that the cluster makes.
+// listed reads a list of the Infrastructure's status: what was set up once for everything that the cluster creates.
 func listed(p *pass, name string) []map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "gcp", name)
 	var out []map[string]string
@@ -152,7 +152,7 @@ func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	inheritsTags(p, c.ResourceManagerTags)
 }
 
-// resourceTagsFrom cannot add what is missing: a GCPMachine without it could not be given it on the way back.
+// resourceTagsFrom cannot add what is missing: the immutable GCPMachine would differ after the round trip.
 func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	for i, t := range c.ResourceManagerTags {
 		checkTag(p, "resourceManagerTags", i, t.ParentID, t.Key, t.Value)
@@ -181,13 +181,13 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	seen := map[string]bool{}
 	for i, t := range tags {
 		if seen[t.Key] {
-			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API tells tags apart by the key only: remove one")
+			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API distinguishes tags by the key only: remove one")
 		}
 		seen[t.Key] = true
 	}
 }
 
-// checkTag: Cluster API's CRD refuses what Machine API's cannot see, a providerSpec being opaque to it.
+// checkTag: Cluster API's CRD refuses values that Machine API's cannot check, since a providerSpec is opaque to it.
 func checkTag(p *pass, list string, i int, parent, key, value string) {
 	at := p.At(fmt.Sprintf("%s[%d]", list, i))
 	if !parentID.MatchString(parent) {
@@ -201,7 +201,7 @@ func checkTag(p *pass, list string, i int, parent, key, value string) {
 	}
 }
 
-// userDataKey is the metadata in which both APIs hand the instance its user data.
+// userDataKey is the metadata key by which both APIs pass the user data to the instance.
 const userDataKey = "user-data"
 
 func metadataTo(p *pass, m *providerSpec, c *infraSpec) {

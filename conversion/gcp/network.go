@@ -14,7 +14,7 @@ const (
 	isNull       = "is null: remove it"
 )
 
-// interfaceOf is the one network interface of a providerSpec, nil where there is none or more than one.
+// interfaceOf is the one network interface of a providerSpec, nil for none or more than one.
 func interfaceOf(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	if len(m.NetworkInterfaces) != 1 {
 		return nil
@@ -62,8 +62,7 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	interfaceMade(m).Network, _ = network(p)
 }
 
-// network is the name of the GCPCluster's network; Google's own name for the one that a project begins with is what Cluster
-// API takes without one.
+// network is the name of the GCPCluster's network. Without one, Cluster API uses the default network of a Google project.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
 		cluster(p).Required("network.name", "the cluster's network is not known, because there is no GCPCluster: create it")
@@ -97,14 +96,14 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// hostProjectFrom leaves the project of the machine itself out, as the installer does.
+// hostProjectFrom leaves out the machine's own project, as the installer does.
 func hostProjectFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	if host := hostProject(p); host != project(p) {
 		interfaceMade(m).ProjectID = host
 	}
 }
 
-// hostProject is the project of the network: another one than the machines' where a network is shared between projects.
+// hostProject is the project of the network: not the machines' if projects share a network.
 func hostProject(p *pass) string {
 	if host, _ := p.Env.InfraClusterString("spec", "network", "hostProject"); host != "" {
 		return host
@@ -137,7 +136,7 @@ func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// publicIPFrom takes false for none, as the provider does: nobody could take it away from a GCPMachine.
+// publicIPFrom treats false as none, as the provider does: a GCPMachine is immutable, so false could not be removed.
 func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// cluster is the pass on the GCPCluster, for what it ought to say.
+// cluster is the pass on the GCPCluster, for its missing values.
 func cluster(p *pass) *pass { return p.Under("GCPCluster.spec") }
 
-// machine is the pass on the core Machine's spec, or on that of a MachineSet's template; it is at the same place in both APIs.
+// machine is the pass on the core Machine's spec, or on that of a MachineSet's template, whose path is the same in both APIs.
 func machine(p *pass) *pass {
 	if p.Core.Template {
 		return p.Under("spec.template.spec")
@@ -22,7 +22,7 @@ func machine(p *pass) *pass {
 	return p.Under("spec")
 }
 
-// project is where Cluster API makes its instances; empty where it is not known.
+// project is where Cluster API creates its instances; empty if unknown.
 func project(p *pass) string {
 	if name, _ := p.Env.InfraClusterString("spec", "project"); name != "" {
 		return name
@@ -90,8 +90,7 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	checkZone(p, machine(p), "failureDomain", m.Zone)
 }
 
-// checkZone: the controllers of Machine API want a zone of the region, and Cluster API's contract a failure domain of the
-// cluster, where the cluster lists any.
+// checkZone: the controllers of Machine API require a zone of the region, and Cluster API's contract a failure domain of the cluster, if the cluster lists any.
 func checkZone(p, at *pass, path, zone string) {
 	if in := region(p); zone != "" && in != "" && !strings.HasPrefix(zone, in+"-") {
 		at.Invalid(path, zone, fmt.Sprintf("is no zone of the cluster's region, which is %q", in))
@@ -133,8 +132,8 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// checkInstance: the controllers of both APIs look for an instance by project, zone and name, and never by its provider id;
-// where they do not find it they make another one.
+// checkInstance: the controllers of both APIs look for an instance by project, zone and name, and never by its provider id. If they do not find it they create
+// another one.
 func checkInstance(p *pass, zone string) {
 	id, ok := parseInstance(p.Core.ProviderID)
 	in := project(p)
@@ -152,13 +151,13 @@ func checkInstance(p *pass, zone string) {
 	}
 }
 
-// masterGroup is in the names of the instance groups that Machine API registers control plane instances with: CLUSTER-master-ZONE.
+// masterGroup is in the names of the instance groups with which Machine API registers control plane instances: CLUSTER-master-ZONE.
 const masterGroup = "master"
 
 func groupTo(p *pass, _ *providerSpec, _ *infraSpec)   { checkGroup(p) }
 func groupFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkGroup(p) }
 
-// checkGroup: an instance that is not in the group gets no requests for the API server.
+// checkGroup: an instance outside the group gets no requests for the API server.
 func checkGroup(p *pass) {
 	if !p.Core.ControlPlane {
 		return
@@ -174,5 +173,5 @@ func checkGroup(p *pass) {
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }

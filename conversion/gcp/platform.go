@@ -30,10 +30,10 @@ func Platform() conversion.Platform {
 	}
 }
 
-// editable are the fields that the provider's webhooks let anybody change later, in machines and templates alike.
+// editable are the fields that the provider's webhooks let users change later, in machines and templates alike.
 var editable = []string{"providerID", "additionalLabels", "additionalNetworkTags"}
 
-// interruptible reports whether either spec asks for a preemptible or Spot instance.
+// interruptible reports whether either spec requests a preemptible or Spot instance.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:

@@ -70,7 +70,7 @@ func TestAnInfraSpecComesBack(t *testing.T) {
 	}).Run(t)
 }
 
-// sharedEnv is a cluster in another project's network, with labels and tags for whatever it makes.
+// sharedEnv is a cluster in another project's network, with labels and tags for all that it creates.
 func sharedEnv() conversion.Env {
 	env := gcptest.Kit().Env()
 	set(&env.InfraCluster, "host-project", "spec", "network", "hostProject")

@@ -13,12 +13,11 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("GCPMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Both keep Google's own word for the instance's state. The
-// instance's id is its name, which Cluster API has in the provider id alone. Conditions stay where they are: a GCPMachine
-// has none.
+// status converts what the controllers of either API have observed. Both keep Google's own word for the instance's state. The instance's id is its name, which
+// Cluster API has in the provider id alone. Conditions are not converted: a GCPMachine has none.
 type status struct{}
 
-// observed is what both statuses say, and what of the spec is an observation.
+// observed is the common content of both statuses, and the spec's fields that are observations.
 type observed struct {
 	InstanceState string `json:"instanceState"`
 	ProviderID    string `json:"providerID"`
@@ -50,7 +49,7 @@ func say(out map[string]any, field, value string) {
 	}
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read ignores what cannot be read.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

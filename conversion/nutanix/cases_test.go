@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
 )
 
-// plain is a providerSpec that can go; each case is a merge patch upon it.
+// plain is a providerSpec that converts; each case is a merge patch of it.
 const plain = `{
   "kind": "NutanixMachineProviderConfig", "apiVersion": "machine.openshift.io/v1",
   "cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "image": {"type": "name", "name": "rhcos"},
@@ -28,7 +28,7 @@ const plain = `{
   "userDataSecret": {"name": "worker-user-data"}
 }`
 
-// legacyDomain is a NutanixCluster that lists a failure domain named a.
+// legacyDomain is a NutanixCluster with a failure domain named a.
 const legacyDomain = `{"spec": {"failureDomains": [{"name": "b", "controlPlane": true}, {"name": "a", "controlPlane": true,
   "cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "subnets": [{"type": "name", "name": "net"}]}]}}`
 
@@ -137,8 +137,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
-// TestACommandIsWhole: a message is cut where it is long, but not the command at its end. A failure domain may have 32 subnets, and their names are as long as
-// Prism Central takes them. A person who runs the commands of several messages keeps what each of them lists: the list is one by name.
+// TestACommandIsWhole: a long message is cut, but not the command at its end. A failure domain may have 32 subnets, with names as long as Prism Central
+// accepts. A user who runs the commands of several messages keeps what each of them lists, because the list is keyed by name.
 func TestACommandIsWhole(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	var domains, subnets []any
@@ -187,7 +187,7 @@ func indexed(format string, n int) []string {
 	return out
 }
 
-// plainInfra is the spec of a NutanixMachine that can go.
+// plainInfra is the spec of a NutanixMachine that converts.
 const plainInfra = `{"cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "image": {"type": "name", "name": "rhcos"},
   "subnet": [{"type": "name", "name": "net"}], "vcpusPerSocket": 1, "vcpuSockets": 4, "memorySize": "16Gi", "systemDiskSize": "120Gi"}`
 
@@ -244,7 +244,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}
 }
 
-// TestAPlaceIsFilledIn: where a machine runs is said on the Machine API's side, even if Cluster API leaves it to the failure domain.
+// TestAPlaceIsFilledIn: the Machine API's side has a machine's place even if Cluster API leaves it to the failure domain.
 func TestAPlaceIsFilledIn(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	inCluster(legacyDomain)(&env)
@@ -257,7 +257,7 @@ func TestAPlaceIsFilledIn(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyMeans: garbage is an error, whatever it looks like, and takes no time.
+// TestWhatNobodyMeans: any garbage is an error, and takes no time.
 func TestWhatNobodyMeans(t *testing.T) {
 	for sentence, raw := range map[string]string{
 		"nothing": "", "null": "null", "a list": "[]", "half an object": `{"kind":`, "a word": `"x"`,
@@ -282,7 +282,7 @@ func seeds(f *testing.F, plain string) {
 	}
 }
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
+// FuzzProviderSpec: any input gives errors, never a panic, and what converts round-trips.
 func FuzzProviderSpec(f *testing.F) {
 	seeds(f, plain)
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// makeCluster makes a NutanixCluster's spec of the Infrastructure. Its controller is to look after it, as nobody else does.
+// makeCluster makes a NutanixCluster's spec from the Infrastructure. Its own controller is to manage it, because nothing else does.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	var platform configv1.NutanixPlatformSpec
 	said, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
@@ -43,7 +43,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	return spec, "OpenShift makes none. Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then make it"
 }
 
-// legacy is a failure domain of the Infrastructure as a NutanixCluster lists it.
+// legacy is a failure domain of the Infrastructure in a NutanixCluster's form.
 func legacy(d configv1.NutanixFailureDomain) map[string]any {
 	subnets := []any{}
 	for _, s := range d.Subnets {

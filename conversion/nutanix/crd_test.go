@@ -48,7 +48,7 @@ func schema(t *testing.T, resource conversion.Resource, path ...string) apiexten
 	return at
 }
 
-// TestTheTypesAreTheProviders: the types of this package have the leaves of the CRD, each of the same type, and no others.
+// TestTheTypesAreTheProviders: the types of this package have exactly the leaves of the CRD, each of the same type.
 func TestTheTypesAreTheProviders(t *testing.T) {
 	platform := nutanix.Platform()
 	for name, crd := range map[string]apiextensionsv1.JSONSchemaProps{
@@ -74,8 +74,7 @@ func TestTheStatusIsTheProviders(t *testing.T) {
 	}
 }
 
-// TestTheMadeClusterIsTheProviders: each field of a NutanixCluster that is made of the Infrastructure is one of the CRD's, and none that it
-// requires is missing.
+// TestTheMadeClusterIsTheProviders: each field of a NutanixCluster that is made from the Infrastructure is one of the CRD's, and no required one is missing.
 func TestTheMadeClusterIsTheProviders(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	if err := json.Unmarshal([]byte(`{"spec": {"platformSpec": {"nutanix": {"prismCentral": {"address": "pc.example.com", "port": 9440}, "failureDomains": [

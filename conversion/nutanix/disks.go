@@ -36,7 +36,7 @@ func deviceTo(p *pass, m *mapiDisk, c *VMDisk) {
 	}
 }
 
-// deviceFrom fills in what the API server would have.
+// deviceFrom sets the API server's default.
 func deviceFrom(p *pass, c *VMDisk, m *mapiDisk) {
 	if c.DeviceProperties == nil {
 		return
@@ -81,7 +81,7 @@ func storageTo(p *pass, m *mapiDisk, c *VMDisk) {
 	}
 }
 
-// storageFrom fills in what the API server would have.
+// storageFrom sets the API server's default.
 func storageFrom(p *pass, c *VMDisk, m *mapiDisk) {
 	s := c.StorageConfig
 	if s == nil {

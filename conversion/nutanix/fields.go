@@ -15,10 +15,10 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// identifier is the three fields by which something of Prism Central is named.
+// identifier is the three fields that identify an object of Prism Central.
 func identifier(path string) []string { return at(path+".type", path+".uuid", path+".name") }
 
 // cluster is a path of the NutanixCluster.
@@ -26,7 +26,7 @@ func cluster(path string) string { return "NutanixCluster" + conversion.Elsewher
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons and notes that more than one row gives.
+// Reasons and notes of more than one row.
 const (
 	noLookup = "Machine API does not look images up: set image"
 	noDetail = "a bootstrapRef names the Machine's Secret only: remove it"
@@ -36,7 +36,7 @@ const (
 // Fields converts a providerSpec into the spec of a NutanixMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as NutanixMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: "+
+		"Written as NutanixMachineProviderConfig of machine.openshift.io/v1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -47,7 +47,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 			cluster("spec.prismCentral.address"))...),
 		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, "+
 			"where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, "+
-			"as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, "+
+			"as Machine API uses them instead of the providerSpec's. As far as the NutanixCluster lists it, they must be the same, "+
 			"and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, "+
 			"unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. "+
 			"On the way back they must be those that the Infrastructure gives the domain, and it must list the domain for machines that are yet to be created. "+

@@ -9,7 +9,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 )
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -17,11 +17,10 @@ func text(s *string) string {
 	return *s
 }
 
-// wellFormed is a UUID as the CRD of Cluster API takes it.
+// wellFormed is a UUID as Cluster API's CRD accepts it.
 var wellFormed = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 
-// identify turns a union of the one API into that of the other: both have the same words. What is refused is refused on
-// both sides, so that nothing goes that could not come back.
+// identify turns a union of one API into that of the other: both have the same words. It refuses the same on both sides, so that what converts round-trips.
 func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) {
 	switch {
 	case t != "uuid" && t != "name":
@@ -61,7 +60,7 @@ func identifierFrom(p *pass, path string, c ResourceIdentifier) machinev1.Nutani
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(out.Type), UUID: out.UUID, Name: out.Name}
 }
 
-// same reports whether two identifiers are alike, as Cluster API's controller compares them.
+// same reports whether two identifiers are equal, as Cluster API's controller compares them.
 func same(a, b ResourceIdentifier) bool {
 	return a.Type == b.Type && text(a.UUID) == text(b.UUID) && text(a.Name) == text(b.Name)
 }

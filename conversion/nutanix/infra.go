@@ -12,7 +12,7 @@ import (
 type MachineSpec struct {
 	// ProviderID is nutanix:// and the UUID of the VM.
 	ProviderID string `json:"providerID,omitempty"`
-	// The VM. Its controller takes no less than 2Gi of memory and 20Gi of system disk.
+	// The VM. Its controller accepts no less than 2Gi of memory and 20Gi of system disk.
 	VCPUsPerSocket int32             `json:"vcpusPerSocket"`
 	VCPUSockets    int32             `json:"vcpuSockets"`
 	MemorySize     resource.Quantity `json:"memorySize"`
@@ -20,21 +20,21 @@ type MachineSpec struct {
 	// Image and ImageLookup exclude each other, and one is required.
 	Image       *ResourceIdentifier `json:"image,omitempty"`
 	ImageLookup *ImageLookup        `json:"imageLookup,omitempty"`
-	// Cluster (the Prism Element) and Subnets give way to those of the Machine's failure domain, if it has one.
+	// Cluster (the Prism Element) and Subnets are replaced by those of the Machine's failure domain, if it has one.
 	Cluster *ResourceIdentifier  `json:"cluster,omitempty"`
 	Subnets []ResourceIdentifier `json:"subnet,omitempty"`
-	// AdditionalCategories come beside the one that the controller gives to all VMs of the cluster.
+	// AdditionalCategories are added to the one that the controller gives to all VMs of the cluster.
 	AdditionalCategories []CategoryIdentifier `json:"additionalCategories,omitempty"`
 	Project              *ResourceIdentifier  `json:"project,omitempty"`
 	// BootType is legacy or uefi; none is legacy.
 	BootType  string   `json:"bootType,omitempty"`
 	DataDisks []VMDisk `json:"dataDisks,omitempty"`
-	// BootstrapRef is filled in by the controller: the Secret of the Machine's bootstrap data.
+	// BootstrapRef is set by the controller: the Secret of the Machine's bootstrap data.
 	BootstrapRef *corev1.ObjectReference `json:"bootstrapRef,omitempty"`
 	GPUs         []GPU                   `json:"gpus,omitempty"`
 }
 
-// ResourceIdentifier names something of Prism Central by its UUID or its name, according to Type: uuid or name.
+// ResourceIdentifier identifies an object of Prism Central by its UUID or its name, according to Type: uuid or name.
 type ResourceIdentifier struct {
 	Type string  `json:"type"`
 	UUID *string `json:"uuid,omitempty"`
@@ -60,7 +60,7 @@ type GPU struct {
 	Name     *string `json:"name,omitempty"`
 }
 
-// VMDisk is a disk beside the system disk.
+// VMDisk is a disk besides the system disk.
 type VMDisk struct {
 	DiskSize         resource.Quantity   `json:"diskSize"`
 	DeviceProperties *DeviceProperties   `json:"deviceProperties,omitempty"`

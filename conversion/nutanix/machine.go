@@ -51,7 +51,7 @@ func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownCategory is what Machine API gives to each VM by itself, and an uninstall finds it by. Cluster API's controller has another.
+// ownCategory is what Machine API gives to each VM itself, and how an uninstall finds the VM. Cluster API's controller has another.
 func ownCategory(p *pass) CategoryIdentifier {
 	return CategoryIdentifier{Key: "kubernetes-io-cluster-" + p.Env.ClusterName, Value: "owned"}
 }
@@ -113,7 +113,7 @@ func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkGPU: Cluster API's controller looks for the id first, whatever the type is.
+// checkGPU: Cluster API's controller uses the id first, whatever the type is.
 func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {

@@ -54,7 +54,7 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	unlisted(p, c)
 }
 
-// undescribed is why the place of a machine is not known that names a failure domain alone.
+// undescribed is why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
 	const add = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
 	if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !said {
@@ -63,8 +63,8 @@ func undescribed(p *pass) string {
 	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + add
 }
 
-// unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's
-// controller would fail the machine for good. Where the cluster's failure domains lie in objects of their own, this one may be one of them.
+// unlisted reports the failure domain of a future virtual machine that the NutanixCluster does not list: Cluster API's controller would set a terminal failure
+// on the machine. If the cluster's failure domains are objects of their own, this one may be one of them.
 func unlisted(p *pass, c *infraSpec) {
 	_, known := listed(p)
 	_, objects, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "controlPlaneFailureDomains")
@@ -111,8 +111,8 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	}
 }
 
-// agree compares a place with the failure domain of the Machine, as far as the NutanixCluster lists it: Cluster API's
-// controller puts that domain's values in the place of the machine's own. It returns the place, with what was left open filled in.
+// agree compares a place with the Machine's failure domain, as far as the NutanixCluster lists it: Cluster API's controller replaces the machine's own values
+// by that domain's. It returns the place with defaults.
 func agree(p *pass, subnets string, here place) place {
 	there, known := listed(p)
 	if !known {
@@ -133,8 +133,8 @@ func agree(p *pass, subnets string, here place) place {
 	return here
 }
 
-// asInstalled holds a machine that comes back to the failure domain of the Infrastructure: Machine API's controllers put its values in
-// the place of the machine's own, and create nothing in a failure domain that they do not find there.
+// asInstalled compares a machine that converts back with the Infrastructure's failure domain: Machine API's controllers replace the machine's own values by
+// that domain's, and create nothing in a failure domain that does not exist there.
 func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
 	there, known := installed(p, name)
@@ -158,7 +158,7 @@ func asInstalled(p *pass, here place) {
 	}
 }
 
-// domainPath is where Cluster API has the name of a failure domain.
+// domainPath is the path of a failure domain's name in Cluster API.
 func domainPath(p *pass) *pass {
 	if p.Core.Template {
 		return p.Under("spec.template.spec.failureDomain")
@@ -166,7 +166,7 @@ func domainPath(p *pass) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// domains is a list of failure domains, to be read and not to be changed.
+// domains is a list of failure domains, only for reading.
 func domains(of map[string]any, path ...string) []map[string]any {
 	said, _, _ := unstructured.NestedFieldNoCopy(of, path...)
 	list, _ := said.([]any)
@@ -179,7 +179,7 @@ func domains(of map[string]any, path ...string) []map[string]any {
 	return out
 }
 
-// listed finds the Machine's failure domain in the NutanixCluster. Those that lie in objects of their own are not seen.
+// listed finds the Machine's failure domain in the NutanixCluster. It does not see those in objects of their own.
 func listed(p *pass) (out place, known bool) { return named(p.Env.InfraCluster, p.Core.FailureDomain) }
 
 func named(infraCluster map[string]any, name string) (out place, known bool) {
@@ -192,7 +192,7 @@ func named(infraCluster map[string]any, name string) (out place, known bool) {
 	return out, false
 }
 
-// installed finds a failure domain in the Infrastructure: Machine API's controllers put its values in the place of the machine's own cluster and subnets.
+// installed finds a failure domain in the Infrastructure: Machine API's controllers replace the machine's own cluster and subnets by its values.
 func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known bool) {
 	for _, content := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
 		if content["name"] == name && name != "" {
@@ -203,19 +203,19 @@ func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known b
 	return out, false
 }
 
-// identified is an identifier of the Infrastructure in Cluster API's words.
+// identified is an identifier of the Infrastructure in Cluster API's form.
 func identified(id configv1.NutanixResourceIdentifier) ResourceIdentifier {
 	said := ofInfrastructure(id)
 	return ResourceIdentifier{Type: string(said.Type), UUID: said.UUID, Name: said.Name}
 }
 
-// ofInfrastructure is an identifier in the words of a providerSpec.
+// ofInfrastructure is an identifier in a providerSpec's form.
 func ofInfrastructure(id configv1.NutanixResourceIdentifier) machinev1.NutanixResourceIdentifier {
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name}
 }
 
-// speakToOne makes sure that both sides' controllers look for the same machines: the Machine API's speak to the Prism
-// Central of the Infrastructure, Cluster API's to that of the NutanixCluster.
+// speakToOne compares the Prism Centrals of both sides' controllers, so that they find the same machines: the Machine API's use that of the Infrastructure,
+// Cluster API's that of the NutanixCluster.
 func speakToOne(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")

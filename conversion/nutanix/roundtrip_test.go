@@ -55,7 +55,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the API server fills in fields on the way, and finds nothing to fill in.
+// TestADefaultedInfraSpecComesBack: the API server sets defaults on the way, and finds none to set.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	there, back := trips(&conversion.Core{ProviderID: nutanixtest.Kit().ProviderID(nutanixtest.Element)})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {
@@ -78,7 +78,7 @@ func TestAnInfraSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestWhatTheAPIServerFillsInChangesNothing: a machine means the same before and after the API server.
+// TestWhatTheAPIServerFillsInChangesNothing: a machine means the same with and without the API server's defaults.
 func TestWhatTheAPIServerFillsInChangesNothing(t *testing.T) {
 	secret := "worker-user-data"
 	_, back := trips(&conversion.Core{BootstrapSecret: &secret})

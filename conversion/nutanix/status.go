@@ -14,20 +14,20 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("NutanixMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers read the other's. Only Cluster API's side reports the failure domain, in each of its passes.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's. Only Cluster
+// API's side reports the failure domain, in each pass.
 type status struct{}
 
-// observed is what both statuses have.
+// observed is the common content of both statuses.
 type observed struct {
 	VMUUID string `json:"vmUUID"`
 }
 
-// ToClusterAPI hands the VM's UUID over above all: Cluster API's controller deletes the VM that its status names, and
-// without one lets go of the machine and leaves the VM behind. A status that is lost, as in a restored cluster, is no reason.
+// ToClusterAPI must pass on the VM's UUID: Cluster API's controller deletes the VM that its status names, and without one removes its finalizer and leaves the
+// VM running. That must not happen because a status is lost, as in a restored cluster.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen observed
-	_ = json.Unmarshal(providerStatus, &seen) // forgiving: a status that cannot be read counts as empty
+	_ = json.Unmarshal(providerStatus, &seen) // a status that cannot be read counts as empty
 	if seen.VMUUID == "" {
 		seen.VMUUID = vmUUID(machine.ProviderID)
 	}
@@ -51,7 +51,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return said{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(), "vmUUID": seen.VMUUID}.content()
 }
 
-// vmUUID is the UUID of nutanix://UUID, empty where it is none.
+// vmUUID is the UUID of nutanix://UUID, empty if there is none.
 func vmUUID(providerID string) string {
 	id, ok := strings.CutPrefix(providerID, "nutanix://")
 	if !ok || strings.Contains(id, "/") {
@@ -60,7 +60,7 @@ func vmUUID(providerID string) string {
 	return id
 }
 
-// said are fields and their values; empty ones are left out.
+// said are fields and their values, without empty ones.
 type said map[string]string
 
 func (s said) content() map[string]any {

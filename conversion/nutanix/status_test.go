@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/nutanix"
 )
 
-// fullStatus is the status that is made of all that the Machine API can say.
+// fullStatus is the status from everything that the Machine API can report.
 func fullStatus() map[string]any {
 	return nutanix.Platform().Status.ToClusterAPI([]byte(`{"vmUUID": "u", "conditions": [{"type": "x"}]}`),
 		conversion.InfraObservation{Ready: true, Addresses: []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}},

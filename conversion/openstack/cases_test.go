@@ -22,7 +22,7 @@ const (
 	three = "33333333-3333-4333-8333-333333333333"
 )
 
-// plain is a providerSpec that can go; each case is a merge patch upon it.
+// plain is a providerSpec that converts; each case is a merge patch of it.
 const plain = `{
 	"kind": "OpenstackProviderSpec", "apiVersion": "machine.openshift.io/v1alpha1",
 	"cloudName": "openstack", "cloudsSecret": {"name": "openstack-cloud-credentials"}, "userDataSecret": {"name": "worker-user-data"},
@@ -168,7 +168,7 @@ func each(n int, f func(int) string) []string {
 	return out
 }
 
-// plainInfra is the spec of an OpenStackMachine that can go.
+// plainInfra is the spec of an OpenStackMachine that converts.
 const plainInfra = `{"flavor": "m1.xlarge", "image": {"filter": {"name": "rhcos"}}, "ports": [{"network": {"id": "` + one + `"}}]}`
 
 func TestWhatAnInfraSpecMaySay(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// cluster is what of the OpenStackCluster the rows compare with.
+// cluster is the part of the OpenStackCluster that rows compare with.
 type cluster struct {
 	Spec   openstackv1.OpenStackClusterSpec `json:"spec"`
 	Status struct {
@@ -31,7 +31,7 @@ func clusterOf(p *pass) cluster {
 	return out
 }
 
-// network is the one that Cluster API plugs ports into that name none; nil where it is unknown.
+// network is Cluster API's default for ports without a network; nil if it is unknown.
 func (c cluster) network() *openstackv1.NetworkParam {
 	if n := c.Spec.Network; n != nil && (n.ID != nil || !n.Filter.IsZero()) {
 		return n
@@ -42,7 +42,7 @@ func (c cluster) network() *openstackv1.NetworkParam {
 	return nil
 }
 
-// addresses are what Cluster API gives a port that names no network.
+// addresses are Cluster API's default for a port without a network.
 func (c cluster) addresses() []openstackv1.FixedIP {
 	var out []openstackv1.FixedIP
 	for i := range c.Spec.Subnets {
@@ -51,7 +51,7 @@ func (c cluster) addresses() []openstackv1.FixedIP {
 	return out
 }
 
-// clusterCloud is the cloud of clouds.yaml that the cluster's machines are in; installers have always called it openstack.
+// clusterCloud is the machines' cloud in clouds.yaml; installers have always called it openstack.
 func clusterCloud(p *pass) string {
 	if name, known := p.Env.InfraClusterString("spec", "identityRef", "cloudName"); known && name != "" {
 		return name
@@ -62,8 +62,7 @@ func clusterCloud(p *pass) string {
 	return "openstack"
 }
 
-// virtual are the addresses that wander between the nodes: Machine API lets each network's port send from them, unless a
-// load balancer of the user's has them.
+// virtual are the addresses that move between the nodes: Machine API lets each network's port send from them, unless a user's load balancer has them.
 func virtual(p *pass) []openstackv1.AddressPair {
 	var out []openstackv1.AddressPair
 	if p.Env.PlatformStatus("loadBalancer", "type") == "UserManaged" {
@@ -75,7 +74,7 @@ func virtual(p *pass) []openstackv1.AddressPair {
 	return out
 }
 
-// addresses reads a list, or the single address that Infrastructures had before they had the list.
+// addresses reads a list, or the single address of older Infrastructures.
 func addresses(p *pass, list, former string) []string {
 	many, _, err := unstructured.NestedStringSlice(p.Env.Infrastructure, "status", "platformStatus", "openstack", list)
 	if one := p.Env.PlatformStatus(former); (err != nil || len(many) == 0) && one != "" {
@@ -84,7 +83,7 @@ func addresses(p *pass, list, former string) []string {
 	return many
 }
 
-// endpointTo and endpointFrom: a Machine that is recreated in the other API would lose, or gain, a way to the API server.
+// endpointTo and endpointFrom: a Machine that is recreated in the other API would lose, or gain, a path to the API server.
 func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
 
 func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }
@@ -108,7 +107,7 @@ func checkEndpoint(p *pass) {
 
 func yes(b *bool) bool { return b != nil && *b }
 
-// makeCluster makes an OpenStackCluster's spec of the Infrastructure, and of what the Machines are plugged into; its controller finds the network of subnets.
+// makeCluster makes an OpenStackCluster's spec from the Infrastructure and the Machines' networks; its controller finds the network of subnets.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	vips := addresses(p, "apiServerInternalIPs", "apiServerInternalIP")
@@ -132,11 +131,11 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	return spec, made
 }
 
-// mostSubnets is how many an OpenStackCluster takes.
+// mostSubnets is how many an OpenStackCluster may have.
 const mostSubnets = 2
 
-// placeOfMachines are network and subnets of an OpenStackCluster's spec, from the first Machine that names some: a Machine that names the same is plugged
-// in there, and needs no network's name. nil: no Machine that is known says it.
+// placeOfMachines are network and subnets of an OpenStackCluster's spec, from the first Machine that names some: a Machine that names the same gets ports
+// there, and needs no network's name. nil: no known Machine names any.
 func placeOfMachines(e *conversion.Env) map[string]any {
 	known := []map[string]any{}
 	for _, m := range e.ControlPlane {
@@ -157,7 +156,7 @@ func placeOfMachines(e *conversion.Env) map[string]any {
 	return nil
 }
 
-// placeOfNetwork is nil for an entry that says neither, or what Cluster API would not take.
+// placeOfNetwork is nil for an entry that names neither, or what Cluster API would not accept.
 func placeOfNetwork(e *conversion.Env, n *networkParam) map[string]any {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	var out openstackv1.OpenStackClusterSpec

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
-// The OpenStackCluster that a person creates by the message names what the Machines name. Otherwise each of them would be refused next.
+// The message's OpenStackCluster has the Machines' network and subnets. Otherwise each of them would be refused next.
 func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 	kit := openstacktest.Kit()
 	clusters := crdOf(t, openstack.Platform().InfraCluster)

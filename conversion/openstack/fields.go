@@ -17,10 +17,10 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// Where else a value lies.
+// Other places of a value.
 const (
 	ofMachine = "Machine" + conversion.Elsewhere
 	ofCluster = "OpenStackCluster" + conversion.Elsewhere
@@ -28,7 +28,7 @@ const (
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noPortOpt  = "Machine API cannot set this option of a port: remove it"
 	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone: remove them"
@@ -37,7 +37,7 @@ const (
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: "+
+		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -106,12 +106,12 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
-	// Below: what Machine API keeps for the sake of old manifests, and does not look at.
+	// Below: fields that Machine API keeps for old manifests, and does not read.
 }, of.Unread(unread.Members("OpenStack"))...)
 
 var face conversion.Rows[nic, port]
 
-// Interfaces converts one interface, whichever of Machine API's two lists it is in.
+// Interfaces converts one interface, from either of Machine API's two lists.
 var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID",
 		"ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
@@ -125,7 +125,7 @@ var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
 		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load "+
-			"balancer is the user's: Machine API adds them of its own accord, Cluster API is told. The addresses may grow later, by those of another family: "+
+			"balancer is the user's: Machine API adds them itself, for Cluster API they are written. The addresses may grow later, by those of another family: "+
 			"of an instance, some of them are all. A port has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),
@@ -156,7 +156,7 @@ const (
 	tagNote     = "A text with commas becomes a list. An empty tag, or one given twice, is an error."
 )
 
-// NetworkFilters converts what is looked for in a network.
+// NetworkFilters converts a filter for networks.
 var NetworkFilters = conversion.Table[machinev1alpha1.Filter, openstackv1.NetworkFilter]{
 	network.Same("name", "name"),
 	network.Same("description", "description"),
@@ -174,7 +174,7 @@ var NetworkFilters = conversion.Table[machinev1alpha1.Filter, openstackv1.Networ
 		}),
 }
 
-// SubnetFilters converts what is looked for in a subnet.
+// SubnetFilters converts a filter for subnets.
 var SubnetFilters = conversion.Table[machinev1alpha1.SubnetFilter, openstackv1.SubnetFilter]{
 	subnet.Same("name", "name"),
 	subnet.Same("description", "description"),
@@ -197,7 +197,7 @@ var SubnetFilters = conversion.Table[machinev1alpha1.SubnetFilter, openstackv1.S
 		}),
 }
 
-// SecurityGroupFilters converts what is looked for in a security group, but for its name, which has two places.
+// SecurityGroupFilters converts a filter for security groups, except the name, which has two places.
 var SecurityGroupFilters = conversion.Table[machinev1alpha1.SecurityGroupFilter, openstackv1.SecurityGroupFilter]{
 	group.Same("description", "description"),
 	group.Iso(at("projectId", "tenantId"), at("projectID"), projectNote,

@@ -12,11 +12,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
-// noise is what people and broken tools put where an object is meant to be; testdata/fuzz has more.
+// noise is what users and broken tools write instead of an object; testdata/fuzz has more.
 var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"networks": [null]}`, `{"ports": [null, {"fixedIPs": [null], "securityGroups": null}]}`}
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
-// again as it went.
+// FuzzProviderSpec: any input gives errors, never a panic. What converts round-trips, and converts to the same again.
 func FuzzProviderSpec(f *testing.F) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(1, 0))
 	for _, seed := range append(noise, plain, jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r))) {
@@ -27,7 +26,7 @@ func FuzzProviderSpec(f *testing.F) {
 	})
 }
 
-// FuzzInfraSpec: the same the other way.
+// FuzzInfraSpec: the same in the other direction.
 func FuzzInfraSpec(f *testing.F) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(1, 0))
 	for _, seed := range append(noise, plainInfra, jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r))) {

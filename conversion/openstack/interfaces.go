@@ -28,9 +28,9 @@ type nic struct {
 	Networks []networkParam `json:"networks,omitempty"`
 	Ports    []portOpts     `json:"ports,omitempty"`
 
-	// first is the place of the first subnet in the list that it is of.
+	// first is the index of the first subnet in its list.
 	first int
-	// bar is the field for which it cannot be in networks; empty where it stands behind one that cannot. virtual are the addresses that a network's port has.
+	// bar is the field that keeps it out of networks; empty if it follows one that cannot be there. virtual are the addresses that a network's port allows.
 	bar, virtual string
 }
 
@@ -64,11 +64,11 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	groupsTo(p, m, c)
 	if ips := clusterOf(p).addresses(); len(c.Ports) == 1 && len(ips) > 0 && equality.Semantic.DeepEqual(c.Ports[0], port{FixedIPs: ips}) {
-		c.Ports = nil // what Cluster API makes of no port
+		c.Ports = nil // Cluster API's default without ports
 	}
 }
 
-// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone determine the network.
+// perPort are the interfaces of an entry of networks: one, except that Machine API makes a port for each subnet if these alone determine the network.
 func perPort(p *pass, n networkParam) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
@@ -89,8 +89,8 @@ func interfaceTo(p *pass, n nic) port {
 	return out
 }
 
-// groupsTo gives the machine's groups to the machine, or to each port that Machine API gives them to: Cluster API adds
-// the machine's to those that a port has, and makes no server if the port has no security.
+// groupsTo gives the machine's groups to the machine, or to each port that gets them in Machine API: Cluster API adds the machine's to those of a port, and
+// creates no server if such a port has no port security.
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	checkManaged(p)
 	var all groups
@@ -110,7 +110,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// hand gives each port that takes them the machine's groups.
+// hand gives the machine's groups to each port that gets them.
 func hand(ports []port, all groups) {
 	for i, c := range ports {
 		if takes(c) {
@@ -119,7 +119,7 @@ func hand(ports []port, all groups) {
 	}
 }
 
-// collect gives the machine the groups that all ports have, if all will be networks on the way back: those have no others.
+// collect gives the machine the groups that all ports have, if all become networks on the way back: those have no others.
 func collect(c *infraSpec, pairs vips) {
 	all := c.Ports[0].SecurityGroups
 	for _, c := range c.Ports {
@@ -136,10 +136,10 @@ func collect(c *infraSpec, pairs vips) {
 // unsecured recognizes a port without port security, and so without groups.
 func unsecured(c port) bool { return yes(c.DisablePortSecurity) }
 
-// apart recognizes a port that has other groups than the machine.
+// apart recognizes a port with other groups than the machine's.
 func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
 
-// takes recognizes a port that has the machine's groups in Machine API.
+// takes recognizes a port that gets the machine's groups in Machine API.
 func takes(c port) bool { return !apart(c) }
 
 func checkManaged(p *pass) {
@@ -165,7 +165,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is given.
+// plugged is a copy of the ports that Cluster API creates: one in the OpenStackCluster's network, if none is given.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
 		p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
@@ -184,7 +184,7 @@ func plugged(p *pass, c *infraSpec) []port {
 	return ports
 }
 
-// leading counts the ports before the first that has a bar.
+// leading counts the ports before the first with a bar.
 func leading(ports []port, bar func(port) string) int {
 	if i := slices.IndexFunc(ports, func(c port) bool { return bar(c) != "" }); i >= 0 {
 		return i
@@ -194,8 +194,8 @@ func leading(ports []port, bar func(port) string) int {
 
 const pairsField = "allowedAddressPairs"
 
-// vips are the addresses that each network's port allows in Machine API. They may grow after an installation, by those of another address family, and no
-// controller changes a port that exists: of an instance, some of them are the ones that there were.
+// vips are the addresses that each network's port allows in Machine API. There may be more after an installation, of another address family, and no controller
+// changes an existing port: so a port of an instance has some of them, those from its creation.
 type vips struct {
 	all      []openstackv1.AddressPair
 	instance bool
@@ -230,7 +230,7 @@ func (v vips) String() string {
 	return strings.Join(out, ", ")
 }
 
-// bar is what keeps a port from being an entry of networks; empty if nothing does.
+// bar is why a port cannot be an entry of networks; empty if it can.
 func bar(c port, pairs vips) string {
 	switch {
 	case c.NameSuffix != nil:
@@ -259,8 +259,7 @@ func barred(c port, pairs vips) string {
 	return "securityGroups"
 }
 
-// share finds the groups of the machine, and takes them from the ports that have them from it. The first lead ports
-// could be networks.
+// share finds the machine's groups, and removes them from the ports that get them from the machine. The first lead ports could be networks.
 func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	all, path := c.SecurityGroups, "securityGroups"
 	if len(all) > 0 {
@@ -276,9 +275,8 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	}
 }
 
-// inherit takes the machine's groups from the ports that have them. Where all have, those that need not be networks keep
-// them as their own: else the way to Cluster API would give them to the machine, and the OpenStackMachine, which nobody
-// may change, would be another one.
+// inherit removes the machine's groups from the ports that get them from it. If all do, those that need not be networks keep them as their own: otherwise the
+// way to Cluster API would give them to the machine, and the immutable OpenStackMachine would differ.
 func inherit(ports []port, all groups, lead int) {
 	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
 	others := slices.ContainsFunc(ports, func(c port) bool { return !same(c) })
@@ -307,8 +305,8 @@ func checkShared(p *pass, ports []port) {
 	}
 }
 
-// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them:
-// they are not by id, or else it is to be a network. It is -1 where none is, or where a port would get groups that it has not.
+// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them: they are not by id, or the port is to be
+// a network. It is -1 if there is none, or if a port would get groups that it does not have.
 func common(ports []port, lead int) int {
 	if slices.ContainsFunc(ports, takes) {
 		return -1

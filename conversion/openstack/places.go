@@ -13,7 +13,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
-// placeTo reports where the interface is plugged in.
+// placeTo reports the interface's network and subnets.
 func placeTo(p *pass, m *nic, c *port) {
 	if n := m.network(); n != nil {
 		networkPlaceTo(p, n, m.first, c)
@@ -62,7 +62,7 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	switch {
 	case len(n.Subnets) == 0:
 		p.Required("uuid", "name the network, by uuid or filter, or its subnets")
-	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // where Cluster API plugs in a port of its own accord
+	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // Cluster API's default network
 	case cl.network() != nil:
 		c.Network = cl.network()
 	default:
@@ -71,7 +71,7 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	}
 }
 
-// listSubnets is the other remedy: an OpenStackCluster that lists the subnets. Its provider takes them at its creation only.
+// listSubnets is the other remedy: an OpenStackCluster that lists the subnets. Its provider accepts them only at its creation.
 func listSubnets(p *pass, n *networkParam) string {
 	place := placeOfNetwork(p.Env, n)
 	if place == nil || p.Env.InfraCluster == nil {
@@ -108,7 +108,7 @@ func placeFrom(p *pass, c *port, m *nic) {
 	}
 }
 
-// byIDOnly is the reason that an entry of ports gives for what an entry of networks could express.
+// byIDOnly is the reason of an entry of ports for what an entry of networks could express.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
 		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// serversVersion is the one version that the provider serves of its servers.
+// serversVersion is the one version of its servers that the provider serves.
 var serversVersion = schema.GroupVersion{Group: openstackv1.SchemeGroupVersion.Group, Version: "v1alpha1"}
 
 // Platform is OpenStack: OpenShift's providerSpec on one side, the OpenStack provider's v1beta1 objects on the other.

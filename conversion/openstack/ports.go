@@ -59,7 +59,7 @@ func profileFrom(p *pass, c *port, m *nic) {
 		return
 	}
 	out := map[string]string{}
-	if yes(c.Profile.OVSHWOffload) { // the provider takes false for none
+	if yes(c.Profile.OVSHWOffload) { // the provider treats false as none
 		out[capabilities] = offload
 	}
 	if c.Profile.TrustedVF != nil {
@@ -122,7 +122,7 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	o.SecurityGroups = &ids
 }
 
-// word is a row of a text that an interface may have: where finds it in the Machine API, nil where the entry has none.
+// word is a row of an optional text of an interface: where finds it in the Machine API, nil if the entry has none.
 func word(paths []string, there string, where func(*nic, *port) (*string, *optional.String)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -142,7 +142,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 		})
 }
 
-// flag is a row of a choice that a port may have.
+// flag is a row of an optional choice of a port.
 func flag(paths []string, there string, where func(*portOpts, *port) (m, c **bool)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -191,7 +191,7 @@ func adminStateUp(m *portOpts, c *port) (**bool, **bool) { return &m.AdminStateU
 
 func trunk(m *portOpts, c *port) (**bool, **bool) { return &m.Trunk, &c.Trunk }
 
-// said is nil for nothing.
+// said is nil for the zero value.
 func said(s string) *string {
 	if s == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 const oneOf = "give an id or a filter, not both"
 
-// uuid is what the API server takes for one: OpenStack's own may be written without hyphens.
+// uuid is what the API server accepts as one: OpenStack's own may lack hyphens.
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
 
 func isID(s string) bool { return uuid.MatchString(s) }

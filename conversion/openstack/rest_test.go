@@ -16,9 +16,9 @@ import (
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
-// TestAMoveThereAndBackRests: however the two lists, their groups and the machine's are mixed, what is accepted comes back,
-// and goes again exactly as it went: nobody may change an OpenStackMachine, so a second move must not have to.
-// The values are not repaired, so most are refused; they are few, so that equal ones meet.
+// TestAMoveThereAndBackRests: with any mix of the two lists, their groups and the machine's, what converts round-trips, and converts to exactly the same again:
+// an OpenStackMachine is immutable, so a second move must not change it. The values are not repaired, so most are refused; they are few, so that equal ones
+// occur.
 func TestAMoveThereAndBackRests(t *testing.T) {
 	r := rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	lines, accepted := openstack.Fields.Lines(), 0

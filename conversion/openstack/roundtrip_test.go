@@ -51,7 +51,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the API server fills in fields on the way.
+// TestADefaultedInfraSpecComesBack: the API server sets defaults on the way.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	there, back := trips(&conversion.Core{})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {

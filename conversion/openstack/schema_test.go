@@ -32,8 +32,8 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// TestTheProvidersCRDsTakeIt: what a conversion makes is valid by the schema and the CEL rules of the provider's own CRD,
-// loses nothing to it, and converts to the same once that CRD's defaults are in it.
+// TestTheProvidersCRDsTakeIt: a conversion's result is valid by the schema and the CEL rules of the provider's CRD, which prunes nothing, and converts to the
+// same with that CRD's defaults.
 func TestTheProvidersCRDsTakeIt(t *testing.T) {
 	machines, r := crdOf(t, openstack.Platform().InfraMachine), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	kit := openstacktest.Kit()
@@ -56,7 +56,7 @@ func TestTheProvidersCRDsTakeIt(t *testing.T) {
 	}
 }
 
-// TestTheKitIsACluster: its OpenStackCluster, and what it makes up, are such as an API server would keep.
+// TestTheKitIsACluster: an API server would store its OpenStackCluster and its generated objects.
 func TestTheKitIsACluster(t *testing.T) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, kit.InfraCluster)))
@@ -73,7 +73,7 @@ func TestTheKitIsACluster(t *testing.T) {
 	}
 }
 
-// TestACRDRefuses: else the tests above would say nothing.
+// TestACRDRefuses: otherwise the tests above would prove nothing.
 func TestACRDRefuses(t *testing.T) {
 	machines := crdOf(t, openstack.Platform().InfraMachine)
 	for sentence, patch := range map[string]string{
@@ -90,7 +90,7 @@ func TestACRDRefuses(t *testing.T) {
 	}
 }
 
-// crd is what an API server makes of a CRD.
+// crd is a CRD as an API server uses it.
 type crd struct {
 	resource   conversion.Resource
 	schema     validation.SchemaValidator
@@ -131,7 +131,7 @@ func crdOf(t *testing.T, resource conversion.Resource) crd {
 	return crd{resource: resource, schema: validator, structural: structural, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}
 }
 
-// create returns the spec with the CRD's defaults in it.
+// create returns the spec with the CRD's defaults.
 func (c crd) create(t *testing.T, spec []byte) any {
 	t.Helper()
 	object, errs := c.judge(t, spec)

@@ -20,7 +20,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -60,11 +60,11 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.CloudName = cloud
 }
 
-// secretKind is what Cluster API calls credentials in a secret, and its API server's default.
+// secretKind is Cluster API's name for credentials in a secret, and its API server's default.
 const secretKind = "Secret"
 
-// clusterSecret is the secret that Cluster API takes where a machine names none: the OpenStackCluster's, whose cloud may be another project.
-// "" is one that Machine API cannot name.
+// clusterSecret is Cluster API's default for a machine without a secret: the OpenStackCluster's, whose cloud may be another project. "" is one that Machine API
+// cannot name.
 func clusterSecret(p *pass) string {
 	if kind, _ := p.Env.InfraClusterString("spec", "identityRef", "type"); kind != "" && kind != secretKind {
 		return ""
@@ -127,12 +127,12 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownTags are what Machine API's controllers give to each server by themselves.
+// ownTags are what Machine API's controllers add to each server.
 func ownTags(p *pass) []string {
 	return []string{"cluster-api-provider-openstack", p.Env.MachineAPINamespace + "-" + p.Env.ClusterName}
 }
 
-// tagsTo writes into a template what Machine API adds. A Machine's server has its tags, and nobody may change an OpenStackMachine.
+// tagsTo writes what Machine API adds into a template. A Machine's server has its tags already, and an OpenStackMachine is immutable.
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.Tags = withClusters(p, m.Tags)
 	for _, tag := range ownTags(p) {
@@ -148,7 +148,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// withClusters adds the tags that Cluster API would add of its own accord: written on both sides, no move changes them.
+// withClusters adds the tags that Cluster API would add itself: with them on both sides, no move changes them.
 func withClusters(p *pass, tags []string) []string {
 	seen := sets.New[string]()
 	out := distinct(p, "tags", tags, seen)
@@ -161,7 +161,7 @@ func withClusters(p *pass, tags []string) []string {
 	return out
 }
 
-// distinct copies tags, which Cluster API keeps in a set, and reports those that were seen before.
+// distinct copies tags, which Cluster API keeps as a set, and reports duplicates.
 func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []string {
 	var out []string
 	for i, tag := range tags {
@@ -174,7 +174,7 @@ func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []stri
 	return out
 }
 
-// maxMetadata is how many characters Cluster API lets a key or a value have.
+// maxMetadata is Cluster API's maximum length of a key or value.
 const maxMetadata = 255
 
 func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -200,7 +200,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// serverGroupTo: Machine API goes by the id where there is one.
+// serverGroupTo: Machine API prefers the id.
 func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch id, name := m.ServerGroupID, m.ServerGroupName; {
 	case id != "":
@@ -244,7 +244,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceID is the last part of openstack://[region]/7d8a1f5e-…, empty where there is none.
+// instanceID is the last part of openstack://[region]/7d8a1f5e-…, empty if there is none.
 func instanceID(providerID string) string {
 	if !strings.HasPrefix(providerID, "openstack://") {
 		return ""

@@ -11,15 +11,14 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// providerStatusKind names what Machine API's controllers for OpenStack report. No type of it is published: it is read for
-// the instance's id and state, under the names that the other platforms give them, and may be missing altogether.
+// providerStatusKind names what Machine API's controllers for OpenStack report. Its type is not published: the conversion reads the instance's id and state by
+// the names of the other platforms, and may find none.
 var providerStatusKind = machinev1alpha1.GroupVersion.WithKind("OpenstackProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers read the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's.
 type status struct{}
 
-// observed is what both statuses have, each with its own name for the id, and the provider id of an OpenStackMachine's spec.
+// observed is the common content of both statuses, each with its own name for the id, and the provider id of an OpenStackMachine's spec.
 type observed struct {
 	InstanceID    string `json:"instanceId"`
 	InstanceIDToo string `json:"instanceID"`
@@ -27,8 +26,8 @@ type observed struct {
 	ProviderID    string `json:"providerID"`
 }
 
-// ToClusterAPI reports in both ways that the instance exists: ready is what core controllers of the v1beta1 contract wait
-// for, initialization.provisioned what those of v1beta2 do.
+// ToClusterAPI reports in both ways that the instance exists: core controllers of the v1beta1 contract wait for ready, those of v1beta2 for
+// initialization.provisioned.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	out := map[string]any{"ready": machine.Ready}
 	if machine.Ready {
@@ -61,7 +60,7 @@ func say(out map[string]any, field, value string) {
 	}
 }
 
-// read is forgiving: a status that cannot be read counts as empty.
+// read counts a status that cannot be read as empty.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

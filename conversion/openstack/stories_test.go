@@ -16,13 +16,12 @@ import (
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
-// TestHowItIsSaid holds what the table's notes say to the letter, where two forms are not field by field the same. Each
-// comes back as it went, or as it says.
+// TestHowItIsSaid compares exact forms with the table's notes, where two forms are not equal field by field. Each round-trips to itself, or to the given form.
 func TestHowItIsSaid(t *testing.T) {
 	pairs := `"allowedAddressPairs": [{"ipAddress": "10.0.0.5"}, {"ipAddress": "10.0.0.7"}]`
 	cases := map[string]struct {
 		machineAPI, clusterAPI string
-		back                   string // if it is another
+		back                   string // if it differs
 		env                    func(*conversion.Env)
 	}{
 		"what the installer writes": {
@@ -168,7 +167,7 @@ func converted(t *testing.T, env *conversion.Env, core *conversion.Core, raw []b
 	return []byte(jsonOf(t, out))
 }
 
-// said reads JSON and leaves out objects that say nothing: encoders differ in them.
+// said reads JSON and removes empty objects: encoders differ in them.
 func said(t *testing.T, raw []byte) any {
 	t.Helper()
 	var out any
@@ -198,8 +197,8 @@ func silent(v any) any {
 	return v
 }
 
-// The virtual addresses may change after a machine was made: an administrator adds those of a second address family. Neither API's controllers touch the
-// pairs of a port that exists, so an instance comes back as it went, and new machines get the addresses that there are.
+// The virtual addresses may change after a machine was created: an administrator adds those of a second address family. Neither API's controllers change an
+// existing port's pairs, so an instance's round-trip, and new machines get the current addresses.
 func TestVirtualAddressesOfLaterDays(t *testing.T) {
 	filtered, byID := `"network": {"filter": {"name": "x"}}`, `"network": {"id": "`+one+`"}`
 	pairs := func(ips ...string) string {

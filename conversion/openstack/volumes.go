@@ -67,7 +67,7 @@ func rootZoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	rootVolume(m).Zone = name
 }
 
-// zoneNamed writes the source too: the API server would fill it in.
+// zoneNamed writes the source too: the API server would default it.
 func zoneNamed(p *pass, path, name string) *volumeZone {
 	checkZone(p, path, name)
 	zone := openstackv1.VolumeAZName(name)
@@ -119,7 +119,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkDevice reports what is wrong with a device on either side: its name, and its kind of storage.
+// checkDevice validates a device of either side: its name, and its kind of storage.
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":

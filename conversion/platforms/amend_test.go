@@ -30,8 +30,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A message that asks for a patch of the infrastructure cluster object asks for one that the provider's webhook lets pass; what that takes at the object's
-// creation only, the message has replaced. AWS's and GCP's webhooks can be asked.
+// A message that asks for a patch of the infrastructure cluster object asks for one that the provider's webhook accepts. The message replaces the object if the
+// webhook accepts the field only at its creation. AWS's and GCP's webhooks can be called here.
 func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 	update := map[string]func(old, patched []byte) error{
 		"aws": func(old, patched []byte) error {
@@ -145,8 +145,8 @@ func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, is in the way until it is
-// named in the machine or taken away from the cluster, as the message says. On the way back the mirror names it.
+// TestWhatOnlyTheInfraClusterGives: a tag or label that Cluster API gives to each machine of the cluster, and Machine API does not, blocks the move until it is
+// written into the machine or removed from the cluster, as the message says. On the way back the mirror writes it.
 func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 	tag := map[string]any{"parentID": "openshift", "key": "extra", "value": "x"}
 	other := map[string]any{"parentID": "openshift", "key": "other", "value": "y"}
@@ -154,9 +154,9 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 		platform, list string
 		given          any
 		field          string
-		named          string // what names it in the providerSpec, as a merge patch
+		named          string // the providerSpec's merge patch that names it
 		silent         bool
-		stays          bool // it cannot be named by the mirror
+		stays          bool // the mirror cannot write it
 	}{
 		{platform: "AWS", list: "additionalTags", given: map[string]any{"extra": "x"}, field: "tags[extra]", named: `{"tags":[{"name":"extra","value":"z"}]}`},
 		{platform: "AWS", list: "additionalTags", given: map[string]any{"Name": "x"}, field: "tags[Name]", stays: true},
@@ -224,12 +224,12 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 			if refused := slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API adds it to each machine") }); refused != c.stays {
 				t.Errorf("going back: %v", errs)
 			}
-			if !c.stays { // it is named there, and so can go again
+			if !c.stays { // it is written there, and so converts again
 				if _, errs := core.ToClusterAPI("MachineSet", back, kit.Env()); len(errs) > 0 {
 					t.Errorf("going there once more: %v", errs)
 				}
 			}
-			// A control plane Machine would differ from its ControlPlaneMachineSet if the mirror named it, and be replaced.
+			// If the mirror wrote it, a control plane Machine would differ from its ControlPlaneMachineSet, and be replaced.
 			masters := plain
 			masters.ProviderSpec = ofMaster(plain)
 			master := machineAPIObject("MachineSet", masters)
@@ -245,7 +245,7 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 			} else {
 				t.Error(errs)
 			}
-			// A label is given to new instances alone on Google Cloud.
+			// On Google Cloud only new instances get a label.
 			if _, errs = core.ToClusterAPI("Machine", machineAPIObject("Machine", kit), kit.Env()); (len(errs) == 0) != (c.platform == "GCP") {
 				t.Errorf("an instance that runs: %v", errs)
 			}

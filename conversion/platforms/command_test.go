@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// A command in a message is whole, whatever the words around it: half of one finds or changes something else. One that no message holds is left out.
+// A command in a message is complete, whatever the words around it: half of one finds or changes something else. One that no message can hold is left out.
 func TestACommandIsNeverCut(t *testing.T) {
 	const folder = "testdata/corpus/"
 	filters := func(length int) map[string]any {

@@ -24,12 +24,12 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// controlPlane is a ControlPlaneMachineSet in a cluster. All but says are merge patches.
+// controlPlane is a ControlPlaneMachineSet in a cluster. All fields but Says are merge patches.
 type controlPlane struct {
 	Domains json.RawMessage `json:"domains"`
 	Spec    json.RawMessage `json:"spec"`
 	Cluster json.RawMessage `json:"cluster"`
-	// There are the failure domains of the set for Cluster API, whose template has no place for the zone that is in a providerSpec.
+	// There are the failure domains of the set for Cluster API, whose template has no place for the zone of a providerSpec.
 	There  json.RawMessage `json:"there"`
 	Says   []string        `json:"says"`
 	Remedy *controlPlane   `json:"remedy"`
@@ -111,7 +111,7 @@ func (m madeFor) get(template *unstructured.Unstructured) func(schema.GroupVersi
 	}
 }
 
-// goes takes a set over to Cluster API's template and back, and each of the Machines that it makes there and back.
+// goes converts a set to Cluster API's template and back, and each of its Machines too.
 func (m madeFor) goes(t *testing.T) {
 	t.Helper()
 	env, of, infrastructure := m.cluster.env(t), m.machineAPI(t), &configv1.Infrastructure{}
@@ -163,8 +163,8 @@ func (m madeFor) goes(t *testing.T) {
 	}
 }
 
-// The template of a ControlPlaneMachineSet becomes a Machine's with a failure domain in it. With each of them it goes to Cluster API, and the set that refers
-// to what becomes of it asks for the same Machines; or it says why not, and does after the remedy.
+// The template of a ControlPlaneMachineSet with a failure domain is a Machine's. With each of them it converts to Cluster API, and the set that refers to the
+// result makes the same Machines; or the error says why not, and it converts after the remedy.
 func TestControlPlaneMachineSetsOfInstallations(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*/controlplane/sets.yaml")
 	if err != nil || len(files) != len(platforms.List()) {

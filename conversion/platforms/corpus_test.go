@@ -24,23 +24,23 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// corpus is the cluster that the manifests of a folder belong to.
+// corpus is the cluster of a folder's manifests.
 type corpus struct {
 	Infrastructure map[string]any `json:"infrastructure"`
 	InfraCluster   map[string]any `json:"infraCluster"`
 	CloudConfig    string         `json:"cloudConfig"`
 }
 
-// variant is what installations have in another way than a manifest of the folder. All but of are JSON merge patches: of the providerSpec, of
-// the whole object, and of the cluster.
+// variant is how installations differ from a manifest of the folder. Machine, Object and Cluster are JSON merge patches of the providerSpec, of the whole
+// object, and of the cluster.
 type variant struct {
 	Of      string          `json:"of"`
 	Machine json.RawMessage `json:"machine"`
 	Object  json.RawMessage `json:"object"`
 	Cluster json.RawMessage `json:"cluster"`
-	// Becomes is a merge patch of the infrastructure machine's spec that changes nothing of it.
+	// Becomes is a merge patch of the infrastructure machine's spec that changes nothing.
 	Becomes json.RawMessage `json:"becomes"`
-	// Says is what keeps it from moving: each begins with the field.
+	// Says is why it does not move: each begins with the field.
 	Says []string `json:"says"`
 	// Remedy is what the message asks for; then the object moves.
 	Remedy *variant `json:"remedy"`
@@ -76,7 +76,7 @@ func (c corpus) env(t *testing.T) conversion.Env {
 	return env
 }
 
-// What installers of several releases write, and what admission, controllers and administrators make of it, moves there and back, and is then what it was.
+// Objects as installers of several releases write them, with the changes of admission, controllers and administrators, round-trip unchanged.
 func TestManifestsOfInstallationsMove(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
@@ -99,8 +99,8 @@ func TestManifestsOfInstallationsMove(t *testing.T) {
 	})
 }
 
-// Admission and actuators store providerSpecs as their Go types write them, and Azure's fills in what the cluster is in: a set and its
-// Machines then differ though nobody has edited either. They become the same machine.
+// Admission and actuators store providerSpecs as their Go types encode them, and Azure's admission sets the cluster's values: a set and its Machines then
+// differ though nobody has edited either. They convert to the same machine.
 func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "*worker*.yaml"))
@@ -140,7 +140,7 @@ func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 	})
 }
 
-// What cannot move says why, and where there is a remedy, the object moves after it.
+// An object that does not move has the reason and, if there is one, a remedy after which it moves.
 func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
 		for says, v := range v.Refused {
@@ -159,7 +159,7 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 	})
 }
 
-// Where OpenShift makes no infrastructure cluster object, the Infrastructure says enough to make one, with which the manifests move.
+// If OpenShift creates no infrastructure cluster object, the Infrastructure has enough to make one, with which the manifests move.
 func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		c.InfraCluster = nil
@@ -199,7 +199,7 @@ func workersOf(folder string) []string {
 	return workers
 }
 
-// said reports whether there are these errors and no others.
+// said reports whether these are all the errors.
 func said(errs field.ErrorList, want []string) bool {
 	if len(errs) != len(want) || len(want) == 0 {
 		return false
@@ -230,7 +230,7 @@ func eachCluster(t *testing.T, f func(*testing.T, string, corpus, variants)) {
 	}
 }
 
-// moves moves an object there and back, and returns the spec of its infrastructure machine.
+// moves converts an object there and back, and returns the spec of its infrastructure machine.
 func moves(t *testing.T, c corpus, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	env := c.env(t)
@@ -264,7 +264,7 @@ func moves(t *testing.T, c corpus, o *unstructured.Unstructured) map[string]any 
 
 func first(m map[string]any, _ bool, _ error) map[string]any { return m }
 
-// apply makes what a variant describes. A template's providerSpec is patched as a Machine's is.
+// apply makes a variant. A template's providerSpec is patched as a Machine's is.
 func (v variant) apply(t *testing.T, c corpus, o *unstructured.Unstructured) (corpus, *unstructured.Unstructured) {
 	t.Helper()
 	path := []string{"spec", "providerSpec", "value"}

@@ -25,13 +25,13 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 )
 
-// perKB is how much of a processor a conversion may take for a KB of what it reads, and longestError how many bytes a message may have.
+// perKB is a conversion's maximum CPU time for a KB of input, and longestError a message's maximum length in bytes.
 const (
 	perKB        = 10 * time.Millisecond
 	longestError = 10_000
 )
 
-// FuzzEffort: whatever a spec says on whatever side, no conversion takes long, and no message is as long as what it is about.
+// FuzzEffort: no spec of either side makes a conversion slow, or a message as long as its subject.
 func FuzzEffort(f *testing.F) {
 	for _, kit := range platformstest.Kits() {
 		for _, spec := range []any{kit.ProviderSpec, merged(kit.ProviderSpec, kit.Master), kit.InfraCluster} {
@@ -56,7 +56,7 @@ func FuzzEffort(f *testing.F) {
 	})
 }
 
-// TestNoFieldIsTooMuch: a megabyte in any field, or very many of whatever there may be several of, is converted or refused in time and in few words.
+// TestNoFieldIsTooMuch: a megabyte in any field, or very many items of any list, are converted or refused quickly and in few words.
 func TestNoFieldIsTooMuch(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestNoFieldIsTooMuch(t *testing.T) {
 	}
 }
 
-// TestNoMasterIsTooMuch: the same of a Machine of the control plane, for which a message names the load balancers and zones of all, and a command for the
+// TestNoMasterIsTooMuch: the same of a control plane Machine, for which a message names the load balancers and zones of all, and a command for the
 // infrastructure cluster object has them.
 func TestNoMasterIsTooMuch(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
@@ -106,7 +106,7 @@ func TestNoMasterIsTooMuch(t *testing.T) {
 	}
 }
 
-// TestNoClusterIsTooMuch: what an infrastructure cluster object or the Infrastructure has too much of is not repeated either, and neither are its names.
+// TestNoClusterIsTooMuch: neither large contents of an infrastructure cluster object or the Infrastructure are repeated, nor long names.
 func TestNoClusterIsTooMuch(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestNoClusterIsTooMuch(t *testing.T) {
 	}
 }
 
-// TestNoObjectIsTooMuch: the same of what objects have beside the provider's part, of every kind and either API.
+// TestNoObjectIsTooMuch: the same of an object's fields outside the provider's part, of every kind and either API.
 func TestNoObjectIsTooMuch(t *testing.T) {
 	kit := platformstest.Kits()[0]
 	env := kit.Env()
@@ -184,7 +184,7 @@ func TestNoObjectIsTooMuch(t *testing.T) {
 	}
 }
 
-// texts calls use with each text of a content, one that is too long, and with each list, one that is too long, as a merge patch.
+// texts calls use with a merge patch for each text of a content, with a long one, and for each list, with a long one.
 func texts(content any, use func(any)) {
 	long := strings.Repeat("x", 1<<15)
 	switch content := content.(type) {
@@ -210,7 +210,7 @@ func texts(content any, use func(any)) {
 
 var master, worker = conversion.Core{ControlPlane: true, Name: "m"}, conversion.Core{Name: "m"}
 
-// says fails where a message about a providerSpec is too long.
+// says fails if a message about a providerSpec is too long.
 func says(t *testing.T, env *conversion.Env, spec any, of ...conversion.Core) {
 	t.Helper()
 	raw, err := json.Marshal(spec)
@@ -224,7 +224,7 @@ func says(t *testing.T, env *conversion.Env, spec any, of ...conversion.Core) {
 	}
 }
 
-// brief fails where a message is too long.
+// brief fails if a message is too long.
 func brief(t *testing.T, platform string, errs field.ErrorList) {
 	t.Helper()
 	for _, e := range errs {
@@ -234,7 +234,7 @@ func brief(t *testing.T, platform string, errs field.ErrorList) {
 	}
 }
 
-// tooMuch calls use with each field of a type, one that holds too much, as a merge patch.
+// tooMuch calls use with a merge patch for each field of a type, with too large a value.
 func tooMuch(t reflect.Type, use func(any)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -281,7 +281,7 @@ func tooMuch(t reflect.Type, use func(any)) {
 	}
 }
 
-// TestTimeGrowsWithWhatIsListed: of eight times as many items a conversion makes about eight times as much work, and not sixty-four times.
+// TestTimeGrowsWithWhatIsListed: eight times as many items take about eight times as much work, and not sixty-four times.
 func TestTimeGrowsWithWhatIsListed(t *testing.T) {
 	const few, times = 1000, 8
 	for _, kit := range platformstest.Kits() {
@@ -316,7 +316,7 @@ func TestTimeGrowsWithWhatIsListed(t *testing.T) {
 	}
 }
 
-// listed calls use with each list of texts and each map of a type, and with what makes a merge patch in which it has a number of items.
+// listed calls use with each list of texts and each map of a type, and with a function for a merge patch with a number of items.
 func listed(t reflect.Type, path string, use func(path string, patch func(n int) any)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -367,7 +367,7 @@ func listed(t reflect.Type, path string, use func(path string, patch func(n int)
 	}
 }
 
-// merged is a base with a patch upon it.
+// merged is a base with a patch.
 func merged(base, patch any) any {
 	from, isFrom := base.(map[string]any)
 	over, isOver := patch.(map[string]any)
@@ -381,8 +381,8 @@ func merged(base, patch any) any {
 	return out
 }
 
-// costs fails where a conversion of a spec, on whatever side it be, takes too long or says too much. A processor's time does not depend on
-// what else it does, but for caches: it has three tries.
+// costs fails if a conversion of a spec of either side takes too long or has too long a message. CPU time does not depend on other work, except for caches: it
+// has three tries.
 func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 	t.Helper()
 	env, secret := kit.Env(), "worker-user-data"
@@ -405,7 +405,7 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 	}
 }
 
-// processor is how long a processor has worked for this thread, which the test keeps.
+// processor is the CPU time of the test's own thread.
 func processor(t *testing.T) time.Duration {
 	t.Helper()
 	runtime.LockOSThread()

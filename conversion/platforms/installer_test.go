@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// OpenShift's installer can write workers into Cluster API. They come to Machine API as the API server and the provider's webhooks store them, and as a
-// mirror there they mean the same machine again.
+// OpenShift's installer can write workers into Cluster API. They convert to Machine API as the API server and the provider's webhooks store them, and their
+// mirror there converts to the same machine.
 func TestWhatTheInstallerWritesIntoClusterAPIComesToMachineAPI(t *testing.T) {
 	var c corpus
 	load(t, "testdata/corpus/aws/cluster.yaml", &c)

@@ -26,9 +26,9 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// What the corpus has one by one comes together in a cluster: a manifest, several variants of it, the tags of the Infrastructure, what admission and
-// controllers write, and how people and tools spell it. Whatever of that moves comes back as it was, and is the same in Cluster API when it moves again.
-// CONVERSION_RUNS is how many objects are made up for each platform.
+// Combinations of what the corpus has one by one: a manifest, several variants of it, the tags of the Infrastructure, the writes of admission and controllers,
+// and the spellings of people and tools. Each that moves round-trips, and converts to the same again. CONVERSION_RUNS is how many objects are generated for
+// each platform.
 func TestMixedManifestsComeBack(t *testing.T) {
 	runs := 150
 	if n, err := strconv.Atoi(os.Getenv("CONVERSION_RUNS")); err == nil {
@@ -78,7 +78,7 @@ func TestMixedManifestsComeBack(t *testing.T) {
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// comes moves an object there and back where it can move, and reports whether it did.
+// comes converts an object there and back if it can move, and reports whether it did.
 func comes(t *testing.T, c corpus, o *unstructured.Unstructured, said []string) bool {
 	t.Helper()
 	env := c.env(t)
@@ -121,7 +121,7 @@ func comes(t *testing.T, c corpus, o *unstructured.Unstructured, said []string) 
 	return true
 }
 
-// markInterruptible does what Machine API's controllers do at each look at a Machine whose instance the cloud may take back.
+// markInterruptible does what Machine API's controllers do in each pass for a Machine whose instance the cloud may take back.
 func markInterruptible(t *testing.T, env conversion.Env, o *unstructured.Unstructured) {
 	t.Helper()
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec", "providerSpec", "value")
@@ -140,7 +140,7 @@ func markInterruptible(t *testing.T, env conversion.Env, o *unstructured.Unstruc
 	}
 }
 
-// installed adds what the Infrastructure says of the cluster, and what admission and controllers write of an object.
+// installed adds what the Infrastructure has of the cluster, and what admission and controllers write.
 func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured, said []string) (corpus, []string) {
 	t.Helper()
 	var out corpus
@@ -186,7 +186,7 @@ func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructure
 	return out, said
 }
 
-// written rewrites the providerSpec as admission stores it, or spells some of its members otherwise.
+// written rewrites the providerSpec as admission stores it, or changes the spelling of some members.
 func written(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured) error {
 	t.Helper()
 	path := []string{"spec", "providerSpec", "value"}
@@ -215,7 +215,7 @@ func written(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured)
 	return unstructured.SetNestedMap(o.Object, spec, path...)
 }
 
-// respell changes the case of members, and adds some that say nothing, at each depth.
+// respell changes the case of members, and adds some empty ones, at each depth.
 func respell(r *rand.Rand, spec map[string]any, kind reflect.Type) {
 	kind = pointed(kind)
 	if kind.Kind() != reflect.Struct {
@@ -249,7 +249,7 @@ func respell(r *rand.Rand, spec map[string]any, kind reflect.Type) {
 	}
 }
 
-// folds reports whether a member is there in another case.
+// folds reports whether a member exists in another case.
 func folds(spec map[string]any, name string) bool {
 	for other := range spec {
 		if strings.EqualFold(other, name) {

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the pages instead of comparing them")
 
-// TestThePagesAreTheTables: docs/fields says what the tables say.
+// TestThePagesAreTheTables: docs/fields has what the tables have.
 func TestThePagesAreTheTables(t *testing.T) {
 	pages := map[string]string{
 		"core":         conversion.Page("Machines and MachineSets", "A field of a Machine is at the same path without `spec.template`. Labels and annotations that have two names:\n\n"+names(), core.MachineSets.Lines()),
@@ -46,7 +46,7 @@ func TestThePagesAreTheTables(t *testing.T) {
 	}
 }
 
-// TestWhatCannotGoNamesTheRemedy: the note of a field that one API alone has is what a person reads who set it. It ends with what to do, or has a value that passes.
+// TestWhatCannotGoNamesTheRemedy: a user who sets a field that only one API has reads the field's note. It ends with what to do, or has a value that passes.
 func TestWhatCannotGoNamesTheRemedy(t *testing.T) {
 	tables := map[string][]conversion.Line{"core": core.MachineSets.Lines(), "Machines": core.Machines.Lines(), "healthchecks": core.MachineHealthChecks.Lines()}
 	for _, p := range platforms.List() {
@@ -100,7 +100,7 @@ func TestAPlatformIsWhole(t *testing.T) {
 	}
 }
 
-// TestEachPlatformHasAKit: what the stage and test/schemas play is what is listed.
+// TestEachPlatformHasAKit: the stage and test/schemas simulate the listed platforms.
 func TestEachPlatformHasAKit(t *testing.T) {
 	var listed, kits []string
 	for _, p := range platforms.List() {

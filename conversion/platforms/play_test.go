@@ -28,11 +28,11 @@ var (
 	patches   = regexp.MustCompile(`--type=merge -p '((?:[^']|'\\'')*)'`)
 	applies   = regexp.MustCompile(`echo '((?:[^']|'\\'')*)' \| kubectl apply --server-side`)
 	annotates = regexp.MustCompile(`kubectl annotate [a-z]+\.infrastructure\S+ \S+ -n \S+ --overwrite '?(poundlock\.openshift\.io/vcenters)=([^' ]*)'?`)
-	// blanks are what a person fills in, by what a command of the message prints.
+	// blanks are the placeholders that a person fills in from the output of the message's command.
 	blanks = strings.NewReplacer("SCHEME", "internal", "INTERNAL_POOL", "lock-7x2k9", "SUBSCRIPTION", "00000000-0000-0000-0000-000000000001", "IPV4_CIDR", "10.0.0.0/16", "IPV6_CIDR", "fd00:10::/48")
 )
 
-// play does to an infrastructure cluster object what the commands of a message do; false: the message has none.
+// play applies the commands of a message to an infrastructure cluster object; false: the message has none.
 func play(t *testing.T, infraCluster map[string]any, says string) (map[string]any, bool) {
 	t.Helper()
 	out, played := runtime.DeepCopyJSON(infraCluster), false
@@ -90,7 +90,7 @@ func add(to, more map[string]any) {
 	}
 }
 
-// ends plays the commands of an object's refusals, one after the other, and reports messages that come again all the same.
+// ends plays the commands of an object's refusals, one after the other, and reports messages that are repeated.
 func ends(t *testing.T, o *unstructured.Unstructured, env conversion.Env) (played int, problems []string) {
 	t.Helper()
 	for range 6 {
@@ -134,7 +134,7 @@ func TestTheCommandsOfMessagesRemoveWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// TestTheCommandsOfMessagesEndWhateverTheClusterSays: each value of what a cluster says once for all its machines is left out, emptied or another in turn.
+// TestTheCommandsOfMessagesEndWhateverTheClusterSays: each value that a cluster has once for all its machines is removed, emptied or replaced in turn.
 func TestTheCommandsOfMessagesEndWhateverTheClusterSays(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestTheCommandsOfMessagesEndWhateverTheClusterSays(t *testing.T) {
 	}
 }
 
-// others calls use with each path of a JSON object, and values that it has not got.
+// others calls use with each path of a JSON object, and with other values for it.
 func others(v any, at []string, use func(path []string, value any, leftOut bool)) {
 	if len(at) > 1 {
 		use(at, nil, true)
@@ -210,7 +210,7 @@ func others(v any, at []string, use func(path []string, value any, leftOut bool)
 	}
 }
 
-// put sets or removes what is at a path.
+// put sets or removes the value at a path.
 func put(o any, path []string, value any, leaveOut bool) bool {
 	switch o := o.(type) {
 	case map[string]any:
@@ -292,7 +292,7 @@ func steps(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
-// take sets or removes what is at a path, items of lists included.
+// take sets or removes the value at a path, also in items of lists.
 func take(o any, path []string, value any, leaveOut bool) bool {
 	m, isMap := o.(map[string]any)
 	if len(path) > 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// What a provider keeps for an instance is named in two places: by its kind where authority is decided, by its resource where it is read.
+// The object that a provider keeps for an instance is named in two places: by its kind where authority is decided, by its resource where it is read.
 func TestProvidersAreKnownToBoth(t *testing.T) {
 	for _, p := range platforms.List() {
 		if _, err := platformstest.Named(p.Name); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// Who reads that a field of Machine API's cannot go is asked to do something, in the imperative.
+// A message about a field of Machine API's that does not convert asks for something, in the imperative.
 func TestAFieldThatCannotGoSaysWhatToDo(t *testing.T) {
 	todo := regexp.MustCompile(`: (remove|give|set|keep|leave|associate|use) |, and (remove|give|set|keep) `)
 	tables := map[string][]conversion.Line{"Machine": core.Machines.Lines(), "MachineSet": core.MachineSets.Lines(),

@@ -29,7 +29,7 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// odd calls use with a merge patch for each leaf of a type that gives it values which few conversions take.
+// odd calls use with a merge patch for each leaf of a type, with values that few conversions accept.
 func odd(t reflect.Type, use func(patch any)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -70,8 +70,8 @@ func odd(t reflect.Type, use func(patch any)) {
 	}
 }
 
-// Most fields of a provider's machine or template cannot be changed once it is stored. Each message about such a field says what to do
-// instead, on each platform; and no message says so of a field that can be changed.
+// Most fields of a provider's machine or template are immutable once it is stored. Each message about such a field says what to do instead, on each platform;
+// and no message about an editable field does.
 func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		for _, kind := range []string{"Machine", "MachineSet"} {
@@ -124,8 +124,8 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 	}
 }
 
-// A refusal on the way to Cluster API says what to do, or what the value must be: whatever stands in whichever field of a providerSpec, of a worker or of a
-// control plane Machine.
+// A refusal on the way to Cluster API says what to do, or what the value must be, for any value in any field of a providerSpec, of a worker or of a control
+// plane Machine.
 func TestARefusalOfAProviderSpecSaysWhatToDo(t *testing.T) {
 	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:add|associate|choose|correct|find|give|keep|leave|list|make|name|remove|replace|say|set|use) |` + // what to do
 		`must |supported value|takes |may contain|needs |only with|at least one|has 1 to|begins with|` + // or what it must be
@@ -168,7 +168,7 @@ func TestARefusalOfAProviderSpecSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// machineAPIObject is a worker, or a set of such, as an installer leaves it.
+// machineAPIObject is a worker, or a set of workers, as an installer writes it.
 func machineAPIObject(kind string, kit conversiontest.Kit) *unstructured.Unstructured {
 	labels := map[string]any{"machine.openshift.io/cluster-api-cluster": kit.Env().ClusterName, "machine.openshift.io/cluster-api-machineset": "w"}
 	machine := map[string]any{"providerSpec": map[string]any{"value": runtime.DeepCopyJSON(kit.ProviderSpec)}}
@@ -191,7 +191,7 @@ func rawOf(t *testing.T, v any) []byte {
 	return raw
 }
 
-// The selector of Machine API's MachineSets, and the cluster's name in Cluster API's objects, cannot be changed either.
+// The selector of Machine API's MachineSets, and the cluster's name in Cluster API's objects, are immutable too.
 func TestARefusalOfAFieldOfTheCoreThatCannotChangeSaysHowToReplaceTheObject(t *testing.T) {
 	kit := platformstest.Kits()[0]
 	env := kit.Env()
@@ -220,7 +220,7 @@ func TestARefusalOfAFieldOfTheCoreThatCannotChangeSaysHowToReplaceTheObject(t *t
 	}
 }
 
-// The webhooks of AWS's and GCP's providers say themselves what of a stored machine can be changed.
+// The webhooks of AWS's and GCP's providers decide themselves what of a stored machine is editable.
 func TestWhatCanBeChangedIsWhatTheWebhooksLetPass(t *testing.T) {
 	for name, webhook := range map[string]struct {
 		spec    any
@@ -279,7 +279,7 @@ func TestWhatCanBeChangedIsWhatTheWebhooksLetPass(t *testing.T) {
 
 func decodes(raw []byte, into any) bool { return json.Unmarshal(raw, into) == nil }
 
-// beside is an object without what is at a path, but with all above it.
+// beside is an object without the value at a path, but with its parents.
 func beside(path []string) string {
 	out := "{}"
 	for _, name := range slices.Backward(path[:len(path)-1]) {
@@ -314,7 +314,7 @@ func leaves(t reflect.Type, at string, use func(path, value string)) {
 	}
 }
 
-// The webhooks of other providers cannot be called from here. What they do stands in their sources: a release in which it does not is to be read anew.
+// The webhooks of other providers cannot be called from here. The test looks for their rules in the sources: a release without them must be read anew.
 func TestTheSourcesOfWebhooksThatCannotBeCalledAreAsTheyWereRead(t *testing.T) {
 	for _, c := range []struct{ module, file, has string }{
 		{"sigs.k8s.io/cluster-api-provider-vsphere", "internal/webhooks/vspheremachine.go", `allowChangeKeys := []string{"providerID", "powerOffMode", "guestSoftPowerOffTimeout"}`},

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 )
 
-// An Active ControlPlaneMachineSet replaces Machines that differ from it, so an edit of one, as a message asks for it, begins a rollout. On each
-// platform the message has the order in which nothing is replaced: of control plane Machines alone, and only where their providerSpec is what to edit.
+// An Active ControlPlaneMachineSet replaces Machines that differ from it, so the edit of one that a message asks for begins a rollout. On each platform the
+// message has the order in which nothing is replaced: for control plane Machines alone, and only if their providerSpec is what to edit.
 func TestARemedyForAControlPlaneMachineBeginsNoRollout(t *testing.T) {
 	const order = `kubectl patch controlplanemachinesets.machine.openshift.io cluster -n openshift-machine-api --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {

@@ -25,8 +25,8 @@ type spelling struct {
 	value map[string]any
 }
 
-// spellings are ways in which people, templates and older tools write a member of a providerSpec: each member in other case, and each that is
-// absent as null and as its type's zero value.
+// spellings are how people, templates and older tools write a member of a providerSpec: each member in another case, and each absent one as null and as its
+// type's zero value.
 func spellings(written map[string]any, kind reflect.Type) []spelling {
 	var out []spelling
 	with := func(says string, change func(map[string]any)) {
@@ -66,7 +66,7 @@ func pointed(t reflect.Type) reflect.Type {
 	return t
 }
 
-// zeroOf is how an encoder without omitempty would write it.
+// zeroOf is what an encoder without omitempty writes.
 func zeroOf(t reflect.Type) (any, bool) {
 	switch pointed(t).Kind() {
 	case reflect.String:
@@ -83,7 +83,7 @@ func zeroOf(t reflect.Type) (any, bool) {
 	return nil, false
 }
 
-// However a providerSpec is written that can move at all: after there and back it is written so.
+// A providerSpec that can move keeps its spelling after the round trip.
 func TestEverySpellingComesBack(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
@@ -102,10 +102,10 @@ func TestEverySpellingComesBack(t *testing.T) {
 				}
 				twin, errs := core.ToClusterAPI(object.GetKind(), object, env)
 				if len(errs) > 0 {
-					if strings.HasSuffix(s.says, `: ""`) && s.says != `workspace.resourcePool: ""` { // beside itself
+					if strings.HasSuffix(s.says, `: ""`) && s.says != `workspace.resourcePool: ""` { // besides itself
 						t.Errorf("%s: with %s, which says nothing, it cannot go: %v", filepath.Base(manifest), s.says, errs.ToAggregate())
 					}
-					continue // it stays where it is
+					continue // it does not move
 				}
 				moved++
 				back, errs := core.ToMachineAPI(object.GetKind(), twin, env)
@@ -126,7 +126,7 @@ func TestEverySpellingComesBack(t *testing.T) {
 	})
 }
 
-// What a person changes in Cluster API changes nothing else of a providerSpec: no default appears, no empty member goes, and no name is spelt in another way.
+// A change in Cluster API changes nothing else of a providerSpec: no default is added, no empty member removed, and no name spelt in another way.
 func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
 	edited := map[string]struct {
 		field string // of the infrastructure machine

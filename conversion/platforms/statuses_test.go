@@ -23,13 +23,13 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// oddTexts are texts that some CRD lets pass and some other one refuses.
+// oddTexts are texts that some CRD accepts and another one refuses.
 var oddTexts = []string{
 	"", " ", "x", "True", "False", "Unknown", "no such instance", "Instance-Missing", "InvalidConfiguration", "_", "ä", "Running", "\n",
 	strings.Repeat("ä", 300), strings.Repeat("x", 11000), strings.Repeat("é", 33000),
 }
 
-// oddValue is a value of no type in particular.
+// oddValue is a value of a random type.
 func oddValue(r *rand.Rand) any {
 	values := []any{nil, int64(-1), int64(1 << 30), 0.5, true, "x", "", []any{}, []any{nil, "x"}, map[string]any{}, map[string]any{"name": ""}}
 	return values[r.IntN(len(values))]
@@ -37,7 +37,7 @@ func oddValue(r *rand.Rand) any {
 
 func oddText(r *rand.Rand) any { return oddTexts[r.IntN(len(oddTexts))] }
 
-// oddStatus makes up a status of either API. A wild one has values of other types, too, as an object has that was stored before its CRD said more.
+// oddStatus generates a status of either API. A wild one has values of other types too, as in an object that was stored under an older CRD.
 func oddStatus(r *rand.Rand, wild bool) map[string]any {
 	condition := func() any {
 		kinds := []any{"InstanceExists", "InfrastructureReady", "Deleting", "RemediationAllowed", "MachineCreation", "VMProvisioned", "Ready"}
@@ -106,7 +106,7 @@ func readStatusSchemas(t *testing.T) statusSchemas {
 	return out
 }
 
-// refuses lists what the schema has against a status, once its conditions have a time, which the reporter gives them.
+// refuses lists the schema's errors for a status, once its conditions have a time, which the reporter adds.
 func (s statusSchemas) refuses(t *testing.T, group, kind string, status map[string]any) (out []string) {
 	t.Helper()
 	of, ok := s[schema.GroupKind{Group: group, Kind: kind}]
@@ -135,8 +135,8 @@ func (s statusSchemas) refuses(t *testing.T, group, kind string, status map[stri
 	return out
 }
 
-// TestNoStatusIsRefused: whatever a status says, its mirror's is one that the API server takes. A status is written whole, so that one text that is too long
-// would hold back everything that others act by.
+// TestNoStatusIsRefused: the API server accepts the mirror's status for any status. A status is written whole, so one text that is too long would block
+// everything else that others read there.
 func TestNoStatusIsRefused(t *testing.T) {
 	schemas := readStatusSchemas(t)
 	seed := conversiontest.Seed(t)

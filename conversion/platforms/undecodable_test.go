@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 )
 
-// wrong calls use with a merge patch for each field of a type that gives it what the type does not take.
+// wrong calls use with a merge patch for each field of a type, with a value of another type.
 func wrong(t reflect.Type, use func(patch any)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -49,7 +49,7 @@ func wrong(t reflect.Type, use func(patch any)) {
 	}
 }
 
-// An error without a path means the whole platform. So what a field's type does not take is an error with the field's path, in both directions.
+// An error without a path concerns the whole platform. So a value of the wrong type is an error with the field's path, in both directions.
 func TestWhatATypeDoesNotTakeIsNamedByItsPath(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		env := kit.Env()

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// TestAPlatformThatCannotBeMigratedIsTold: each platform that an Infrastructure can name is listed, or Poundlock knows why not.
+// TestAPlatformThatCannotBeMigratedIsTold: each platform that an Infrastructure can name is in List, or has a reason.
 func TestAPlatformThatCannotBeMigratedIsTold(t *testing.T) {
 	for _, name := range append(platformTypes(t), "Moon") {
 		said := platforms.Unsupported(name)
@@ -28,14 +28,14 @@ func TestAPlatformThatCannotBeMigratedIsTold(t *testing.T) {
 		if unknown := strings.Contains(said, "this version of Poundlock has no conversion"); !listed && unknown != (name == "Moon") {
 			t.Errorf("%s is not listed, and this is all that is said of it: %s", name, said)
 		}
-		// A warning has 256 characters, and bears its rule's id.
+		// A warning has 256 characters, including its rule's id.
 		if len(said) > 220 {
 			t.Errorf("of %s more is said than a warning can hold: %d characters", name, len(said))
 		}
 	}
 }
 
-// platformTypes are the words that the API server takes for a platform.
+// platformTypes are the API server's names of platforms.
 func platformTypes(t *testing.T) []string {
 	t.Helper()
 	dir, err := build.ModuleDir(t.Context(), "github.com/openshift/api")

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 )
 
-// plain is a providerSpec that can go; each case is a merge patch upon it.
+// plain is a providerSpec that converts; each case is a merge patch of it.
 const plain = `{
   "kind": "PowerVSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1",
   "serviceInstance": {"type": "Name", "name": "lock-7x2k9-power-iaas"}, "image": {"type": "Name", "name": "rhcos"},
@@ -132,7 +132,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
-// plainInfra is the spec of an IBMPowerVSMachine that can go.
+// plainInfra is the spec of an IBMPowerVSMachine that converts.
 const plainInfra = `{"serviceInstanceID": "", "serviceInstance": {"name": "lock-7x2k9-power-iaas"}, "image": {"name": "rhcos"}, "network": {"regex": "^x$"}, "sshKey": "key"}`
 
 func TestWhatAnInfraSpecMaySay(t *testing.T) {
@@ -196,7 +196,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidForThem: where the two sides fill in different values, each value is said.
+// TestWhatIsSaidForThem: if the two sides have different defaults, each value is written.
 func TestWhatIsSaidForThem(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		patch, want string
@@ -220,7 +220,7 @@ func TestWhatIsSaidForThem(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyMeans: garbage is an error, whatever it looks like, and takes no time.
+// TestWhatNobodyMeans: any garbage is an error, and takes no time.
 func TestWhatNobodyMeans(t *testing.T) {
 	many := strings.Repeat(`{"name": "x", "type": "Application"},`, 50_000)
 	for sentence, c := range map[string]struct {
@@ -255,7 +255,7 @@ func seeds(f *testing.F, plain string) {
 	}
 }
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
+// FuzzProviderSpec: any input gives errors, never a panic, and what converts round-trips.
 func FuzzProviderSpec(f *testing.F) {
 	seeds(f, plain)
 	f.Fuzz(func(t *testing.T, raw []byte) {

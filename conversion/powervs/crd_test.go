@@ -48,7 +48,7 @@ func schema(t *testing.T, resource conversion.Resource, path ...string) apiexten
 	return at
 }
 
-// TestTheTypesAreTheProviders: the types of this package have the leaves of the CRD, each of the same type, and no others.
+// TestTheTypesAreTheProviders: the types of this package have exactly the leaves of the CRD, each of the same type.
 func TestTheTypesAreTheProviders(t *testing.T) {
 	platform := powervs.Platform()
 	for name, crd := range map[string]apiextensionsv1.JSONSchemaProps{
@@ -64,7 +64,7 @@ func TestTheTypesAreTheProviders(t *testing.T) {
 	}
 }
 
-// TestTheWordsAreTheProviders: what the conversion takes for a system type or a processor type is what the CRD takes.
+// TestTheWordsAreTheProviders: the conversion and the CRD accept the same system types and processor types.
 func TestTheWordsAreTheProviders(t *testing.T) {
 	spec := schema(t, powervs.Platform().InfraMachine, "spec")
 	for path, bad := range map[string]string{"systemType": "e880", "processorType": "shared"} {

@@ -15,7 +15,7 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 // cluster is a path of the IBMPowerVSCluster.
@@ -23,7 +23,7 @@ func cluster(path string) string { return "IBMPowerVSCluster" + conversion.Elsew
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noWorkspaceRegEx = "no API finds a workspace by a regular expression: give its id, or the name that the IBMPowerVSCluster gives"
 	noImageRegEx     = "no API finds an image by a regular expression: give its id or its name"
@@ -32,7 +32,7 @@ const (
 // Fields converts a providerSpec into the spec of an IBMPowerVSMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as PowerVSMachineProviderConfig of machine.openshift.io/v1. Read whatever it says, but another platform's kind: "+
+		"Written as PowerVSMachineProviderConfig of machine.openshift.io/v1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
@@ -41,10 +41,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("serviceInstance.type", "serviceInstance.id", "serviceInstance.name"),
 		at("serviceInstance.id", "serviceInstance.name", "serviceInstanceID", cluster("spec.serviceInstance"), cluster("spec.serviceInstanceID"),
 			cluster("status.serviceInstance.id")),
-		"The workspace must be the IBMPowerVSCluster's, as far as that says which one it is: "+
+		"The workspace must be the IBMPowerVSCluster's, as far as that names it: "+
 			"the provider makes a machine's provider id from the cluster's workspace, and looks no other up by name. "+
 			"Without a name there, the name is that of the cluster and -serviceInstance. serviceInstanceID is an older way to say the id, "+
-			"and comes back as serviceInstance.id; a machine that says nothing comes back with the cluster's name.",
+			"and comes back as serviceInstance.id; a machine without it comes back with the cluster's name.",
 		workspaceTo, workspaceFrom),
 	of.OnlyMAPI("serviceInstance.regex", noWorkspaceRegEx),
 	of.OnlyCAPI("serviceInstance.regex", noWorkspaceRegEx),

@@ -10,17 +10,16 @@ import (
 
 // MachineSpec is the spec of an IBMPowerVSMachine (infrastructure.cluster.x-k8s.io/v1beta2), and of the machines of an IBMPowerVSMachineTemplate.
 type MachineSpec struct {
-	// ServiceInstanceID is the older form of ServiceInstance.ID, and takes precedence. The CRD requires it, be it empty.
+	// ServiceInstanceID is the older form of ServiceInstance.ID, and takes precedence. The CRD requires it, but it may be empty.
 	ServiceInstanceID string `json:"serviceInstanceID"`
-	// ServiceInstance is the workspace that the machine is made in. The provider reads its ID alone: without one it
-	// takes the workspace of the IBMPowerVSCluster.
+	// ServiceInstance is the machine's workspace. The provider reads its ID alone: without one it uses the workspace of the IBMPowerVSCluster.
 	ServiceInstance *ResourceReference `json:"serviceInstance,omitempty"`
 	// SSHKey names a key of the workspace.
 	SSHKey string `json:"sshKey,omitempty"`
 	// Image and ImageRef exclude each other, and one is required. ImageRef names an IBMPowerVSImage.
 	Image    *ResourceReference           `json:"image,omitempty"`
 	ImageRef *corev1.LocalObjectReference `json:"imageRef,omitempty"`
-	// SystemType, ProcessorType, Processors and MemoryGiB are filled in by the provider's webhook where they are absent: s922, Shared, "0.25" and 2.
+	// SystemType, ProcessorType, Processors and MemoryGiB have defaults of the provider's webhook: s922, Shared, "0.25" and 2.
 	SystemType    string             `json:"systemType,omitempty"`
 	ProcessorType string             `json:"processorType,omitempty"`
 	Processors    intstr.IntOrString `json:"processors,omitempty"`
@@ -31,7 +30,7 @@ type MachineSpec struct {
 	ProviderID *string `json:"providerID,omitempty"`
 }
 
-// ResourceReference finds a resource of a workspace by one of the three. A regular expression finds the first that matches.
+// ResourceReference finds a resource of a workspace by one of the three. A regular expression finds the first match.
 type ResourceReference struct {
 	ID    *string `json:"id,omitempty"`
 	Name  *string `json:"name,omitempty"`

@@ -14,7 +14,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -22,8 +22,8 @@ func text(s *string) string {
 	return *s
 }
 
-// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless
-// its own row refuses it: nobody reads it, and it would not come back. What a reference may be found by is given.
+// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless its own row refuses it: no controller
+// reads it, and it would not round-trip. by are the allowed types.
 func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
 	var out ResourceReference
 	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{
@@ -35,7 +35,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	for _, t := range by {
 		switch f := members[t]; {
 		case t != m.Type && text(f.value) != "":
-			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
+			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type is %q", m.Type))
 		case t == m.Type && text(f.value) == "":
 			at.Required(f.path, fmt.Sprintf("the type is %s: set it", t))
 		case t == m.Type:
@@ -46,7 +46,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	return out, ok
 }
 
-// member is one of the three that a resource may be found by: its path, the Machine API's value, and where it goes.
+// member is one of the three ways to find a resource: its path, the Machine API's value, and its destination.
 type member struct {
 	path  string
 	value *string
@@ -77,7 +77,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(out, ", ")
 }
 
-// referenceBack turns Cluster API's reference into the Machine API's union; ok is false where it finds nothing.
+// referenceBack turns Cluster API's reference into the Machine API's union; ok is false if it is empty.
 func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
 	at, said := p.At(path), 0
 	for _, f := range []struct {

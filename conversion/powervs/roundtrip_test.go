@@ -52,7 +52,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the provider's webhook fills in fields on the way, and finds nothing to fill in.
+// TestADefaultedInfraSpecComesBack: the provider's webhook sets defaults on the way, and finds none to set.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	there, back := trips(&conversion.Core{ControlPlane: true})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {
@@ -78,7 +78,7 @@ func TestAnInfraSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestWhatTheWebhookFillsInChangesNothing: a machine means the same before and after the provider's webhook.
+// TestWhatTheWebhookFillsInChangesNothing: a machine means the same with and without the defaults of the provider's webhook.
 func TestWhatTheWebhookFillsInChangesNothing(t *testing.T) {
 	secret := "worker-user-data"
 	_, back := trips(&conversion.Core{BootstrapSecret: &secret})

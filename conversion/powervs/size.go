@@ -13,22 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// systemTypes are those of Cluster API's CRD; the Machine API takes any.
+// systemTypes are those of Cluster API's CRD; the Machine API accepts any.
 func systemTypes() []string { return []string{"s922", "e980", "s1022", "e1050", "e1080", "s1122"} }
 
 const (
-	// defaultSystem and defaultProcessor are filled in by both sides' webhooks.
+	// defaultSystem and defaultProcessor are the default of both sides' webhooks.
 	defaultSystem    = "s922"
 	defaultProcessor = machinev1.PowerVSProcessorTypeShared
 
-	// What the webhooks of either side fill in where memory and processors are absent.
+	// The defaults of either side's webhooks for memory and processors.
 	memoryOfMachineAPI, memoryOfClusterAPI = 32, 2
 	processorsOfClusterAPI                 = "0.25"
-	// What Cluster API's webhook takes at least; below its own least, the Machine API's warns.
+	// The minimum of Cluster API's webhook; below its own minimum, the Machine API's warns.
 	leastMemory, leastProcessors = 2, 0.25
 )
 
-// limit is what the Machine API's webhook takes at most on a system type; it limits no others.
+// limit is the maximum of the Machine API's webhook for a system type; others have none.
 type limit struct {
 	memory     int32
 	processors float64

@@ -13,18 +13,18 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProviderStatus")
 
-// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
-// controllers read the other's. Only Cluster API's side reports region, zone and health, in each of its passes.
+// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's. Only Cluster
+// API's side reports region, zone and health, in each pass.
 type status struct{}
 
-// ToClusterAPI writes the instance's ID above all. Cluster API's controller deletes the instance that its status names. Without an ID there, it removes its
-// finalizer and leaves the instance running. Where the status is lost, as in a restored cluster, the ID comes from the provider ID.
+// ToClusterAPI must write the instance's ID. Cluster API's controller deletes the instance that its status names. Without an ID there, it removes its finalizer
+// and leaves the instance running. If the status is lost, as in a restored cluster, the ID comes from the provider ID.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceId"`
 		InstanceState string `json:"instanceState"`
 	}
-	// Forgiving: a status that cannot be read counts as empty.
+	// A status that cannot be read counts as empty.
 	_ = json.Unmarshal(providerStatus, &seen)
 	if seen.InstanceID == "" {
 		seen.InstanceID = parseProviderID(machine.ProviderID).instance
@@ -38,7 +38,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// ToMachineAPI reads the workspace from the provider ID, which alone has it: Machine API keeps it in its status.
+// ToMachineAPI reads the workspace from the provider ID, the only source: Machine API keeps it in its status.
 func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceID"`
@@ -57,7 +57,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
 }
 
-// said are fields and their values; empty ones are left out.
+// said are fields and their values, without empty ones.
 type said map[string]string
 
 func (s said) content() map[string]any {

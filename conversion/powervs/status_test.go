@@ -16,7 +16,7 @@ import (
 
 const providerID = "ibmpowervs://dal/dal10/w-1/i-1"
 
-// fullStatus is the status that is made of all that the Machine API can say.
+// fullStatus is the status from everything that the Machine API can report.
 func fullStatus() map[string]any {
 	return powervs.Platform().Status.ToClusterAPI(
 		[]byte(`{"instanceId": "i-1", "serviceInstanceID": "w-1", "instanceState": "ACTIVE", "conditions": [{"type": "MachineCreation"}]}`),
@@ -37,7 +37,8 @@ func TestStatusToClusterAPI(t *testing.T) {
 	}
 }
 
-// TestALostStatusLeavesNoInstanceBehind: a restored Machine has its provider id alone, and Cluster API's controller ends the instance that the status names.
+// TestALostStatusLeavesNoInstanceBehind: a restored Machine has its provider id alone, and Cluster API's controller terminates the instance that the status
+// names.
 func TestALostStatusLeavesNoInstanceBehind(t *testing.T) {
 	got := powervs.Platform().Status.ToClusterAPI(nil, conversion.InfraObservation{Ready: true, ProviderID: providerID})
 	if d := cmp.Diff(map[string]any{"ready": true, "instanceID": "i-1"}, got); d != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never
-// the machine's own name of it (NewPowerVSMachineScope in the provider).
+// workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never the machine's own name of it
+// (NewPowerVSMachineScope in the provider).
 func workspaceTo(p *pass, m *providerSpec, c *infraSpec) {
 	ref, ok := reference(p, "serviceInstance", m.ServiceInstance, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName)
 	if !ok {
@@ -65,8 +65,8 @@ func workspaceID(c *infraSpec) string {
 	return text(c.ServiceInstance.ID)
 }
 
-// clusterWorkspaceID is the ID of the cluster's workspace, as far as the IBMPowerVSCluster has it, in the order in
-// which the provider looks for it when it makes a provider id.
+// clusterWorkspaceID is the ID of the cluster's workspace, as far as the IBMPowerVSCluster has it, in the order in which the provider reads it for a provider
+// id.
 func clusterWorkspaceID(p *pass) string {
 	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
@@ -82,8 +82,7 @@ func isTheClusters(p *pass, path, id string) {
 	}
 }
 
-// lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with
-// the reason, where that is unknown.
+// lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with the reason, if that is unknown.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
 		return "", "Cluster API looks the cluster's workspace up by the name that the IBMPowerVSCluster gives, and there is none: give the id"
@@ -117,18 +116,18 @@ func clustersOwn(p *pass) machinev1.PowerVSResource {
 	return machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &name}
 }
 
-// zoneFrom: neither side's controllers look at a failure domain, and the Machine API has no field for one.
+// zoneFrom: neither side's controllers read a failure domain, and the Machine API has no field for one.
 func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	path := "spec.failureDomain"
 	if p.Core.Template {
 		path = "spec.template.spec.failureDomain"
 	}
 	if zone := p.Core.FailureDomain; zone != "" {
-		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the workspace is all that the Machine API says: leave it out")
+		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the Machine API has the workspace alone: leave it out")
 	}
 }
 
-// instanceOf parses a provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
+// instanceOf parses a provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty if it is none.
 type instanceOf struct{ workspace, instance string }
 
 func parseProviderID(id string) instanceOf {
@@ -140,8 +139,7 @@ func parseProviderID(id string) instanceOf {
 	return instanceOf{workspace: parts[2], instance: parts[3]}
 }
 
-// providerIDTo refuses an instance that lies in another workspace than Cluster API would look into: it would not find
-// it, and make another.
+// providerIDTo refuses an instance in another workspace than the one in which Cluster API would look: it would not find it, and create another.
 func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
 	if p.Core.ProviderID == "" {
 		return
@@ -210,7 +208,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
 }
 
-// managedElsewhere reports whether the provider's own controller leaves the IBMPowerVSCluster alone, and its status with it.
+// managedElsewhere reports whether the provider's own controller ignores the IBMPowerVSCluster and its status.
 func managedElsewhere(p *pass) bool {
 	_, said := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
 	return said
@@ -222,8 +220,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers are those that Cluster API registers control plane Machines with, in Machine API's form
-// (CreateVPCLoadBalancerPoolMember in the provider).
+// clusterBalancers are those with which Cluster API registers control plane Machines, in Machine API's form (CreateVPCLoadBalancerPoolMember in the provider).
 func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
 		return nil
@@ -239,7 +236,7 @@ func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	return out
 }
 
-// balancerName is the name of a load balancer in the IBMPowerVSCluster's list, as the provider calls one that has none.
+// balancerName is a load balancer's name in the IBMPowerVSCluster's list, with the provider's default.
 func balancerName(p *pass, i int, lb any) string {
 	content, _ := lb.(map[string]any)
 	if name, _ := content["name"].(string); name != "" {
@@ -252,9 +249,9 @@ func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after lacks of a Machine's load balancers: their names, the region,
-// and in its status their ids. A merge patch replaces a list, so what is listed is in it too. Both are empty where nothing is lacking, or where the two
-// would differ all the same; status is empty where it has the ids.
+// balancerPatches are the missing load balancers of a Machine in an IBMPowerVSCluster that its own controller ignores: their names, the region, and in its
+// status their ids. A merge patch replaces a list, so the existing items are in it too. Both are empty if nothing is missing, or if the two would differ all
+// the same; status is empty if it has the ids.
 func balancerPatches(p *pass, lbs []machinev1.LoadBalancerReference) (spec, status string) {
 	if p.Env.InfraCluster == nil || len(lbs) == 0 {
 		return "", ""
@@ -264,7 +261,7 @@ func balancerPatches(p *pass, lbs []machinev1.LoadBalancerReference) (spec, stat
 	for i, lb := range all {
 		at := slices.Index(unlisted, balancer(balancerName(p, i, lb)))
 		if at < 0 {
-			return "", "" // the Machine has it not
+			return "", "" // the Machine does not have it
 		}
 		unlisted = slices.Delete(unlisted, at, at+1)
 	}
@@ -288,7 +285,7 @@ func balancerPatches(p *pass, lbs []machinev1.LoadBalancerReference) (spec, stat
 	return patchOf("spec", lacks), patchOf("status", nested("loadBalancers", ids))
 }
 
-// nested is a map with what is not empty.
+// nested is a map without empty values.
 func nested(name string, content map[string]any) map[string]any {
 	if len(content) == 0 {
 		return nil

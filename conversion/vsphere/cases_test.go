@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
-// plain is a providerSpec that can go; each case is a merge patch upon it.
+// plain is a providerSpec that converts; each case is a merge patch of it.
 const plain = `{
 	"kind": "VSphereMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1",
 	"template": "lock-rhcos", "snapshot": "", "numCPUs": 4, "memoryMiB": 16384, "diskGiB": 120,
@@ -27,14 +27,14 @@ const plain = `{
 	"workspace": {"server": "vcenter.example.com", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "folder": "/dc1/vm/lock-7x2k9", "resourcePool": "/dc1/host/cluster1/Resources"}
 }`
 
-// device is a merge patch whose one network device says more.
+// device is a merge patch with more fields of the one network device.
 func device(more string) string {
 	return `{"network": {"devices": [{"networkName": "VM Network", ` + more + `}]}}`
 }
 
 func disks(each ...string) string { return `{"dataDisks": [` + strings.Join(each, ", ") + `]}` }
 
-// vcenters has the VSphereCluster say that its identity is good for other vCenters too.
+// vcenters makes the VSphereCluster's identity valid for other vCenters too.
 func vcenters(others string) func(*conversion.Env) {
 	return func(e *conversion.Env) {
 		cluster := maps.Clone(e.InfraCluster)
@@ -155,7 +155,7 @@ func manyDisks(n int) []string {
 	return out
 }
 
-// plainInfra is the spec of a VSphereMachine that can go.
+// plainInfra is the spec of a VSphereMachine that converts.
 const plainInfra = `{
 	"template": "lock-rhcos", "cloneMode": "fullClone", "server": "vcenter.example.com", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1",
 	"folder": "/dc1/vm/lock-7x2k9", "resourcePool": "/dc1/host/cluster1/Resources", "numCPUs": 4, "memoryMiB": 16384, "diskGiB": 120,
@@ -243,7 +243,7 @@ func networks(cidrs ...any) func(*conversion.Env) {
 	}
 }
 
-// TestGarbageIsRefused: in errors, whatever it is and however much of it there is.
+// TestGarbageIsRefused: by errors, whatever it is and however long.
 func TestGarbageIsRefused(t *testing.T) {
 	many := func(field, each string) string {
 		return `{"kind": "VSphereMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1", ` +
@@ -277,7 +277,7 @@ func TestGarbageIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsAbsentIsSaid: where the two APIs' controllers make different machines of nothing, the conversion says what is meant.
+// TestWhatIsAbsentIsSaid: if the two APIs' controllers have different defaults, the conversion writes the value.
 func TestWhatIsAbsentIsSaid(t *testing.T) {
 	cases := map[string]struct {
 		convert     func(*conversion.Pass, []byte) any
@@ -311,7 +311,7 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidInVain: what the other side does not know of is not written there either, empty structs included.
+// TestNothingIsSaidInVain: what the other side does not have is not written there either, empty structs included.
 func TestNothingIsSaidInVain(t *testing.T) {
 	env := vspheretest.Kit().Env()
 	p := conversion.NewPass(&env, &conversion.Core{}, "")
@@ -333,7 +333,7 @@ func TestNothingIsSaidInVain(t *testing.T) {
 	}
 }
 
-// What the refusal of addresses in a template advises must not be refused next: a pool in a template is.
+// The advice of the refusal of addresses in a template must not be refused next: a pool in a template is.
 func TestARemedyForAddressesIsNotRefused(t *testing.T) {
 	said := map[string]string{}
 	for field, value := range map[string]string{"ipAddrs": `["10.0.0.9/16"]`, "addressesFromPools": `[{"group": "ipam.example.com", "resource": "IPPool", "name": "one"}]`} {

@@ -16,12 +16,12 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is short for the many places where a row names more than one path.
+// at shortens rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// Reasons of more than one row.
 const (
 	noGuestNetwork = "Machine API sets the guest's addresses, gateway and nameservers only: remove it"
 	noDHCPOptions  = "Machine API has no options for DHCP: remove them"
@@ -31,14 +31,14 @@ const (
 // Fields converts a providerSpec into the spec of a VSphereMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as VSphereMachineProviderSpec of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: "+
+		"Written as VSphereMachineProviderSpec of machine.openshift.io/v1beta1. Any value is read, except another platform's kind: "+
 			"the Machine API goes by the cluster's platform.",
 		nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// What is cloned, and how.
 	of.Iso(at("template"), at("template"),
-		"Required: a name, an inventory path or a managed object id. Not a UUID, whatever the type's comment says: Machine API's controllers do not look for one.",
+		"Required: a name, an inventory path or a managed object id. Not a UUID, despite the type's comment: Machine API's controllers do not look for one.",
 		templateTo, templateFrom),
 	of.Iso(at("cloneMode"), at("cloneMode"), "Absent, Machine API makes a fullClone and Cluster API a linkedClone: it is always said on the other side.",
 		cloneModeTo, cloneModeFrom),
@@ -111,7 +111,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("network.routes.*", noRoutes),
 	of.OnlyCAPI("network.preferredAPIServerCidr", "Machine API has no preferred network, and Cluster API's webhook refuses this field: remove it"),
 
-	// The disks beside that of the template.
+	// The disks besides that of the template.
 	of.Iso(at("dataDisks"), at("dataDisks"), "At most 29, in their order; a name that is given twice is an error.",
 		disksTo, disksFrom).With(Disks.Lines(), "dataDisks[]", "dataDisks[]"),
 	of.OnlyCAPI("additionalDisksGiB", "Machine API clones templates with one disk only: use dataDisks"),
@@ -153,7 +153,7 @@ var disk conversion.Rows[mapiDisk, capiDisk]
 
 // Disks converts one data disk.
 var Disks = conversion.Table[mapiDisk, capiDisk]{
-	disk.Iso(at("name"), at("name"), "Required: 1 to 80 letters, digits, hyphens and underscores, of which the first and the last are letters or digits.",
+	disk.Iso(at("name"), at("name"), "Required: 1 to 80 letters, digits, hyphens and underscores, with a letter or digit first and last.",
 		diskNameTo, diskNameFrom),
 	disk.Iso(at("sizeGiB"), at("sizeGiB"), "1 to 16384.", diskSizeTo, diskSizeFrom),
 	disk.Words("provisioningMode", "provisioningMode", "",

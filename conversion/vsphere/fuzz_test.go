@@ -16,7 +16,7 @@ var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"network": n
 	`{"workspace": {}}`, `{"dataDisks": [null, {"name": "a"}]}`, `{"tagIDs": [null]}`, `{"customVMXKeys": {"": ""}}`, `{"failureDomain": ""}`,
 	`{"resources": {"requests": {"cpu": "-1"}}}`, `{"guestSoftPowerOffTimeout": "x"}`}
 
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes again as it went.
+// FuzzProviderSpec: any input gives errors, never a panic. What converts round-trips, and converts to the same again.
 func FuzzProviderSpec(f *testing.F) {
 	for _, seed := range append(noise, plain) {
 		f.Add([]byte(seed))
@@ -24,7 +24,7 @@ func FuzzProviderSpec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI) })
 }
 
-// FuzzInfraSpec: the same the other way.
+// FuzzInfraSpec: the same in the other direction.
 func FuzzInfraSpec(f *testing.F) {
 	for _, seed := range append(noise, plainInfra) {
 		f.Add([]byte(seed))

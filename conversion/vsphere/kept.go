@@ -9,10 +9,9 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// instanceSpec is the spec of a VSphereVM as the provider itself makes it from a VSphereMachine, with the ID of the virtual machine. By that ID the provider
-// finds it in whatever folder and under whatever name it is. Without it the provider looks for the Machine's name in the machine's folder, and clones a second
-// one where it finds none. nil: the provider makes it, because there is no ID yet, or a failure domain decides what is in the spec, which nobody may change
-// later.
+// instanceSpec is the spec of a VSphereVM as the provider makes it from a VSphereMachine, with the ID of the virtual machine. By that ID the provider finds it
+// in any folder and under any name. Without it the provider looks for the Machine's name in the machine's folder, and clones a second one if it finds none.
+// nil: the provider makes it, because there is no ID yet, or because a failure domain sets the spec, which is immutable.
 func instanceSpec(env *conversion.Env, machine map[string]any, failureDomain string) map[string]any {
 	id, _ := machine["providerID"].(string)
 	uuid, ok := strings.CutPrefix(id, providerIDPrefix)

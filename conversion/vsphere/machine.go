@@ -18,7 +18,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty where there is none.
+// text is the string behind a pointer, empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -30,7 +30,7 @@ func templateTo(p *pass, m *providerSpec, c *infraSpec) { c.Template = template(
 
 func templateFrom(p *pass, c *infraSpec, m *providerSpec) { m.Template = template(p, c.Template) }
 
-// uuid is any of the forms in which Cluster API's controllers take a template's name for its UUID.
+// uuid is any of the forms in which Cluster API's controllers treat a template's name as its UUID.
 var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$`)
 
 func template(p *pass, name string) string {
@@ -86,7 +86,7 @@ func diskSize(p *pass, size int32, linked bool) int32 {
 	return size
 }
 
-// Cluster API's controllers fill these in; they do not ask the template.
+// Cluster API's controllers set these defaults; they do not read the template.
 const (
 	leastCPUs     = 2
 	defaultMemory = 2048
@@ -125,10 +125,10 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// defaultName is what Cluster API names a virtual machine by when it is not told.
+// defaultName is Cluster API's default name of a virtual machine.
 const defaultName = "{{ .machine.name }}"
 
-// stealClock lets a guest see the time that its host takes from it.
+// stealClock lets a guest see its steal time.
 const (
 	stealClock = "stealclock.enable"
 	enabled    = "TRUE"

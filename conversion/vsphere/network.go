@@ -40,7 +40,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func deviceAt(i int) string { return fmt.Sprintf("network.devices[%d]", i) }
 
-// maxDevices is vSphere's, and Machine API's.
+// maxDevices is vSphere's and Machine API's maximum.
 const maxDevices = 10
 
 func countDevices(p *pass, n int) {
@@ -56,7 +56,7 @@ func networkTo(p *pass, m *mapiDevice, c *capiDevice) { c.NetworkName = network(
 
 func networkFrom(p *pass, c *capiDevice, m *mapiDevice) { m.NetworkName = network(p, c.NetworkName) }
 
-// objectID is a managed object id as vSphere writes it, with or without its type in front.
+// objectID is a managed object id as vSphere writes it, with or without its type before it.
 var objectID = regexp.MustCompile(`^((Network|OpaqueNetwork|DistributedVirtualPortgroup):.*|(network|dvportgroup)-(o?[0-9]+))$`)
 
 func network(p *pass, name string) string {
@@ -105,7 +105,7 @@ func dhcpIs(p *pass, path string, have, want bool, reason string) {
 	}
 }
 
-// families returns which of IPv4 and IPv6 the cluster's machines have addresses of: IPv4 where it is not known.
+// families returns the address families, IPv4 and IPv6, of the cluster's machines: IPv4 if that is unknown.
 func families(p *pass) (four, six bool) {
 	for _, cidr := range machineNetworks(p) {
 		prefix, err := netip.ParsePrefix(cidr)
@@ -130,7 +130,8 @@ func machineNetworks(p *pass) []string {
 func checkAddresses(p *pass, addresses []string) {
 	if len(addresses) > 0 && p.Core.Template {
 		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes none: "+
-			"remove ipAddrs and gateway where DHCP gives addresses, else keep the MachineSet with Machine API. Static addresses move with Machines that have an instance")
+			"remove ipAddrs and gateway where DHCP gives addresses, else keep the MachineSet with Machine API. Static addresses "+
+			"move with Machines that have an instance")
 	}
 	for i, a := range addresses {
 		if _, err := netip.ParsePrefix(a); err != nil {
@@ -187,13 +188,13 @@ func nameservers(p *pass, servers []string) []string {
 	return servers
 }
 
-// unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
+// unheard: Cluster API does not write the setting from which RHCOS reads its address at first boot. An existing instance has its address.
 const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
 	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API, or have DHCP give their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
-// installed is the group of the pools that the installer makes: their addresses are given to Machine API's Machines alone.
+// installed is the group of the installer's pools: their addresses are given to Machine API's Machines alone.
 const installed = "installer.openshift.io"
 
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
@@ -206,7 +207,7 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 				"nobody answers Cluster API's claims to the installer's pools: give the Machine's address in ipAddrs, with its gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
-		// A group that is absent would be written as null, which the CRD refuses: an empty one means the same.
+		// An absent group would be written as null, which the CRD refuses: an empty one means the same.
 		c.AddressesFromPools = append(c.AddressesFromPools, corev1.TypedLocalObjectReference{APIGroup: &from.Group, Kind: from.Resource, Name: from.Name})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// placement is where a virtual machine runs, in Machine API's form: every value its own.
+// placement is where a virtual machine runs, in Machine API's form with all values.
 type placement struct {
 	machinev1beta1.Workspace
 	// networks are the names of the devices' networks.
@@ -32,8 +32,8 @@ func placementTo(m *providerSpec) placement {
 	return out
 }
 
-// placementFrom is where Cluster API's controllers place a machine: where it says, or where a failure domain of the Infrastructure
-// says instead, or where the VSphereCluster does.
+// placementFrom is where Cluster API's controllers place a machine: by its own fields, else by a failure domain of the Infrastructure, else by the
+// VSphereCluster.
 func placementFrom(p *pass, c *infraSpec) placement {
 	out := placement{Workspace: machinev1beta1.Workspace{
 		Server: c.Server, Datacenter: c.Datacenter, Folder: c.Folder, Datastore: c.Datastore, ResourcePool: c.ResourcePool,
@@ -53,7 +53,7 @@ func placementFrom(p *pass, c *infraSpec) placement {
 	return out
 }
 
-// moveInto does what Cluster API's controllers do: a failure domain's value wins. A path stays in the spelling that it has.
+// moveInto does what Cluster API's controllers do: a failure domain's value wins. An equal path keeps its spelling.
 func (pl *placement) moveInto(d failureDomain) {
 	pl.Server, pl.Datacenter, pl.VMGroup = d.Server, d.Topology.Datacenter, d.group()
 	override(&pl.Datastore, d.Topology.Datastore)
@@ -67,7 +67,7 @@ func override(said *string, wins string) {
 	}
 }
 
-// alike reports whether two paths are one: installers write /dc1/host/cluster1//Resources.
+// alike reports whether two paths are equal: installers write /dc1/host/cluster1//Resources.
 func alike(a, b string) bool { return path.Clean(a) == path.Clean(b) }
 
 func workspace(m *providerSpec) *machinev1beta1.Workspace {
@@ -77,7 +77,7 @@ func workspace(m *providerSpec) *machinev1beta1.Workspace {
 	return m.Workspace
 }
 
-// clusterServer is the vCenter that Cluster API has credentials for, empty where that is not known.
+// clusterServer is the vCenter for which Cluster API has credentials, empty if unknown.
 func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return hostOf(server)
@@ -91,7 +91,7 @@ func clusterServer(p *pass) string {
 	return server
 }
 
-// hostOf is a vCenter without what Cluster API also takes around it: https://HOST/sdk.
+// hostOf is a vCenter's host, without what Cluster API also accepts around it: https://HOST/sdk.
 func hostOf(server string) string {
 	if _, after, ok := strings.Cut(server, "://"); ok {
 		server, _, _ = strings.Cut(after, "/")
@@ -125,7 +125,7 @@ func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	sameServer(p, "server", server)
 }
 
-// vcentersAnnotation is on a VSphereCluster whose identity is good for other vCenters than its own, too: their names, with commas between them.
+// vcentersAnnotation is on a VSphereCluster whose identity is valid for further vCenters: their names, separated by commas.
 const vcentersAnnotation = "poundlock.openshift.io/vcenters"
 
 func otherVCenters(p *pass) []string {
@@ -133,8 +133,8 @@ func otherVCenters(p *pass) []string {
 	return strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// sameServer: Cluster API logs in to the vCenter that a machine says, with the identity and the thumbprint that the VSphereCluster has for one. Machine API has
-// credentials for each.
+// sameServer: Cluster API logs in to the machine's vCenter with the VSphereCluster's identity and thumbprint, which are for one. Machine API has credentials
+// for each.
 func sameServer(p *pass, path, server string) {
 	want, others := clusterServer(p), otherVCenters(p)
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
@@ -169,7 +169,7 @@ func thumbprintFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// anyDatacenter is what Cluster API's webhook fills in.
+// anyDatacenter is the default of Cluster API's webhook.
 const anyDatacenter = "*"
 
 func datacenterTo(_ *pass, m *providerSpec, c *infraSpec) {
@@ -269,14 +269,13 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case found == "":
 		at.Unsupported("", name,
 			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and "+
-				"the machine must be placed as it says")
+				"the machine must have the same placement")
 	default:
 		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
 	}
 }
 
-// domainName is the failure domain that Cluster API places a machine in, empty for none. A machine's own is for its Machine where that
-// does not say any.
+// domainName is the failure domain in which Cluster API places a machine, empty for none. A machine's own counts if its Machine has none.
 func domainName(p *pass, c *infraSpec) string {
 	if p.Core.FailureDomain != "" {
 		return p.Core.FailureDomain
@@ -284,7 +283,7 @@ func domainName(p *pass, c *infraSpec) string {
 	return text(c.FailureDomain)
 }
 
-// domainPath is where the name of the failure domain is said.
+// domainPath is the path of the failure domain's name.
 func domainPath(p *pass, c *infraSpec) *pass {
 	switch {
 	case p.Core.FailureDomain == "" && c.FailureDomain != nil:
@@ -295,7 +294,7 @@ func domainPath(p *pass, c *infraSpec) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// agree refuses a machine's value without effect, because its failure domain has another.
+// agree refuses a machine's value that its failure domain's value replaces.
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
@@ -345,8 +344,8 @@ func namedDomain(p *pass, c *infraSpec) (failureDomain, bool) {
 	return failureDomain{}, false
 }
 
-// ofASet recognizes the template of a ControlPlaneMachineSet, which names its failure domains by the Infrastructure alone. Its Machines are
-// converted one by one, each by where it is.
+// ofASet recognizes the template of a ControlPlaneMachineSet, which names its failure domains by the Infrastructure alone. Its Machines are converted one by
+// one, each by its place.
 func ofASet(p *pass) bool { return p.Core.Template && p.Core.ControlPlane }
 
 // domainOf names the first failure domain of the Infrastructure that places machines exactly so and that the VSphereCluster offers; empty for none.
@@ -355,9 +354,9 @@ func domainOf(p *pass, pl placement) string {
 	return placedIn(p, pl, func(name string) bool { _, ok := offered[name]; return ok })
 }
 
-// offeredDomains are the failure domains for which there are VSphereDeploymentZones: without one, Cluster API makes no virtual machine in a
-// failure domain, and deletes none. The VSphereCluster's status alone does not tell. Where OpenShift looks after it, it lists those of the
-// ControlPlaneMachineSet, which nobody has made zones of. The provider looks for zones only where spec.failureDomainSelector selects them.
+// offeredDomains are the failure domains with VSphereDeploymentZones: without one, Cluster API creates and deletes no virtual machine in a failure domain. The
+// VSphereCluster's status alone is no proof. If OpenShift manages it, it lists those of the ControlPlaneMachineSet, for which there are no zones. The provider
+// reads zones only if spec.failureDomainSelector selects them.
 func offeredDomains(p *pass) map[string]any {
 	if _, selects, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "failureDomainSelector"); !selects {
 		return nil
@@ -388,7 +387,7 @@ func (d failureDomain) connects(networks []string) bool {
 	return n <= len(networks) && slices.EqualFunc(d.Topology.Networks, networks[:n], func(a, b string) bool { return path.Base(a) == b })
 }
 
-// pool is the cluster's own where no other is said, as the installer has it.
+// pool is the cluster's default, as the installer has it, if no other is set.
 func (d failureDomain) pool() string {
 	if d.Topology.ResourcePool != "" {
 		return d.Topology.ResourcePool

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
-// zoned is a cluster of three failure domains: a and b share everything but a group of hosts, c is another cluster. twin places as c does. The
-// VSphereCluster offers those that are named.
+// zoned is a cluster of three failure domains: a and b share everything but a group of hosts, c is another cluster. twin places as c does. The VSphereCluster
+// offers the named ones.
 func zoned(offered ...string) conversion.Env {
 	env := vspheretest.Kit().Env()
 	domain := func(name, cluster, group string) map[string]any {
@@ -101,8 +101,8 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 	}
 }
 
-// TestADomainWithoutAZone: where OpenShift looks after the VSphereCluster, its status lists the failure domains of the ControlPlaneMachineSet. Nobody makes
-// VSphereDeploymentZones of them, and Cluster API makes no virtual machine in one that it does not find.
+// TestADomainWithoutAZone: if OpenShift manages the VSphereCluster, its status lists the failure domains of the ControlPlaneMachineSet. There are no
+// VSphereDeploymentZones for them, and Cluster API creates no virtual machine in one that it does not find.
 func TestADomainWithoutAZone(t *testing.T) {
 	env := zoned("a", "c")
 	delete(env.InfraCluster["spec"].(map[string]any), "failureDomainSelector")

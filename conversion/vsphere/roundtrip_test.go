@@ -58,7 +58,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestADefaultedInfraSpecComesBack: the API server and the vSphere provider's webhook fill in fields on the way.
+// TestADefaultedInfraSpecComesBack: the API server and the vSphere provider's webhook set defaults on the way.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	there, back := trips(&conversion.Core{ProviderID: vspheretest.ProviderID("any")})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {
@@ -84,7 +84,7 @@ func TestAnInfraSpecComesBack(t *testing.T) {
 	}.Run(t)
 }
 
-// TestTheKitCanGo: what the kit makes up stands in Machines and in MachineSets.
+// TestTheKitCanGo: the kit's generated specs convert in Machines and in MachineSets.
 func TestTheKitCanGo(t *testing.T) {
 	kit, r := vspheretest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	env := kit.Env()

@@ -28,8 +28,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
-// TestTheProvidersSchemaTakesIt: what a conversion makes is valid by the schema of the provider's own CRD, loses nothing to it, and is still the same
-// once that schema's defaults are in it. The CRD has no rules in CEL.
+// TestTheProvidersSchemaTakesIt: a conversion's result is valid by the schema of the provider's CRD, which prunes nothing, and is the same with that schema's
+// defaults. The CRD has no rules in CEL.
 func TestTheProvidersSchemaTakesIt(t *testing.T) {
 	validate, structural := schemaOf(t, "vspheremachines")
 	kit, r := vspheretest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))

@@ -17,11 +17,11 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("VSphereMachineProviderStatus")
 
-// status converts what the controllers of either API have seen: whether the virtual machine has been made, and that it runs. Tasks, and a
-// device's addresses, only one side knows.
+// status converts what the controllers of either API have observed: whether the virtual machine was created, and whether it runs. Only one side has tasks and a
+// device's addresses.
 type status struct{}
 
-// observed is what the objects of either side say of it.
+// observed is the content of either side's objects.
 type observed struct {
 	ProviderID string             `json:"providerID"`
 	Ready      bool               `json:"ready"`
@@ -46,10 +46,10 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// longestMessage is what the CRD takes of a condition's message: for a longer one, the whole status would be refused.
+// longestMessage is the CRD's maximum for a condition's message: with a longer one, the whole status would be refused.
 const longestMessage = 10240
 
-// provisioned is Cluster API's condition of Machine API's. A virtual machine that could not be made is tried again.
+// provisioned is Cluster API's condition for Machine API's. The creation of a virtual machine is retried.
 func provisioned(made metav1.Condition) map[string]any {
 	out := condition(string(vspherev1.VMProvisionedCondition), made)
 	if made.Status == metav1.ConditionFalse {
@@ -78,11 +78,11 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 
 const (
 	providerIDPrefix = "vsphere://"
-	// poweredOn is vSphere's word; Cluster API finds a virtual machine ready only when it is.
+	// poweredOn is vSphere's word: a virtual machine is ready in Cluster API only in this state.
 	poweredOn = "poweredOn"
 )
 
-// failed distinguishes a failure from an operation that is not done yet.
+// failed distinguishes a failure from an operation in progress.
 func failed(reason string) bool {
 	return slices.Contains([]string{vspherev1.CloningFailedReason, vspherev1.PoweringOnFailedReason, vspherev1.TaskFailure}, reason)
 }
@@ -112,7 +112,7 @@ func find(conditions []metav1.Condition, name string) (metav1.Condition, bool) {
 	return conditions[i], true
 }
 
-// read is forgiving: a status that cannot be read has nothing to say.
+// read ignores what cannot be read.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

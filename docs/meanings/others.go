@@ -49,8 +49,9 @@ var others = Table{
 		},
 		{
 			Names: []string{clusterv1.ManagedByAnnotation},
-			Means: "an annotation of an infrastructure cluster object: another tool manages it, so its provider's controller leaves it and its status alone. OpenShift writes it",
-			Do:    "lists the control plane's failure domains in the status of such an object alone",
+			Means: "an annotation of an infrastructure cluster object: another tool manages it, so its provider's controller leaves it and its status alone. " +
+				"OpenShift writes it",
+			Do: "lists the control plane's failure domains in the status of such an object alone",
 		},
 		{
 			Names: []string{clusterv1.ClusterNameLabel, machinev1beta1.MachineClusterIDLabel},
@@ -75,7 +76,8 @@ var others = Table{
 		{
 			Names: []string{clusterv1.NodeRoleLabelPrefix + AnyBelow},
 			Means: "a label of a Node, and of a Cluster API Machine, which passes it on: a role of the Node. The installer, a person or Cluster API writes it",
-			Do:    "writes it to a Cluster API Machine, from the Machine API's role and type labels. By `master` or `control-plane` it takes a Node for one of the control plane",
+			Do: "writes it to a Cluster API Machine, from the Machine API's role and type labels. By `master` or `control-plane` it takes a Node for one of the " +
+				"control plane",
 		},
 		{
 			Names: []string{machineapi.MachineSetLabel, clusterv1.MachineSetNameLabel},
@@ -89,8 +91,9 @@ var others = Table{
 		},
 		{
 			Names: []string{machineapi.InterruptibleLabel},
-			Means: "a label of a Machine, and in its `spec.metadata` of its Node: the cloud may take the instance back (spot, preemptible). Machine API's controllers write it",
-			Do:    "derives it from the providerSpec's spot option, both ways, so it keeps no object from moving",
+			Means: "a label of a Machine, and in its `spec.metadata` of its Node: the cloud may take the instance back (spot, preemptible). Machine API's " +
+				"controllers write it",
+			Do: "derives it from the providerSpec's spot option, both ways, so it keeps no object from moving",
 		},
 		{
 			Names: []string{machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel},
@@ -109,8 +112,9 @@ var others = Table{
 		},
 		{
 			Names: []string{machineapi.RemediationStrategyAnnotation},
-			Means: "an annotation of a MachineHealthCheck: `external-baremetal` reboots the host of an unhealthy Machine instead of deleting the Machine. A person writes it",
-			Do:    "refuses to move such a check: Cluster API has nothing like it",
+			Means: "an annotation of a MachineHealthCheck: `external-baremetal` reboots the host of an unhealthy Machine instead of deleting the Machine. A person " +
+				"writes it",
+			Do: "refuses to move such a check: Cluster API has nothing like it",
 		},
 		{
 			Names: []string{"host.metal3.io/external-remediation"},
@@ -119,8 +123,9 @@ var others = Table{
 		},
 		{
 			Names: []string{"metal3.io/autoscale-to-hosts"},
-			Means: "an annotation of a MachineSet on bare metal: a controller of Machine API sets its replicas to the number of hosts, whichever API is authoritative. A person writes it",
-			Do:    "refuses to move such a set. Remove the annotation first, and set `spec.replicas`",
+			Means: "an annotation of a MachineSet on bare metal: a controller of Machine API sets its replicas to the number of hosts, whichever API is " +
+				"authoritative. A person writes it",
+			Do: "refuses to move such a set. Remove the annotation first, and set `spec.replicas`",
 		},
 		{
 			Names: []string{authority.SyncFinalizer},
@@ -136,8 +141,9 @@ var others = Table{
 		},
 		{
 			Names: []string{authority.EtcdHookAnnotation},
-			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. Poundlock carries it over from the Machine API object, where the etcd operator adds and removes it",
-			Do:    "warns a person who removes it from a Machine that is being deleted. Leave it to the etcd operator",
+			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. Poundlock carries it over from the Machine API object, where the etcd " +
+				"operator adds and removes it",
+			Do: "warns a person who removes it from a Machine that is being deleted. Leave it to the etcd operator",
 		},
 		{
 			Names: []string{controlplane.Finalizer},
@@ -146,8 +152,9 @@ var others = Table{
 		},
 		{
 			Names: []string{clusterv1.PreDrainDeleteHookAnnotationPrefix + AnyBelow, clusterv1.PreTerminateDeleteHookAnnotationPrefix + AnyBelow},
-			Means: "an annotation of a Cluster API Machine: its deletion waits before the drain, or before the instance is deleted, until the owner of the hook, which is the value, removes it",
-			Do:    "translates it from and into `spec.lifecycleHooks` of the Machine API Machine",
+			Means: "an annotation of a Cluster API Machine: its deletion waits before the drain, or before the instance is deleted, until the owner of the hook, " +
+				"which is the value, removes it",
+			Do: "translates it from and into `spec.lifecycleHooks` of the Machine API Machine",
 		},
 		{
 			Names: []string{core.InstanceHookAnnotation},

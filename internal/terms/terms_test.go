@@ -47,7 +47,7 @@ type process struct {
 	ended chan error
 	// began and cleared count terms; passes counts reconciliations, of all terms.
 	began, cleared, passes atomic.Int32
-	// heard is how many handlers heard that the third request was made.
+	// heard is how many handlers were called because the third request was made.
 	heard atomic.Int32
 	// hang, where it is not nil, holds each reconciliation up, also after the end of its context.
 	hang chan struct{}

@@ -85,10 +85,6 @@ func AddMachines(m manager.Manager, o Options) error {
 	return nil
 }
 
-func (c *machines) frame() *gated[*machinev1beta1.Machine] {
-	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
-}
-
 func newMachines(m manager.Manager, o Options) (*machines, error) {
 	config := rest.CopyConfig(m.GetConfig())
 	config.QPS = -1 // the API server paces evictions itself

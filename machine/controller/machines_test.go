@@ -116,8 +116,8 @@ func TestCrashBetweenIntentAndCreate(t *testing.T) {
 	s.instances(1)
 }
 
-// TestTwoProcessesMakeOneInstance, though the provider knows no token: leader election keeps them apart, but for the moment in which one has not heard yet
-// that it is no longer leading.
+// TestTwoProcessesMakeOneInstance, although the provider has no token: leader election separates them, except while one does not know yet that it lost the
+// Lease.
 func TestTwoProcessesMakeOneInstance(t *testing.T) {
 	s := newScene(t)
 	s.machine("one", func(m *machinev1beta1.Machine) { m.Finalizers = []string{machinev1beta1.MachineFinalizer} })

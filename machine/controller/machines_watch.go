@@ -70,6 +70,10 @@ func (c *machines) watch(m manager.Manager, o Options) error {
 		}).Complete(c.frame())
 }
 
+func (c *machines) frame() *gated[*machinev1beta1.Machine] {
+	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
+}
+
 func leaving(o client.Object) []string {
 	if o.GetDeletionTimestamp().IsZero() {
 		return nil

@@ -217,7 +217,7 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 	})
 }
 
-// TestMachineSetAdopts takes in what matches and is nobody's, and leaves alone the rest.
+// TestMachineSetAdopts adopts Machines that match and have no owner, and leaves alone the rest.
 func TestMachineSetAdopts(t *testing.T) {
 	p := newPlace(t)
 	p.newMachine("nobodys")

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestAMirrorDeletedWhileTheGateWasOff: the Machine API's controllers obey no authority then. What they delete of a set of Cluster API's is nobody's request.
+// TestAMirrorDeletedWhileTheGateWasOff: the Machine API's controllers ignore authority then. What they delete of a set of Cluster API's is no user's request.
 func TestAMirrorDeletedWhileTheGateWasOff(t *testing.T) {
 	at := func(clock string) time.Time {
 		v, err := time.Parse(time.TimeOnly, clock)

@@ -172,9 +172,9 @@ func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
-// contested reports whether somebody may have written a field of the authority, too, since both sides were equal last, as happens while Poundlock is away. Which
-// write came first nobody can tell, since an entry of /scale has no time: the authority's counts, and the autoscaler scales again. Where the object does not
-// convert, no generation shows when both were equal.
+// contested reports whether another writer may have changed the authority's field since both sides were last equal, as happens while Poundlock is away. An
+// entry of /scale has no time, so the order of the writes is unknown: the authority's counts, and the autoscaler scales again. If the object does not convert,
+// no generation shows when both were equal.
 func (f stream) contested(path []string) bool {
 	equal := f.Shape().SynchronizedGeneration
 	return equal != 0 && f.source.GetGeneration() > equal && f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&

@@ -47,7 +47,7 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
-// carried lists the annotations that are carried over from the mirror to the authority, which Become comes after: what is on the mirror still is nobody's word.
+// carried lists the annotations that are carried over from the mirror to the authority before Become runs: one that is left on the mirror has no effect.
 func carried(s *pairs.State, want *unstructured.Unstructured) []string {
 	var out []string
 	for _, g := range authority.Annotated(s.MirrorSide()) {

@@ -163,7 +163,7 @@ func TestRecordsOfAFormerMirror(t *testing.T) {
 	}
 }
 
-// TestNoMarkIsLeftOnAMirror: the authority has no mark (any more), and nobody's word is to be carried over.
+// TestNoMarkIsLeftOnAMirror: the authority has no mark (any more), and no writer's mark is to be carried over.
 func TestNoMarkIsLeftOnAMirror(t *testing.T) {
 	const mark = "cluster.x-k8s.io/delete-machine"
 	for _, by := range []string{"kubectl", authority.AutoscalerManager, ownership.CarriedManager} {

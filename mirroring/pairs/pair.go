@@ -280,8 +280,8 @@ func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 // Authoritative is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
 // API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
 //
-// A Machine API object that is deleted before that is settled, as in a restore, ends the mirror that it had, too: by the mark that was the Machine API's, and while
-// it is paused nobody would end it.
+// A Machine API object that is deleted before that is settled, as in a restore, deletes its former mirror too: the mark shows that the mirror was the Machine
+// API's, and while it is paused no controller would delete it.
 func (s *State) Authoritative() authority.API {
 	switch api := s.Source(); {
 	case api != authority.Unset:
@@ -478,8 +478,8 @@ func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
 	}
 }
 
-// WaitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
-// An object of the Machine API that Machine API itself runs may still be deleted.
+// WaitsForKind reports whether the pair must not change until a kind is served: that objects are gone with their kind is no request about a Machine. An object
+// of the Machine API that Machine API itself runs may still be deleted.
 func (s *State) WaitsForKind() bool {
 	return !s.Unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.Source() != authority.MachineAPI)
 }

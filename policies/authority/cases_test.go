@@ -128,8 +128,8 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 	}
 }
 
-// A command that removes on the authoritative object what a replacement leaves out would take the limits of autoscaling from both; and one that sets there what the mirror
-// leaves to a controller of the Machine API would change nothing.
+// A command that removes on the authoritative object what a replacement leaves out would remove the limits of autoscaling from both. One that sets there what
+// the mirror leaves to a controller of the Machine API would change nothing.
 func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {

@@ -19,7 +19,8 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	why := fmt.Sprintf("metadata.annotations[%s]: Cluster API leaves a paused %s alone, so that its deletion does not end while the annotation is there",
 		PausedAnnotation, kind.Name)
 	unpause := fmt.Sprintf("kubectl -n %s annotate %s.%s/%s", o.Metadata.Namespace, kind.Resource, kind.ClusterAPI.Group, o.Metadata.Name)
-	again := fmt.Sprintf("create the Machine API object again before you delete this one: kubectl poundlock convert %s/%s", strings.ToLower(kind.Name), o.Metadata.Name)
+	again := fmt.Sprintf("create the Machine API object again before you delete this one: kubectl poundlock convert %s/%s",
+		strings.ToLower(kind.Name), o.Metadata.Name)
 	if !kind.InfraActs() {
 		if o.Deleting() {
 			again = "remove their owner references to the set first"

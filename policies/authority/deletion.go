@@ -68,7 +68,7 @@ type Surroundings string
 const (
 	// Stay: nothing of it is being deleted.
 	Stay Surroundings = ""
-	// Go: a part of it is being deleted or is gone, so that the deletion of a mirror may be a consequence, and nobody's request (DESIGN §3.3).
+	// Go: a part of it is being deleted or is gone, so the deletion of a mirror may be a consequence, without a user's request (DESIGN §3.3).
 	Go Surroundings = "Go"
 )
 

@@ -79,7 +79,8 @@ func TestDeletion(t *testing.T) {
 			authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Held: true, Surroundings: authority.Go}, authority.DeleteMirror},
 
 		{"Machine API's MachineSet controller, with its gate off, deleted the mirror of a Machine in a set of Cluster API's: it is recreated",
-			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen}, authority.ReleaseMirror},
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen},
+			authority.ReleaseMirror},
 		{"the gate is off now: it waits for the gate", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOff},
 			authority.AwaitGate},
 		{"the gate was on: a person deleted it", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setsOfCAPI}, authority.DeleteAuthority},
@@ -87,7 +88,8 @@ func TestDeletion(t *testing.T) {
 			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Gate: authority.GateOffThen,
 				Parent: authority.Parent{Authority: mapi, MachineAPI: there, ClusterAPI: there}}, authority.DeleteAuthority},
 		{"no controller of the Machine API deleted Cluster API's mirror",
-			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen}, authority.DeleteAuthority},
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: setsOfCAPI, Gate: authority.GateOffThen},
+			authority.DeleteAuthority},
 		{"what was detached goes while the gate is off", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Detached: true, Parent: setsOfCAPI, Gate: authority.GateOff},
 			authority.ReleaseMirror},
 

@@ -54,7 +54,8 @@ func TestEdition(t *testing.T) {
 					t.Errorf("%s: the same is %t, want %t", api, was == is, c.same)
 				}
 			}
-			if was, is := Edition(ClusterAPI, other, other, former), Edition(ClusterAPI, other, other, now); was != is && former.GetUID() == now.GetUID() && former.GetGeneration() == now.GetGeneration() {
+			if was, is := Edition(ClusterAPI, other, other, former), Edition(ClusterAPI, other, other, now); was != is &&
+				former.GetUID() == now.GetUID() && former.GetGeneration() == now.GetGeneration() {
 				t.Error("labels and annotations of the provider's machine are not mirrored")
 			}
 			if Edition(MachineAPI, other, other, former) != Edition(MachineAPI, other, other, nil) {

@@ -46,8 +46,8 @@ func Ending(of API, machines []*policies.Object) []string {
 	return out
 }
 
-// Lost lists, by name, those Machines whose instance is gone, as far as admission can know: they have failed for good, and the condition InstanceExists is False.
-// Machine API's controllers write both; of Cluster API's the mirror writes them. Only a failure that is about the instance counts: another one may serve on.
+// Lost lists, by name, the Machines whose instance is gone, as far as admission knows: their phase is Failed, and their condition InstanceExists is False.
+// Machine API's controllers write both; for Cluster API's the mirror does. Only a failure of the instance counts: with another one it may still serve.
 func Lost(machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {

@@ -24,7 +24,8 @@ const surveyed = 76
 
 // everybody is each identity that a rule knows, and a person.
 var everybody = []policies.Actor{
-	policies.Anyone, policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController, policies.Autoscaler, policies.AutoscalerOperator,
+	policies.Anyone, policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController,
+	policies.Autoscaler, policies.AutoscalerOperator,
 	policies.ControlPlaneOperator, policies.EtcdOperator, policies.GarbageCollector, policies.NamespaceController,
 }
 

@@ -129,7 +129,8 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 		case m.marks(s):
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
 		case m.derivedFrom(c) != "" && !s.moving():
-			errs = append(errs, field.Forbidden(m.path(), fmt.Sprintf("Poundlock derives it from %s of %s, and would restore it: change that", m.derivedFrom(c), there(c))))
+			errs = append(errs, field.Forbidden(m.path(),
+				fmt.Sprintf("Poundlock derives it from %s of %s, and would restore it: change that", m.derivedFrom(c), there(c))))
 		default:
 			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
@@ -195,7 +196,8 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	if (len(refused) > 1 || slices.ContainsFunc(refused, metadataChange.poundlocks)) && !slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
+	if (len(refused) > 1 || slices.ContainsFunc(refused, metadataChange.poundlocks)) &&
+		!slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
 		return LeftOutReason + there(c)
 	}
 	if refused = slices.DeleteFunc(refused, func(m metadataChange) bool { return m.leftAlone(c) }); len(refused) == 0 {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -219,7 +221,7 @@ func guestWarnings(c policies.Change) []string {
 	return append(out, fmt.Sprintf(
 		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; "+
 			"guide: New Machines on vSphere)",
-		what, cmp.Or(brief(c.New.Metadata.Labels["machine.openshift.io/cluster-api-cluster"]), "NAME")))
+		what, cmp.Or(brief(c.New.Metadata.Labels[machinev1beta1.MachineClusterIDLabel]), "NAME")))
 }
 
 func bootImages(o *policies.Object) []Neighbour {

@@ -575,7 +575,8 @@ func (s State) awaited(missing Who, byMirror string) string {
 			s.Instance != InstanceNotRequested)
 	}
 	if missing.Has(WhoClusterAPI) && s.source() == ClusterAPI && s.Synchronized == "False" {
-		return "Cluster API is authoritative, but its object does not exist, and Poundlock does not create it. The condition Synchronized says why, and what to do."
+		return "Cluster API is authoritative, but its object does not exist, and Poundlock does not create it. " +
+			"The condition Synchronized has the reason and the remedy."
 	}
 	return byMirror
 }

@@ -43,7 +43,7 @@ func ParsePairs(texts []string) (Pairs, error) {
 		}
 		for _, ns := range []string{mapi, capi} {
 			if _, taken := out.Of(ns); taken {
-				return nil, fmt.Errorf("namespaces %q: %s stands in two pairs", text, ns)
+				return nil, fmt.Errorf("namespaces %q: %s is in two pairs", text, ns)
 			}
 		}
 		out = append(out, Pair{MachineAPI: mapi, ClusterAPI: capi})

@@ -55,7 +55,8 @@ func PausedClusterBy(c policies.Change) string {
 	if !arrivesPaused(c) {
 		return ""
 	}
-	return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API leaves its objects alone, so that after a move to Cluster API nobody acts on them. %s",
+	return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API leaves its objects alone, "+
+		"so that after a move to Cluster API nobody acts on them. %s",
 		c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 }
 

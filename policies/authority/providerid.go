@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// instanceFields are the fields beneath spec by which controllers find an instance. A provider's controller may have two, and vSphere's finds a virtual machine by
-// the object that it keeps for it.
+// instanceFields are the fields below spec by which controllers find an instance. A provider's controller may have two, and vSphere's finds a virtual machine
+// by the object that it keeps for it.
 func instanceFields(c policies.Change) []string {
 	switch {
 	case c.Kind == InfraInstance:

@@ -211,7 +211,8 @@ func Rules() policies.Set {
 			Description: "The same on the Cluster API Machine and the provider's machine, spec.instanceID and spec.biosUUID of a VSphereVM included, while Cluster " +
 				"API is authoritative.",
 			Remedy: "Leave it as it is; for another instance create another Machine.",
-			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin), Check: ProviderIDKept,
+			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin),
+			Check: ProviderIDKept,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
@@ -382,9 +383,9 @@ func Rules() policies.Set {
 			Description: "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its " +
 				"feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one " +
 				"of two MachineSets counts and a namespace that is being deleted included, of a Cluster that is paused, of a drain and preDrain hooks that " +
-				"Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the MachineSet, of the machines " +
-				"that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, or on vSphere a host name and " +
-				"the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: " +
+				"Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the " +
+				"MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, " +
+				"or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: " +
 				"the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose " +
 				"spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the " +
 				"decision that no instance exists of what follows from it.",
@@ -569,8 +570,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/machine-finalizer", Clause: deletion,
-			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, or the " +
-				"provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
+			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, " +
+				"or the provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
 				"is authoritative: nobody terminates the instance then. Controllers are not warned, nor anybody where the instance is known to be gone. " +
 				"vSphere's controllers have no account of their own, so only a request that names its field manager, as kubectl's does, is warned there.",
 			Remedy: "Leave the finalizer, and look at why the controller does not finish. Otherwise terminate the instance in the cloud yourself.",

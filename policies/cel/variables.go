@@ -174,7 +174,7 @@ func reserved(key string) string {
 		key, strings.Join(theirs, "|"))
 }
 
-// told leaves out of reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+// told removes from reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
 func told(names, of string) string {
 	var kinds []string
 	for _, kind := range authority.Kinds() {
@@ -203,7 +203,8 @@ func setNames(namespaces, verb, names, of string) string {
 	}
 	slices.Sort(renamed)
 	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
-	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) || k in %[4]s && string(%[2]s[k]) == "false" ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
+	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) || k in %[4]s && string(%[2]s[k]) == "false" ? "-" : `+
+		`string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`,
 		name, after, quote(authority.PlainValue), quoteAll(authority.DeletionMarks()))
 	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' `+
 		`: "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + `+

@@ -85,7 +85,8 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 				change.Old = machineObject(t, &m)
 			}
 			if asks := admission.Rules().Needs(change); asks.Has(policies.NeedControlPlaneSet) {
-				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
+					Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
 			}
 			var got []string
 			for _, f := range admission.Rules().Judge(change) {

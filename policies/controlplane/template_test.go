@@ -105,7 +105,8 @@ func TestATemplateThatIsEdited(t *testing.T) {
 				known.ProviderSpec = nil
 			}
 			before := controlplane.Known(member, controlplane.Resolved{Set: reviewed().Set})
-			change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now, Set: set,
+			change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
+				Infrastructure: v.Infrastructure, Now: v.Now, Set: set,
 				Templates: []policies.Template{known}, Stored: []policies.Template{before}}
 			var got []string
 			for _, f := range admission.Rules().Judge(change) {

@@ -9,15 +9,12 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
@@ -143,8 +140,8 @@ func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind,
 	return nil
 }
 
-// childDefinitions reads from the API server, once, the definition of the Machines' kind in an API in which one has no object: that a Machine's condition reports its
-// deletion does not say that it still exists.
+// childDefinitions reads from the API server, once, the definition of the Machines' kind in an API in which a Machine has no object. A Machine's condition that
+// reports its deletion is no proof that it still exists.
 func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for _, api := range apis() {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil {
@@ -163,16 +160,6 @@ func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind,
 		}
 	}
 	return nil
-}
-
-// above maps a Machine to the pair of the MachineSet that owns it.
-func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
-	namespaces, ok := r.pairs.Of(o.GetNamespace())
-	ref := metav1.GetControllerOfNoCopy(o)
-	if !ok || ref == nil || ref.Kind != r.kind.Name {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
 }
 
 // countChanges passes events of a Machine by which a set begins or ceases to count it, or to delete it because of a check's mark.

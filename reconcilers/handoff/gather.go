@@ -71,10 +71,6 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	return p, r.gatherUncounted(ctx, from, p)
 }
 
-func infraFinalizer(kind schema.GroupKind) string {
-	return authority.InfraFinalizer(kind.Group, kind.Kind)
-}
-
 // get returns an object in two forms: as it is written, and as policies read it. A kind that is not served has none.
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
 	u, o, err := getServed(ctx, from, gvk, namespace, name)

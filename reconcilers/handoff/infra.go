@@ -35,6 +35,10 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	return nil
 }
 
+func infraFinalizer(kind schema.GroupKind) string {
+	return authority.InfraFinalizer(kind.Group, kind.Kind)
+}
+
 // pausedLately reports whether an object whose provider never acknowledges was paused so lately that its controller may not have seen it. If so, the pair
 // waits.
 func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -44,6 +45,16 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 			c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return all.Everything(ctx, nil) })))
 	}
 	return err
+}
+
+// above maps a Machine to the pair of the MachineSet that owns it.
+func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
+	namespaces, ok := r.pairs.Of(o.GetNamespace())
+	ref := metav1.GetControllerOfNoCopy(o)
+	if !ok || ref == nil || ref.Kind != r.kind.Name {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
 }
 
 // behind maps an object of either side to the Machine API object of its pair: the one of the same name, and for a provider's object the one that it mirrors

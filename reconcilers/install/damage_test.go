@@ -40,7 +40,8 @@ func keeping(t *testing.T) (*reconciler, func() *inputs) {
 		stored[cm.Name] = cm
 		return err
 	}}
-	r := &reconciler{Options: Options{Now: time.Now}, client: fake.NewClientBuilder().WithScheme(scheme()).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme())).WithInterceptorFuncs(writes).Build()}
+	r := &reconciler{Options: Options{Now: time.Now}, client: fake.NewClientBuilder().WithScheme(scheme()).
+		WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme())).WithInterceptorFuncs(writes).Build()}
 	read := func() *inputs {
 		in := &inputs{
 			platform: installation.Platform{Name: "AWS"}, lastGood: map[string][]corev1.ConfigMap{}, damaged: map[string]error{},

@@ -635,7 +635,7 @@ func TestPlatformsAndRivals(t *testing.T) {
 	c.expect(well)
 }
 
-// That the Infrastructure names another platform, or none, or is deleted, is nobody's word about what is installed: it is kept as it is, serves, and the
+// That the Infrastructure names another platform, or none, or is deleted, is no request to change what is installed: it is kept as it is, serves, and the
 // ClusterOperator shows what new content waits for. Nothing of another platform is installed beside it.
 func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 	long(t, "another platform, or none")

@@ -197,7 +197,7 @@ func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
 	c.expect(well)
 }
 
-// A Secret in a ConfigMap that nobody's command made is left out, and that is said once.
+// A Secret in a ConfigMap that no command made is left out, and that is reported once.
 func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 	long(t, "the event about what is dropped")
 	c := newCluster(t)

@@ -77,7 +77,7 @@ func (w *world) autoscales(t *testing.T) {
 	w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", `{"spec":{"replicas":1}}`)
 	is(t, 1)
 	w.marks(t)
-	// Through /scale, nobody becomes the owner of 0 replicas: that could be anybody's, and stays without effect.
+	// Through /scale, 0 replicas get no owner: any user may have set them, and they have no effect.
 	w.scaleAs(t, core(), "scale", 0)
 	is(t, 1)
 	w.scaleAs(t, core(), "", 0)

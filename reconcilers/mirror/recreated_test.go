@@ -136,7 +136,7 @@ func (w *twins) back(t *testing.T, name string) {
 	w.eventually(t, name+" mirrored from the Machine API", func() string { return w.unsynced(t, w.kind.MachineAPIGVK(), name) })
 }
 
-// clusterAPISetVanished: nobody's finalizers held the set, so its Machine was not detached. A collector would take the Machine soon; there is none here.
+// clusterAPISetVanished: no finalizer held the set, so its Machine was not detached. A collector would soon delete the Machine; there is none here.
 func (w *world) clusterAPISetVanished(t *testing.T) {
 	f := w.family(t, "vanished", authority.MachineAPI)
 	f.machine(t, "vanished-there", authority.ClusterAPI)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// forward reads from the API server, and never goes back in time: it refuses a list that is older than one that it has read, or than an object that was written.
+// forward reads from the API server, and refuses a list that is older than one that it has read, or than an object that was written.
 // A list without a Machine that was just created would have it created again, under another name where the set's status was written in between.
 type forward struct {
 	client.Reader

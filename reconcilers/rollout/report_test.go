@@ -33,7 +33,8 @@ func TestTheOperatorsStatusIsWrittenOnce(t *testing.T) {
 	if err := json.Unmarshal(written, &stored.operator.Status); err != nil {
 		t.Fatal(err)
 	}
-	if now := stored.operator.Status; len(now.Conditions) != 5 || now.Conditions[0].Type != foreign.Type || len(now.RelatedObjects) != 4 || len(now.Versions) != 1 {
+	if now := stored.operator.Status; len(now.Conditions) != 5 || now.Conditions[0].Type != foreign.Type ||
+		len(now.RelatedObjects) != 4 || len(now.Versions) != 1 {
 		t.Errorf("not a foreign condition and four of ours, four objects and one version: %s", written)
 	}
 	if again := r.operatorStatus(stored); len(again) > 0 {

@@ -271,7 +271,7 @@ func (w *world) live() bool {
 	return moved
 }
 
-// members are how many Machines have a healthy member of etcd that has not been told to go.
+// members counts the Machines with a healthy member of etcd that is not being removed.
 func (w *world) members(all []machinev1beta1.Machine) int {
 	n := 0
 	for _, m := range all {

@@ -20,7 +20,7 @@ import (
 type crash struct {
 	script
 	write int
-	// stored says that the API server has carried the write out; the manager does not hear of it.
+	// stored reports that the API server has executed the write; the manager gets no answer.
 	stored bool
 }
 

@@ -46,7 +46,7 @@ type play struct {
 	// born: the Machine moves while its instance is made.
 	born  bool
 	lifts []func()
-	said  map[string]bool // answers that were told already
+	said  map[string]bool // answers that were printed already
 }
 
 var plays atomic.Int64

@@ -81,7 +81,7 @@ func deletesBoth(p *play) {
 	p.delete(p.set(mapi), metav1.DeletePropagationBackground)
 }
 
-// onceMigrating has something done as soon as the API server has stored that the Machine is on its way, whether or not Poundlock hears of that.
+// onceMigrating calls do as soon as the API server has stored that the Machine is migrating, even if Poundlock gets no answer.
 func onceMigrating(p *play, do func()) {
 	once := sync.OnceFunc(do)
 	leaves := func(r wire.Request) bool {

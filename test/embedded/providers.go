@@ -34,10 +34,13 @@ func providers() []provider {
 		{platform: "AWS", module: "sigs.k8s.io/cluster-api-provider-aws/v2", bases: bases, prefix: "aws", name: "aws", versions: "v1beta1_v1beta2"},
 		{platform: "Azure", module: "sigs.k8s.io/cluster-api-provider-azure", bases: bases, prefix: "azure", name: "azure", versions: "v1beta1"},
 		{platform: "GCP", module: "sigs.k8s.io/cluster-api-provider-gcp", bases: bases, prefix: "gcp", name: "gcp", versions: "v1beta1"},
-		{platform: "OpenStack", module: "sigs.k8s.io/cluster-api-provider-openstack", bases: bases, prefix: "openstack", name: "openstack", versions: "v1beta1", beside: []string{"servers"}},
-		{platform: "VSphere", module: "sigs.k8s.io/cluster-api-provider-vsphere", bases: "config/default/crd/bases", prefix: "vsphere", name: "vsphere", versions: "v1beta1", beside: []string{"vms"}},
+		{platform: "OpenStack", module: "sigs.k8s.io/cluster-api-provider-openstack", bases: bases, prefix: "openstack", name: "openstack", versions: "v1beta1",
+			beside: []string{"servers"}},
+		{platform: "VSphere", module: "sigs.k8s.io/cluster-api-provider-vsphere", bases: "config/default/crd/bases", prefix: "vsphere", name: "vsphere",
+			versions: "v1beta1", beside: []string{"vms"}},
 		{platform: "PowerVS", module: "sigs.k8s.io/cluster-api-provider-ibmcloud", bases: bases, prefix: "ibmpowervs", name: "ibmcloud", versions: "v1beta1_v1beta2"},
-		{platform: "Nutanix", module: "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", bases: bases, prefix: "nutanix", name: "nutanix", versions: "v1beta1"},
+		{platform: "Nutanix", module: "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", bases: bases, prefix: "nutanix", name: "nutanix",
+			versions: "v1beta1"},
 	}
 }
 

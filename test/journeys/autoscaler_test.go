@@ -172,8 +172,8 @@ func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) 
 	}
 }
 
-// The autoscaler would never see a new Machine of a set whose template does not convert: it is refused, and a person is warned. Such a Machine keeps it from scaling
-// down, too, since it would count one too few. Once both are repaired it scales again.
+// The autoscaler would never see a new Machine of a set whose template does not convert: its scale is refused, and a user is warned. Such a Machine also
+// prevents scaling down, since the autoscaler would count one too few. After the repair it scales again.
 func TestTheAutoscalerDoesNotScaleWhatItDoesNotSee(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -253,8 +253,8 @@ func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
 	still(t)
 }
 
-// The autoscaler marks a Machine, and cannot scale its set. It takes the mark back once: also where the Machine has begun to move meanwhile, no mark is left on either
-// side, by which the next scale down would choose it.
+// The autoscaler marks a Machine, cannot scale its set, and takes the mark back once. Even if the Machine has begun to move meanwhile, neither side keeps a
+// mark by which the next scale down would choose it.
 func TestTheAutoscalerTakesItsMarkBackDuringAMove(t *testing.T) {
 	stories.Long(t)
 	story(t)

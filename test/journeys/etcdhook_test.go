@@ -57,7 +57,7 @@ func drainsNothing(t *testing.T) *neighbours.DrainController {
 	return drain
 }
 
-// The operator of etcd knows the Machine API alone, and drains nothing itself: what it writes there holds a Machine that Cluster API runs, and lets go of it.
+// The operator of etcd knows the Machine API alone, and drains nothing itself: what it writes there blocks and releases a Machine that Cluster API runs.
 func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 	stories.Long(t)
 	controlPlane(t, true)

@@ -146,8 +146,8 @@ spec:
   - {type: Ready, status: "False", timeout: 20s}
 `
 
-// A Machine waits for an instance for longer than a check gives it, and moves without one: the check counts from the creation of Cluster API's Machine, which is
-// the mirror's. No other story is played meanwhile: the cloud launches nothing.
+// A Machine waits for an instance for longer than a check allows, and moves without one: the check counts from the creation of Cluster API's Machine, the
+// mirror. No other story runs meanwhile: the cloud launches nothing.
 func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing.T) {
 	stories.Long(t)
 	story(t)

@@ -44,7 +44,7 @@ func TestIdleIsSilent(t *testing.T) {
 	}
 
 	all := lookAtEverything(t)
-	if len(all) > 0 { // Cluster API's own resync comes once in ten minutes, and what earlier stories left is noted late. What two controllers fight over comes again.
+	if len(all) > 0 { // Cluster API resyncs every ten minutes, and remains of earlier stories are noted late. A fight of two controllers repeats.
 		all = lookAtEverything(t)
 	}
 	if len(all) > 0 {

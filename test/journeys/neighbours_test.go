@@ -304,9 +304,9 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	}
 }
 
-// undisturbed holds that there is a time in which nobody but the neighbours writes: they look every third of a second. It is a minute beside OpenShift's own controllers
-// (make proof WHAT=neighbours), and else fifteen seconds. What a move or a story before this one left is written in the first of them (surroundings are marked some seconds
-// after something has moved); a fight over a field never ends.
+// undisturbed requires a time in which only the neighbours write, every third of a second: a minute beside OpenShift's own controllers (make proof
+// WHAT=neighbours), else fifteen seconds. What a move or an earlier story left is written before (surroundings are marked some seconds after a move); a fight
+// over a field never ends.
 func undisturbed(t *testing.T, api string, looks func() int) {
 	t.Helper()
 	const times = 6

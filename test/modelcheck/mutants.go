@@ -130,7 +130,8 @@ func mutants() []mutant {
 			}
 		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
-		{"the handoff compares generations alone, which a label of the last moment does not bump", func(r *rules) { r.forgetsLabels = true }, walkOf(flips|labels, setOfMachineAPI)},
+		{"the handoff compares generations alone, which a label of the last moment does not bump", func(r *rules) { r.forgetsLabels = true },
+			walkOf(flips|labels, setOfMachineAPI)},
 		{"a check moves whose requests to remediate are open", func(r *rules) { r.forgetsRequests = true }, walkOf(flips|remediates, checkOfMachineAPI)},
 		{"requests to remediate are looked at before the check has paused, and not after", nextBut(func(s authority.State, step authority.Step) authority.Step {
 			if s.RequestsOpen && s.Current == authority.Migrating {
@@ -139,33 +140,38 @@ func mutants() []mutant {
 			}
 			return step
 		}), walkOf(flips|remediates, checkOfMachineAPI)},
-		{"a set acts while a mark of long ago would have it delete a Machine", func(r *rules) { r.forgetsMarks = true }, movingSets(authority.MachineAPI, false, flips|remediates)},
+		{"a set acts while a mark of long ago would have it delete a Machine", func(r *rules) { r.forgetsMarks = true },
+			movingSets(authority.MachineAPI, false, flips|remediates)},
 		{"a Machine moves back that the garbage collector is about to delete", nextBut(func(s authority.State, _ authority.Step) authority.Step {
 			s.Detached = false
 			return authority.Next(s)
 		}), walkOf(flips, detachedOfClusterAPI)},
-		{"a move goes on although the Machine API's controller, with its gate off, has ended the instance", nextBut(func(s authority.State, _ authority.Step) authority.Step {
-			s.Ended = false
-			return authority.Next(s)
-		}), walkOf(flips|ungates, endedOnItsWay)},
+		{"a move goes on although the Machine API's controller, with its gate off, has ended the instance",
+			nextBut(func(s authority.State, _ authority.Step) authority.Step {
+				s.Ended = false
+				return authority.Next(s)
+			}), walkOf(flips|ungates, endedOnItsWay)},
 		{"a Machine whose move back is cancelled keeps its machine finalizer while it is deleted", nextBut(func(s authority.State, _ authority.Step) authority.Step {
 			s.Loose = true
 			return authority.Next(s)
 		}), walkOf(ungates, deletedOnItsWayBack)},
-		{"a move back is cancelled although the Machine API's controller, with its gate off, has begun to end the instance", nextBut(func(s authority.State, _ authority.Step) authority.Step {
-			s.Ended = false
-			return authority.Next(s)
-		}), walkOf(ungates, deletedOnItsWayBack)},
+		{"a move back is cancelled although the Machine API's controller, with its gate off, has begun to end the instance",
+			nextBut(func(s authority.State, _ authority.Step) authority.Step {
+				s.Ended = false
+				return authority.Next(s)
+			}), walkOf(ungates, deletedOnItsWayBack)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},
 		{"a row lets a neighbour write what a mirror has of its authority", func(r *rules) { r.wideRow = true }, walkOf(flips|visits, setOfMachineAPI)},
-		{"a row of a move lasts longer than its writer takes to acknowledge the pause", func(r *rules) { r.rowsOutlast = true }, walkOf(flips|visits, machineOfMachineAPI)},
+		{"a row of a move lasts longer than its writer takes to acknowledge the pause", func(r *rules) { r.rowsOutlast = true },
+			walkOf(flips|visits, machineOfMachineAPI)},
 		{"the mirror puts back what a neighbour wrote to it for its authority", func(r *rules) { r.carriesNothing = true }, walkOf(flips|visits, setOfMachineAPI)},
 		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"nobody is patient with a provider that never answers", func(r *rules) { r.impatient = true }, walkOf(flips|crashes, machineOfMuteProvider)},
-		{"an instance is created without a fresh read of which API is authoritative", func(r *rules) { r.staleGate = true }, walkOf(flips|crashes, machineOfMachineAPI)},
+		{"an instance is created without a fresh read of which API is authoritative", func(r *rules) { r.staleGate = true },
+			walkOf(flips|crashes, machineOfMachineAPI)},
 		{"the Machine API's controller says that it is paused, and works on", func(r *rules) {
 			gate := r.gate
 			r.gate = func(s authority.Shape, on bool) authority.Gate {
@@ -174,9 +180,13 @@ func mutants() []mutant {
 				return g
 			}
 		}, walkOf(flips, machineOfMachineAPI)},
-		{"an unowned mirror's deletion is propagated", deletionBut(func(d authority.Deletion) authority.Deletion { d.Owned = true; return d }, sameStep), walkOf(deletes, machineOfMachineAPI)},
-		{"a deletion is carried over while authority moves", deletionBut(func(d authority.Deletion) authority.Deletion { d.InTransit = false; return d }, sameStep), walkOf(flips|deletes, machineOfMachineAPI)},
-		{"a Machine API mirror goes before Cluster API is released", deletionBut(func(d authority.Deletion) authority.Deletion { d.Unreleased = false; return d }, sameStep), walkOf(deletes, newMachineForClusterAPI)},
+		{"an unowned mirror's deletion is propagated", deletionBut(func(d authority.Deletion) authority.Deletion { d.Owned = true; return d }, sameStep),
+			walkOf(deletes, machineOfMachineAPI)},
+		{"a deletion is carried over while authority moves", deletionBut(func(d authority.Deletion) authority.Deletion { d.InTransit = false; return d }, sameStep),
+			walkOf(flips|deletes, machineOfMachineAPI)},
+		{"a Machine API mirror goes before Cluster API is released",
+			deletionBut(func(d authority.Deletion) authority.Deletion { d.Unreleased = false; return d }, sameStep),
+			walkOf(deletes, newMachineForClusterAPI)},
 		{"a stale sync finalizer is nobody's to remove", deletionBut(sameDeletion, func(s authority.DeletionStep) authority.DeletionStep {
 			if s == authority.Forget {
 				return authority.KeepMirroring
@@ -189,41 +199,58 @@ func mutants() []mutant {
 			}
 			return s
 		}), familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
-		{"children are not detached, and nobody asks whose parent went", deletionBut(func(d authority.Deletion) authority.Deletion { d.Parent = authority.Parent{}; return d },
-			func(s authority.DeletionStep) authority.DeletionStep {
-				if s == authority.DetachChildren {
-					return authority.ReleaseMirror
-				}
-				return s
-			}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
-		{"a Machine for which the Machine API is authoritative is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
-		{"a set moves although the other does not count one of its Machines", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, false, flips|edits)},
+		{"children are not detached, and nobody asks whose parent went",
+			deletionBut(func(d authority.Deletion) authority.Deletion { d.Parent = authority.Parent{}; return d },
+				func(s authority.DeletionStep) authority.DeletionStep {
+					if s == authority.DetachChildren {
+						return authority.ReleaseMirror
+					}
+					return s
+				}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
+		{"a Machine for which the Machine API is authoritative is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true },
+			familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"a set moves although the other does not count one of its Machines", countedBut(func(authority.State) bool { return true }),
+			movingSets(authority.MachineAPI, false, flips|edits)},
 		{"the same, back to Machine API", countedBut(func(authority.State) bool { return true }), movingSets(authority.ClusterAPI, false, flips|edits)},
-		{"the same, of a set that was just created and is asked back", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, true, flips)},
-		{"Machines are counted at the request alone, and not when the source has paused", countedBut(func(s authority.State) bool { return s.Current == authority.Migrating }),
+		{"the same, of a set that was just created and is asked back", countedBut(func(authority.State) bool { return true }),
+			movingSets(authority.MachineAPI, true, flips)},
+		{"Machines are counted at the request alone, and not when the source has paused",
+			countedBut(func(s authority.State) bool { return s.Current == authority.Migrating }),
 			movingSets(authority.ClusterAPI, false, flips|edits)},
-		{"a set's Machines are listed before it is known that it has paused", func(r *rules) { r.countsBefore = true }, movingSets(authority.ClusterAPI, false, flips|edits)},
-		{"a Machine is not given back to a set that was recreated", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.MachineAPI, false, flips|edits|deletes)},
+		{"a set's Machines are listed before it is known that it has paused", func(r *rules) { r.countsBefore = true },
+			movingSets(authority.ClusterAPI, false, flips|edits)},
+		{"a Machine is not given back to a set that was recreated", func(r *rules) { r.forgetsOwner = true },
+			movingSets(authority.MachineAPI, false, flips|edits|deletes)},
 		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
-		{"what is deleted with its namespace is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
+		{"what is deleted with its namespace is taken for a request",
+			deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
-		{"what is deleted while the feature gate is off is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Gate = authority.GateOn; return d }, sameStep),
+		{"what is deleted while the feature gate is off is taken for a request",
+			deletionBut(func(d authority.Deletion) authority.Deletion { d.Gate = authority.GateOn; return d }, sameStep),
 			familyOf(authority.ClusterAPI, authority.ClusterAPI, ungates)},
 		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
-		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true }, walkOf(flips|deletes|strips, machineOfMachineAPI)},
-		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true },
+			walkOf(flips|deletes|strips, machineOfMachineAPI)},
+		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true },
+			familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
 		{"what a provider keeps for an instance is not paused with its machine", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onVSphere.newForClusterAPI)},
 		{"the same, on OpenStack", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onOpenStack.newForClusterAPI)},
-		{"Machine API takes a Machine over while what is kept for its instance has not acknowledged its pause", func(r *rules) { r.asksAlone = true }, walkOf(flips, onVSphere.newForClusterAPI)},
+		{"Machine API takes a Machine over while what is kept for its instance has not acknowledged its pause", func(r *rules) { r.asksAlone = true },
+			walkOf(flips, onVSphere.newForClusterAPI)},
 		{"the same, on OpenStack", func(r *rules) { r.asksAlone = true }, walkOf(flips, onOpenStack.newForClusterAPI)},
-		{"nothing keeps a Machine until its provider knows the instance", func(r *rules) { r.neverHooks, r.movesEarly = true, true }, walkOf(deletes, onOpenStack.toClusterAPI)},
-		{"the hook goes when the object for the instance exists, and the provider does not hold it", func(r *rules) { r.hookGoesEarly = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
-		{"a Machine is deleted in the foreground whose provider does not know its instance", func(r *rules) { r.letsForeground = true }, walkOf(deletes, onOpenStack.toClusterAPI)},
-		{"the mirror makes no object for the instance, and nobody waits for it", func(r *rules) { r.keepsNone, r.movesEarly = true, true }, walkOf(deletes, onVSphere.toClusterAPI)},
+		{"nothing keeps a Machine until its provider knows the instance", func(r *rules) { r.neverHooks, r.movesEarly = true, true },
+			walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"the hook goes when the object for the instance exists, and the provider does not hold it", func(r *rules) { r.hookGoesEarly = true },
+			walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"a Machine is deleted in the foreground whose provider does not know its instance", func(r *rules) { r.letsForeground = true },
+			walkOf(deletes, onOpenStack.toClusterAPI)},
+		{"the mirror makes no object for the instance, and nobody waits for it", func(r *rules) { r.keepsNone, r.movesEarly = true, true },
+			walkOf(deletes, onVSphere.toClusterAPI)},
 		{"a Machine moves whose object for the instance is gone, or about to go", func(r *rules) { r.movesEarly = true }, walkOf(flips, onVSphere.unkept)},
-		{"a Machine API object goes before what is kept for its instance is released", func(r *rules) { r.forgetsKept = true }, walkOf(deletes, onOpenStack.toMachineAPI)},
+		{"a Machine API object goes before what is kept for its instance is released", func(r *rules) { r.forgetsKept = true },
+			walkOf(deletes, onOpenStack.toMachineAPI)},
 		{"a provider's machine goes while what is kept for its instance acts", func(r *rules) { r.letsActingGo = true }, walkOf(deletes, onOpenStack.leftActing)},
 		{"the finalizer goes off what is kept for a stranger's machine", func(r *rules) { r.takesStrangers = true }, walkOf(twice, onOpenStack.stranger)},
 		{"a move does not wait for what the mirror recreated on the way", nextBut(func(s authority.State, step authority.Step) authority.Step {

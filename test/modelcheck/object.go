@@ -53,7 +53,7 @@ const (
 	earlier
 	// leftover, of views alone: an older Poundlock has left it acting, and the controller has not seen a pause yet.
 	leftover
-	// heard: a provider's object of a kind that never answers has been told to pause for as long as Poundlock's patience lasts.
+	// heard: a pause was requested of a provider that never acknowledges, as long ago as Poundlock's patience lasts.
 	heard
 	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this
 	// wait, that no instance exists.

@@ -159,7 +159,8 @@ func (t *turn) takesEffect(n *pair, write neighbourWrite) {
 	case t.wideRow && write.on == ofC && n.source() == authority.MachineAPI:
 		n.c.clear(fresh)
 	case !mirrored || write.class == ignored:
-	case write.class == carriedOver && !write.grows && side(n.source())&write.on != 0 && t.phase(&t.was, write.on)&(authority.LeftMachineAPI|authority.LeftClusterAPI) != 0:
+	case write.class == carriedOver && !write.grows && side(n.source())&write.on != 0 &&
+		t.phase(&t.was, write.on)&(authority.LeftMachineAPI|authority.LeftClusterAPI) != 0:
 		// A mark is taken back after the mirror has caught up: either direction of the mirror carries that over.
 		if n.at(authoritative).has(lacking) { // it was taken back there too
 			n.at(authoritative).clear(lacking)

@@ -3,8 +3,8 @@
 
 package main
 
-// pairPatience lets half a minute pass after a provider that never answers was told to pause. What it has begun before is over by then,
-// and its cache shows the pause: that is the assumption, and it may act on what it saw before until the very end.
+// pairPatience lets half a minute pass after a pause was requested of a provider that never acknowledges. It assumes that the provider's former work is over by
+// then, and that its cache shows the pause. Until the end it may act on what it saw before.
 type pairPatience struct{}
 
 // Moves implements actor.

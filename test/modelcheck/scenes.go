@@ -291,13 +291,13 @@ func walkOf(may deeds, s scene) walking {
 }
 
 // familyOf walks two MachineSets and their Machines.
-func familyOf(set, kid authority.API, may deeds) walking {
-	return families{set: set, machine: kid, may: may}.walk
+func familyOf(set, machine authority.API, may deeds) walking {
+	return families{set: set, machine: machine, may: may}.walk
 }
 
 // calmFamilyOf does so while people delete nothing.
-func calmFamilyOf(set, kid authority.API, may deeds) walking {
-	return families{set: set, machine: kid, may: may, calm: true}.walk
+func calmFamilyOf(set, machine authority.API, may deeds) walking {
+	return families{set: set, machine: machine, may: may, calm: true}.walk
 }
 
 func (f families) walk(r rules, most int) result {
@@ -411,18 +411,18 @@ func bounds() []bound {
 	add(false, ownedOfClusterAPI, flips|deletes)
 	add(false, setOfMachineAPI, flips|deletes|recreates|crashes)
 	for _, set := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-		for _, kid := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-			name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's: ", set.Text(), kid.Text())
+		for _, machine := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+			name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's: ", set.Text(), machine.Text())
 			add := func(quick bool, may deeds) {
-				out = append(out, bound{name + (deletes | may).String(), familyOf(set, kid, may), quick})
+				out = append(out, bound{name + (deletes | may).String(), familyOf(set, machine, may), quick})
 			}
-			add(set == authority.MachineAPI && kid == authority.ClusterAPI, 0)
+			add(set == authority.MachineAPI && machine == authority.ClusterAPI, 0)
 			add(false, edits|crashes)
 			add(false, recreates)
 			add(false, vanishes)
 			add(false, ungates)
-			if set == authority.ClusterAPI && kid == authority.ClusterAPI {
-				out = append(out, bound{name + (edits | crashes | ungates).String(), calmFamilyOf(set, kid, edits|crashes|ungates), true})
+			if set == authority.ClusterAPI && machine == authority.ClusterAPI {
+				out = append(out, bound{name + (edits | crashes | ungates).String(), calmFamilyOf(set, machine, edits|crashes|ungates), true})
 			}
 		}
 	}

@@ -20,12 +20,12 @@ const mostMachines = 3
 type setPair struct {
 	current, origin, requested authority.API
 	m, c                       setSide
-	// held: Cluster API's set has its finalizer, told: the pause annotation.
-	held, told bool
+	// finalizer: Cluster API's set has its own. pauseRequested: it has the pause annotation.
+	finalizer, pauseRequested bool
 	// behind: the mirror has not seen the last change of the origin's set, known: it has run in this direction.
 	behind, known bool
 	machines      [mostMachines]machinePair
-	// creating, deleting: Cluster API's controller has decided to, in a pass that began before it was told to pause.
+	// creating, deleting: Cluster API's controller has decided to, in a pass that began before the pause was requested.
 	creating, deleting bool
 	// checked: a check of Cluster API's looks at the Machines there.
 	checked bool
@@ -34,11 +34,11 @@ type setPair struct {
 	excess excess
 }
 
-// setSide is a set: what it asks for, and what its controller said last.
+// setSide is a set: its desired replicas, and what its controller acknowledged last.
 type setSide struct {
-	here     bool
-	replicas uint8
-	says     authority.AcknowledgedState
+	here         bool
+	replicas     uint8
+	acknowledged authority.AcknowledgedState
 }
 
 // machinePair is the pair of a Machine. refused: the mirror cannot make the other object. marked: Cluster API's check asks the Machine's set to delete it.
@@ -98,13 +98,13 @@ func (f *setPairs) starts() map[string]setPair { return f.begin }
 // newSetPair is a set in step with two Machines; fresh is one that was just made, without its mirror.
 func newSetPair(authoritative authority.API, fresh bool) setPair {
 	w := setPair{current: authoritative, origin: authoritative, requested: authoritative, known: !fresh, behind: fresh}
-	w.m = setSide{here: true, replicas: 1, says: authority.AcknowledgedPaused}
-	w.c = setSide{here: !fresh, replicas: 1, says: authority.AcknowledgedPaused}
-	w.held, w.told = !fresh, authoritative == authority.MachineAPI && !fresh
+	w.m = setSide{here: true, replicas: 1, acknowledged: authority.AcknowledgedPaused}
+	w.c = setSide{here: !fresh, replicas: 1, acknowledged: authority.AcknowledgedPaused}
+	w.finalizer, w.pauseRequested = !fresh, authoritative == authority.MachineAPI && !fresh
 	if authoritative == authority.MachineAPI {
-		w.m.says = authority.AcknowledgedUnpaused
+		w.m.acknowledged = authority.AcknowledgedUnpaused
 	} else {
-		w.c.says = authority.AcknowledgedUnpaused
+		w.c.acknowledged = authority.AcknowledgedUnpaused
 	}
 	if fresh {
 		w.c = setSide{}
@@ -131,13 +131,13 @@ func (w *setPair) set(a authority.API) *setSide {
 func (w *setPair) state(uncounted authority.Who) authority.State {
 	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known,
 		Instance: authority.InstanceKnown, Uncounted: uncounted, Judged: w.judged(),
-		MachineAPI: authority.Party{Exists: true, Acknowledged: w.m.says}, Synchronized: metav1.ConditionUnknown}
+		MachineAPI: authority.Party{Exists: true, Acknowledged: w.m.acknowledged}, Synchronized: metav1.ConditionUnknown}
 	if w.known {
 		s.Synchronized = metav1.ConditionTrue
 	}
 	if w.c.here {
-		s.ClusterAPI = authority.Party{Exists: true, PauseRequested: w.told, Acknowledged: w.c.says, Finalizer: authority.FinalizerAbsent}
-		if w.held {
+		s.ClusterAPI = authority.Party{Exists: true, PauseRequested: w.pauseRequested, Acknowledged: w.c.acknowledged, Finalizer: authority.FinalizerAbsent}
+		if w.finalizer {
 			s.ClusterAPI.Finalizer = authority.FinalizerPresent
 		}
 	}
@@ -202,7 +202,7 @@ func (t *setTurn) do(by mover, what string, change func(*setPair)) {
 	if t.was.step != (setStep{}) && w.step != (setStep{}) {
 		w.step.lateM = w.step.lateM || w.m != t.was.m || w.current != t.was.current || w.requested != t.was.requested ||
 			w.known != t.was.known || w.behind != t.was.behind
-		w.step.lateC = w.step.lateC || w.c != t.was.c || w.told != t.was.told || w.held != t.was.held
+		w.step.lateC = w.step.lateC || w.c != t.was.c || w.pauseRequested != t.was.pauseRequested || w.finalizer != t.was.finalizer
 	}
 	slices.SortFunc(w.machines[:], func(a, b machinePair) int {
 		return cmp.Or(-cmp.Compare(a.m, b.m), -cmp.Compare(a.c, b.c), cmp.Compare(boolean(a.refused), boolean(b.refused)),
@@ -281,8 +281,8 @@ var setInvariants = []invariant[*setPairs, *setPair]{
 	{"a set deleted a Machine by the mark of a check of long ago", func(_ *setPairs, w *setPair) bool { return w.excess == deletedByMark }},
 	{"a set deleted a Machine that nobody asked to end", func(_ *setPairs, w *setPair) bool { return w.excess == deletedForNothing }},
 	{"both sets act", func(_ *setPairs, w *setPair) bool {
-		return w.current == authority.MachineAPI && w.c.here && !w.told &&
-			w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating
+		return w.current == authority.MachineAPI && w.c.here && !w.pauseRequested &&
+			w.m.acknowledged == authority.AcknowledgedUnpaused && w.c.acknowledged == authority.AcknowledgedUnpaused && w.creating
 	}},
 }
 
@@ -310,7 +310,7 @@ func (f *setPairs) unrest(w setPair) string {
 func (f *setPairs) describe(w setPair) string {
 	out := fmt.Sprintf("status %s, from %s, asked for %s; Machine API's set: %d replicas, answer %d; Cluster API's: %d replicas, told %v, answer %d",
 		w.current, w.origin, w.requested,
-		w.m.replicas, w.m.says, w.c.replicas, w.told, w.c.says)
+		w.m.replicas, w.m.acknowledged, w.c.replicas, w.pauseRequested, w.c.acknowledged)
 	for _, k := range w.machines {
 		if k != (machinePair{}) {
 			out += fmt.Sprintf("; a Machine: counted by Machine API %v, by Cluster API %v, refused %v", counts(k.m), counts(k.c), k.refused)

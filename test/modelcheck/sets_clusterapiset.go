@@ -23,11 +23,12 @@ func (setsClusterAPISet) Moves(t *setTurn) {
 		t.creates(authority.ClusterAPI)
 	case w.deleting:
 		t.do(controller, "Cluster API's set deletes a Machine", func(w *setPair) { w.delete(authority.ClusterAPI); w.deleting = false })
-	case w.told && w.c.says != authority.AcknowledgedPaused:
-		t.do(controller, "Cluster API's set controller acknowledges its pause", func(w *setPair) { w.c.says = authority.AcknowledgedPaused })
-	case w.told:
-	case w.c.says != authority.AcknowledgedUnpaused || !w.held:
-		t.do(controller, "Cluster API's set controller acknowledges that it acts", func(w *setPair) { w.c.says, w.held = authority.AcknowledgedUnpaused, true })
+	case w.pauseRequested && w.c.acknowledged != authority.AcknowledgedPaused:
+		t.do(controller, "Cluster API's set controller acknowledges its pause", func(w *setPair) { w.c.acknowledged = authority.AcknowledgedPaused })
+	case w.pauseRequested:
+	case w.c.acknowledged != authority.AcknowledgedUnpaused || !w.finalizer:
+		t.do(controller, "Cluster API's set controller acknowledges that it acts",
+			func(w *setPair) { w.c.acknowledged, w.finalizer = authority.AcknowledgedUnpaused, true })
 	case n < w.c.replicas && w.room():
 		t.do(controller, "Cluster API's set controller decides to create a Machine", func(w *setPair) { w.judge(authority.ClusterAPI); w.creating = true })
 	case slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.marked && counts(k.c) }):

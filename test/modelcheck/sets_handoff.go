@@ -88,11 +88,11 @@ func (w *setPair) write(d setStep) {
 	case authority.Acknowledge:
 		w.current, w.origin = authority.Migrating, w.current
 	case authority.Pause:
-		w.told = true
+		w.pauseRequested = true
 	case authority.Release:
-		w.told = false
+		w.pauseRequested = false
 	case authority.AddFinalizer:
-		w.held = true
+		w.finalizer = true
 	case authority.Switch:
 		w.current, w.origin = d.step.To, d.step.To
 		if !d.step.Cancelled {

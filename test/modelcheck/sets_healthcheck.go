@@ -25,7 +25,7 @@ func (setsHealthCheck) Moves(t *setTurn) {
 	t.do(user, "somebody deletes Cluster API's check", func(w *setPair) {
 		w.checked = false
 		for i := range w.machines {
-			w.machines[i].stale = w.machines[i].marked && w.told && w.step == (setStep{})
+			w.machines[i].stale = w.machines[i].marked && w.pauseRequested && w.step == (setStep{})
 		}
 	})
 	for i, k := range w.machines {

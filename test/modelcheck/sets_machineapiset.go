@@ -16,12 +16,12 @@ type setsMachineAPISet struct{}
 func (setsMachineAPISet) Moves(t *setTurn) {
 	w := &t.was
 	acts := w.current == authority.MachineAPI
-	says := authority.AcknowledgedPaused
+	acknowledged := authority.AcknowledgedPaused
 	if acts {
-		says = authority.AcknowledgedUnpaused
+		acknowledged = authority.AcknowledgedUnpaused
 	}
-	if w.m.says != says {
-		t.do(controller, fmt.Sprintf("Machine API's set controller acknowledges, acting: %v", acts), func(w *setPair) { w.m.says = says })
+	if w.m.acknowledged != acknowledged {
+		t.do(controller, fmt.Sprintf("Machine API's set controller acknowledges, acting: %v", acts), func(w *setPair) { w.m.acknowledged = acknowledged })
 		return
 	}
 	if acts {

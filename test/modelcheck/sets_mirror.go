@@ -15,7 +15,7 @@ func (setsMirror) Moves(t *setTurn) {
 	switch to := from.Other(); {
 	case !w.c.here:
 		t.do(mirror, "the mirror makes Cluster API's set", func(w *setPair) {
-			w.c, w.told, w.behind, w.known = setSide{here: true, replicas: w.m.replicas}, true, false, true
+			w.c, w.pauseRequested, w.behind, w.known = setSide{here: true, replicas: w.m.replicas}, true, false, true
 		})
 	case w.behind || !w.known:
 		t.do(mirror, "the mirror makes "+to.Text()+"'s set equal", func(w *setPair) {
@@ -29,7 +29,7 @@ func (setsMirror) Moves(t *setTurn) {
 
 func (t *setTurn) mirrorMachine(i int, k machinePair) {
 	w := &t.was
-	if k.marked && !w.checked && w.told {
+	if k.marked && !w.checked && w.pauseRequested {
 		t.do(mirror, "the mirror takes the mark off a Machine at which no check looks", func(w *setPair) { w.machines[i].marked, w.machines[i].stale = false, false })
 	}
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {

@@ -15,7 +15,7 @@ func (setsPerson) Moves(t *setTurn) {
 		t.do(user, "somebody asks for "+w.requested.Other().Text(), func(w *setPair) { w.requested = w.requested.Other() })
 	}
 	// A review may read that Cluster API is authoritative, and its update is stored until the set is paused: from then on its resourceVersion is another.
-	if a := w.source(); t.can(edits) && (w.current == a || a == authority.ClusterAPI && !w.told) && w.set(a).here {
+	if a := w.source(); t.can(edits) && (w.current == a || a == authority.ClusterAPI && !w.pauseRequested) && w.set(a).here {
 		t.do(user, "somebody scales "+a.Text()+"'s set", func(w *setPair) {
 			w.set(a).replicas, w.behind = (w.set(a).replicas+1)%mostMachines, true
 		})
@@ -39,12 +39,13 @@ func (t *setTurn) deletesMirror() {
 		}
 	}
 	switch {
-	case w.current == authority.MachineAPI && w.c.here && w.told && w.c.says == authority.AcknowledgedPaused:
+	case w.current == authority.MachineAPI && w.c.here && w.pauseRequested && w.c.acknowledged == authority.AcknowledgedPaused:
 		t.do(user, "somebody deletes Cluster API's set, which is the mirror", func(w *setPair) {
-			w.c, w.told, w.held = setSide{}, false, false
+			w.c, w.pauseRequested, w.finalizer = setSide{}, false, false
 			leaves(w, authority.ClusterAPI)
 		})
-	case w.current == authority.ClusterAPI && !w.told && w.c.says == authority.AcknowledgedUnpaused && w.m.says == authority.AcknowledgedPaused:
+	case w.current == authority.ClusterAPI && !w.pauseRequested && w.c.acknowledged == authority.AcknowledgedUnpaused &&
+		w.m.acknowledged == authority.AcknowledgedPaused:
 		t.do(user, "somebody deletes the Machine API's set, which is the mirror, and recreates it", func(w *setPair) {
 			w.requested, w.known, w.behind = authority.ClusterAPI, false, true
 			leaves(w, authority.MachineAPI)

@@ -63,7 +63,7 @@ type pod struct {
 	name, address string
 	ports         map[int32]string
 	restarts      int32
-	ending        chan struct{} // not nil once it was told to end, and closed when it has
+	ending        chan struct{} // not nil once it was asked to end, and closed when it has
 }
 
 // Run plays until ctx is done.

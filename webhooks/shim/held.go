@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errFull is why a review is not taken now.
+// errFull is why a review is not accepted now.
 var errFull = errors.New("other reviews hold the memory that this one needs")
 
-// held is the memory that one review and its answer have of all reviews' together. It is taken as bytes come in, and not by the length that a caller announces:
-// who sends nothing keeps nobody from being answered.
+// held is one review's share of the memory of all reviews, with its answer. It grows with the bytes that arrive, and not by the announced length: a caller who
+// sends nothing blocks no one.
 type held struct {
 	all   *semaphore.Weighted
 	most  int64 // of all
@@ -26,14 +26,13 @@ type held struct {
 	spare int64 // of bytes, for the answer
 }
 
-// backTo gives back what has been taken since.
+// backTo returns what has been taken since.
 func (h *held) backTo(before held) {
 	h.all.Release(h.bytes - before.bytes)
 	*h = before
 }
 
-// body takes memory for what is read of a review, and as much for its answer: reviews that fill the memory with nothing left for an answer would all be read in
-// vain.
+// body takes memory for a review's bytes, and as much for its answer: if reviews filled the memory with nothing left for answers, all would be read in vain.
 func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -46,7 +45,7 @@ func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// answer takes memory for what is read of an answer, as far as it is longer than the review.
+// answer takes memory for an answer's bytes, as far as it is longer than the review.
 func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -60,7 +59,7 @@ func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// patient waits for memory up to a second, and not as long as others do: of several that wait for each other, the first that gives up lets the others go on.
+// patient waits for memory for a random time of up to a second: among several that wait for each other, the first that gives up lets the others continue.
 func (h *held) patient(ctx context.Context) func(int64) bool {
 	patience := rand.N(time.Second)
 	return func(n int64) bool {
@@ -73,7 +72,7 @@ func (h *held) patient(ctx context.Context) func(int64) bool {
 	}
 }
 
-// tooMuch is the error about a review that would not fit if it were alone.
+// tooMuch is the error of a review that would not fit even alone.
 type tooMuch struct{ most int64 }
 
 func (t *tooMuch) Error() string {

@@ -44,8 +44,7 @@ func small(t *testing.T, c *converter) *Shim {
 	return shim
 }
 
-// What reviews hold in memory together is bounded. One that does not fit beside the others is sent back with the time to come again, and a small one is
-// answered.
+// The memory of all reviews together is limited. One that does not fit beside the others is sent back with a Retry-After, and a small one is answered.
 func TestManyLargeReviews(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{}, 4)
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {
@@ -72,7 +71,7 @@ func TestManyLargeReviews(t *testing.T) {
 	}
 }
 
-// Of large reviews that come together and do not fit, at least one is answered: otherwise they would come together again.
+// Of large reviews that arrive together and do not fit, at least one is answered: otherwise all would return together.
 func TestLargeReviewsAtOnce(t *testing.T) {
 	shim := small(t, &converter{})
 	for range 3 { // each takes the seconds for which a review waits for memory
@@ -88,7 +87,7 @@ func TestLargeReviewsAtOnce(t *testing.T) {
 	}
 }
 
-// A review that would not fit if it were alone is refused for good, with a sentence.
+// A review that would not fit even alone is refused for good, with a sentence.
 func TestTooMuchForOne(t *testing.T) {
 	c := &converter{}
 	shim := small(t, c)
@@ -105,7 +104,7 @@ func TestTooMuchForOne(t *testing.T) {
 	}
 }
 
-// An attempt that failed holds nothing of the next one's memory.
+// A failed attempt frees its memory before the next one.
 func TestAttemptsGiveMemoryBack(t *testing.T) {
 	failures := 10
 	c := &converter{}
@@ -124,7 +123,7 @@ func TestAttemptsGiveMemoryBack(t *testing.T) {
 	}
 }
 
-// A caller that announces much and sends little keeps nobody from being answered.
+// A caller that announces much and sends little blocks no one.
 func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 	shim := small(t, &converter{})
 	server := httptest.NewServer(shim)
@@ -146,7 +145,7 @@ func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 	}
 }
 
-// Many callers at once get each their own objects, and none is lost. Who is asked to come again does.
+// Many callers at once each get their own objects, and none is lost. A caller that was sent back retries.
 func TestManyCallers(t *testing.T) {
 	shim := small(t, &converter{})
 	var all sync.WaitGroup

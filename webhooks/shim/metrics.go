@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// metrics have the names that private-capi-types › Metrics gives to them.
+// metrics have the names of private-capi-types › Metrics.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -22,10 +22,10 @@ type metrics struct {
 	seen map[labels]bool
 }
 
-// labels are what a review is about.
+// labels describe a review.
 type labels struct{ from, to, resource string }
 
-// most is how many values the labels have at most, taken together: a caller may ask for anything.
+// most is the maximum number of label combinations: a caller may request anything.
 const most = 500
 
 var unknown = labels{"unknown", "unknown", "unknown"}
@@ -78,7 +78,7 @@ func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.errors.Collect(values)
 }
 
-// bounded keeps the number of series finite, and their length.
+// bounded limits the number of series, and their length.
 func (m *metrics) bounded(l labels) labels {
 	for _, value := range []string{l.from, l.to, l.resource} {
 		if len(value) > validation.DNS1035LabelMaxLength {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Monitoring looks for metrics, labels, buckets and messages by the names that private-capi-types › Observability gives to them.
+// Monitoring uses metrics, labels, buckets and messages by their names in private-capi-types › Observability.
 func TestNames(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewPedanticRegistry()

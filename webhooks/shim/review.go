@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// review is a ConversionReview of either version: they differ in nothing else.
+// review is a ConversionReview of either version: they do not differ otherwise.
 type review struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -42,7 +42,7 @@ type response struct {
 	} `json:"result"`
 }
 
-// identity is what a conversion leaves as it was, and the version, which it sets.
+// identity is what a conversion must not change, and the version, which it sets.
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -83,7 +83,7 @@ type conversion struct {
 	was     []identity
 }
 
-// newConversion reads what is asked for. It refuses nothing: see convertible.
+// newConversion reads the request. It refuses nothing: see convertible.
 func newConversion(r *review) (*conversion, error) {
 	if r.Request == nil {
 		return nil, errors.New("the review has no request")
@@ -124,7 +124,7 @@ func (c *conversion) todo() []int {
 	return out
 }
 
-// request is the review for the converter, under standard names. It is made as it is read, so that no second copy of the objects is held.
+// request is the review for the converter, under standard names. It is written while it is read, so that there is no second copy of the objects.
 func (c *conversion) request() *translation.Reader {
 	parts := []io.Reader{bytes.NewReader(fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":%s,"request":{"uid":%s,"desiredAPIVersion":%s,"objects":[`,
 		quoted(c.review), quoted(c.uid), quoted(c.desired.String())))}
@@ -146,7 +146,7 @@ func quoted[S ~string](s S) []byte {
 	return out
 }
 
-// accept puts the converted objects where they belong, if the answer fits the request.
+// accept puts the converted objects into their places, if the answer fits the request.
 func (c *conversion) accept(r *response) error {
 	todo := c.todo()
 	if len(r.ConvertedObjects) != len(todo) {

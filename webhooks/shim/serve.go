@@ -15,15 +15,15 @@ import (
 	"github.com/poundlock/poundlock/internal/connections"
 )
 
-// Certificates has what the shim serves with: certs.Source fits.
+// Certificates returns the serving certificate: certs.Source implements it.
 type Certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Ready is nil if there is a certificate.
 	Ready(*http.Request) error
 }
 
-// Serve answers reviews at `/convert` of one listener, with a certificate of certificates, and `/healthz`, `/readyz` and what else others has on another, until
-// ctx is done. Then it is not ready any more, goes on for Options.Delay, lets requests come to their end for the time of grace, and returns nil.
+// Serve answers reviews at `/convert` of one listener, with a certificate of certificates, and `/healthz`, `/readyz` and the paths of others on another, until
+// ctx is done. Then it is no longer ready, serves for Options.Delay, lets requests finish within grace, and returns nil.
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
@@ -65,7 +65,7 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// reachable asks for as long as an attempt may take: an upstream that takes connections and answers nothing is no reason to look no more.
+// reachable has an attempt's timeout: an upstream that accepts connections and answers nothing must not end the loop.
 func (s *Shim) reachable(ctx context.Context, u upstream) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Attempt)
 	defer cancel()
@@ -87,8 +87,8 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 	}
 }
 
-// ready reports whether an upstream has ever answered. One that is lost later makes no replica unready: the Service would lose all of them, and the API server
-// would get less than a Failed review has.
+// ready reports whether an upstream has ever answered. The loss of one later makes no replica unready: the Service would lose all of them, and the API server
+// would get less information than a Failed review has.
 func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	switch {
 	case certificate != nil:

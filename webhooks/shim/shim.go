@@ -25,27 +25,27 @@ import (
 
 // Options are the parameters of New.
 type Options struct {
-	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest one that fits counts.
+	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest match counts.
 	Upstreams []string
-	// Trust has the files of the CA that signed the upstreams' certificates (none means the system's) and, if they want one, of a client's certificate. They
+	// Trust has the files of the CA that signed the upstreams' certificates (none: the system's) and, if they require one, of a client's certificate. The files
 	// are read again when they change.
 	Trust rest.TLSClientConfig
 	// Concurrency is how many reviews are converted at once; 16.
 	Concurrency int
 	// MaxBytes is how large a review may be; 64 MiB.
 	MaxBytes int64
-	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length for
-	// the answer. The process takes up to three times that while they are read.
+	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length
+	// for the answer. The process needs up to three times that while they are read.
 	InFlight int64
 	// Budget is the time in which a review is answered, from its headers on, all attempts included; 25 s. The API server waits 30 s.
 	Budget time.Duration
-	// Attempt is how long one call of a converter may take, and the body of a review on its way; 10 s.
+	// Attempt is how long one call of a converter may take, and the arrival of a review's body; 10 s.
 	Attempt time.Duration
-	// Backoff is the pause before the second attempt; 100 ms. It doubles up to twenty times of it.
+	// Backoff is the pause before the second attempt; 100 ms. It doubles, up to twenty times that.
 	Backoff time.Duration
-	// Delay is how long reviews are still taken while readiness fails, before a replica ends: for so long the API server may be sent to it. 0: none.
+	// Delay is how long reviews are still accepted while readiness fails, before a replica ends: the API server may still send some. 0: none.
 	Delay time.Duration
-	// Registerer takes the metrics. Nil means nobody.
+	// Registerer registers the metrics. nil: they are not registered.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 }
@@ -130,7 +130,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p != nil {
 		s.log(l, p)
 	}
-	if p == nil || p.errorType == uidMismatch { // whose objects fit, so that they are this request's
+	if p == nil || p.errorType == uidMismatch { // the objects fit, so they are this request's
 		err = c.succeeded(w)
 	} else {
 		err = c.failed(w, "poundlock shim: "+p.message)
@@ -140,7 +140,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes a review from the request, or returns the status code for the caller if there is none.
+// read reads a review from the request, or returns the status code for the caller if there is none.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -149,7 +149,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
 	}
-	// A caller that sends no more would keep others from being answered.
+	// A caller that stops sending would block others.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	body, err := io.ReadAll(h.body(r.Context(), http.MaxBytesReader(w, r.Body, s.o.MaxBytes)))
@@ -207,7 +207,7 @@ func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	return nil
 }
 
-// refuse answers what is no review, or comes when there are too many.
+// refuse answers a body that is no review, or one too many.
 func (s *Shim) refuse(w http.ResponseWriter, code int, errorType string, err error, begin time.Time) {
 	s.metrics.answered(unknown, &problem{errorType, err.Error()}, time.Since(begin))
 	s.o.Log.Warn("Invalid conversion review request", "error_type", errorType, "code", code, "error", err)

@@ -42,11 +42,11 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// converter is an upstream that sets versions, as one without differences between them does, and remembers what it was sent.
+// converter is an upstream that only sets versions, and remembers its requests.
 type converter struct {
 	mu   sync.Mutex
 	sent []string
-	// spoil changes the answer, or gives another one.
+	// spoil changes the answer, or writes another one.
 	spoil func(w http.ResponseWriter, r *apiextensionsv1.ConversionReview) bool
 }
 
@@ -300,7 +300,7 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			want := map[string]int{"success": 1}
-			if c.errors != "" { // one that was counted as an error has not succeeded, too
+			if c.errors != "" { // one that was counted as an error did not succeed
 				want = map[string]int{"failure": 1}
 			}
 			if got := results(t, shim.metrics.requests); !maps.Equal(got, want) {
@@ -366,7 +366,7 @@ func TestWhatIsNoReview(t *testing.T) {
 	}
 }
 
-// What may be over in a moment is tried again, and the API server learns nothing of it.
+// A transient failure is retried, and the API server is not informed.
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	for why, fail := range map[string]func(http.ResponseWriter){
 		"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
@@ -400,7 +400,7 @@ func TestATransientFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A converter that is away for longer than the API server waits is an answer that names it.
+// If a converter is away for longer than the API server waits, the answer names it.
 func TestAnUpstreamThatStaysAway(t *testing.T) {
 	var log bytes.Buffer
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -427,7 +427,7 @@ func TestAnUpstreamThatStaysAway(t *testing.T) {
 	}
 }
 
-// A converter that hangs is left after the time for an attempt, for another replica.
+// A converter that hangs is abandoned after an attempt's time, for another replica.
 func TestAnUpstreamThatHangs(t *testing.T) {
 	let := make(chan struct{})
 	var calls atomic.Int32
@@ -453,7 +453,7 @@ func TestAnUpstreamThatHangs(t *testing.T) {
 	}
 }
 
-// More reviews than may be converted at once are sent back with the time to come again.
+// Reviews beyond the concurrency are sent back with a Retry-After.
 func TestTooManyAtOnce(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{})
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {
@@ -486,7 +486,7 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 }
 
-// A caller that sends no more loses its slot after the time of an attempt.
+// A caller that stops sending loses its slot after an attempt's time.
 func TestABodyThatDoesNotCome(t *testing.T) {
 	c := &converter{}
 	address, ca := c.listening(t)
@@ -593,8 +593,8 @@ func (c *certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 }
 func (c *certificate) Ready(*http.Request) error { return c.missing }
 
-// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review that has begun is answered before the shim ends,
-// and so is one that comes while it is not ready any more.
+// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review in progress is answered before the shim ends, and so
+// is one that arrives while the shim is no longer ready.
 func TestServe(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{}, 1)
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {
@@ -656,7 +656,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// An upstream that takes a connection and answers nothing is asked again.
+// An upstream that accepts a connection and answers nothing is tried again.
 func TestAnUpstreamThatHangsAtFirst(t *testing.T) {
 	var asked atomic.Int32
 	upstream := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// upstream is a converter, and what reaches it.
+// upstream is a converter, and its client.
 type upstream struct {
 	translation.Converter
 	client *http.Client
@@ -28,7 +28,7 @@ type upstream struct {
 // reach makes the client of all converters.
 func reach(trust rest.TLSClientConfig) (*http.Client, error) {
 	transport, err := rest.TransportFor(&rest.Config{
-		// HTTP/2 would hold on to one of several replicas.
+		// HTTP/2 would keep using one of several replicas.
 		TLSClientConfig: rest.TLSClientConfig{CAFile: trust.CAFile, CertFile: trust.CertFile, KeyFile: trust.KeyFile, NextProtos: []string{"http/1.1"}},
 		Dial:            (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 		Proxy:           func(*http.Request) (*url.URL, error) { return nil, nil },
@@ -40,7 +40,7 @@ func reach(trust rest.TLSClientConfig) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-// problem is why a conversion failed, of the type that the metrics have.
+// problem is why a conversion failed, with the metrics' error type.
 type problem struct {
 	errorType string
 	message   string
@@ -52,7 +52,7 @@ func problemf(errorType, format string, args ...any) *problem {
 	return &problem{errorType, fmt.Sprintf(format, args...)}
 }
 
-// ask has the converter convert, again and again until ctx is done if it cannot be reached. reached is called once it has answered anything.
+// ask sends a review to the converter, again and again until ctx is done if it cannot be reached. It calls reached after any answer.
 func (u upstream) ask(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, *problem) {
 	backoff := o.backoff()
 	for before := *h; ; h.backTo(before) {
@@ -83,7 +83,7 @@ func paused(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// try is one call. Its error is a *problem, or may be over in a moment.
+// try is one call. Its error is a *problem, or may be transient.
 func (u upstream) try(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Attempt)
 	defer cancel()
@@ -138,7 +138,7 @@ func (u upstream) answer(ctx context.Context, body io.Reader, h *held, o Options
 	return r.Response, nil
 }
 
-// reachable reports whether anything answers where the converter is. It asks for another path, so that the converter logs no error.
+// reachable reports whether the converter's address answers. It requests another path, so that the converter logs no error.
 func (u upstream) reachable(ctx context.Context) error {
 	to, err := url.Parse(u.URL)
 	if err != nil {

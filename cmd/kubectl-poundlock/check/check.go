@@ -5,6 +5,9 @@ package check
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +16,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
+	"github.com/poundlock/poundlock/internal/spelling"
 )
 
 // options are the flags of check.
@@ -97,7 +102,27 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return r.verdict(o.failOn)
 }
 
-// awayIfInstalled is away where a Lease or a webhook configuration shows that Poundlock is installed: who asks what could move may not have it yet.
+// knownFailures refuses a word of --fail-on that no object can have: it would never fail.
+func knownFailures(words []string) error {
+	var verdicts []string
+	for _, v := range readiness.Readinesses() {
+		verdicts = append(verdicts, string(v))
+	}
+	known := slices.Concat(verdicts, topics.ReasonNames())
+	for _, word := range words {
+		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
+			continue
+		}
+		meant := ""
+		if near := spelling.Nearest(word, known); near != "" {
+			meant = fmt.Sprintf(" Did you mean %s?", near)
+		}
+		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
+	}
+	return nil
+}
+
+// awayIfInstalled returns what away returns if a Lease or a webhook configuration shows that Poundlock is installed: check is also run before that.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
 	seen := presence.Signs(ctx, o.Plugin, namespace)
 	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {
@@ -106,7 +131,7 @@ func (o *options) awayIfInstalled(ctx context.Context, namespace string) string 
 	return seen.Away(o.Now())
 }
 
-// configures reports whether there is a webhook configuration of Poundlock's; false for one who may not read that.
+// configures reports whether a webhook configuration of Poundlock's exists. It is false if the user may not read that.
 func (o *options) configures(ctx context.Context) bool {
 	client, err := o.Client(nil)
 	if err != nil {

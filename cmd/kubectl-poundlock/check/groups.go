@@ -10,18 +10,18 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
 
-// Group is one thing that keeps objects from moving, and the objects that it keeps.
+// Group is one reason that keeps objects from moving, and those objects.
 type Group struct {
 	Readiness readiness.Readiness `json:"verdict"`
 	Reason    string              `json:"reason"`
-	// Field is the path without what differs from object to object: the way to the providerSpec, and indexes.
+	// Field is the path without what differs between objects: indexes, and the path to the providerSpec.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
-	// Objects are named as a person would: machineset/worker-a.
+	// Objects are KIND/NAME: machineset/worker-a.
 	Objects []string `json:"objects"`
 }
 
-// Groups puts the same reasons of many objects together, the worst and most frequent first.
+// Groups merges equal reasons of many objects, the worst and most frequent first.
 func Groups(findings []readiness.Finding) []Group {
 	type key struct {
 		verdict                readiness.Readiness
@@ -48,7 +48,7 @@ func Groups(findings []readiness.Finding) []Group {
 	return out
 }
 
-// GroupsOf are the groups that an object belongs to, without objects: one a field, or the one reason.
+// GroupsOf returns the groups of an object, without Objects: one for each field, or one for its reason.
 func GroupsOf(f readiness.Finding) []Group {
 	if f.Readiness == readiness.Ready || f.Readiness == readiness.There {
 		return nil

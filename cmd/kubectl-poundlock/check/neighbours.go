@@ -10,24 +10,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Neighbour is somebody else who writes to the objects, and what changes for them.
+// Neighbour is another writer of the objects, and what changes for it.
 type Neighbour struct {
 	authority.Neighbour
 	Objects []string
 }
 
-// once gathers what is said of objects that are still to move, each once.
-func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
-	var out []string
-	for _, f := range findings {
-		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// Neighbours gathers those who write to the objects, each once, in the order of the objects.
+// Neighbours gathers the other writers, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour
 	for _, f := range findings {

@@ -4,19 +4,16 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
-	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report is what check says, as a program reads it.
+// report is the output of check for programs.
 type report struct {
 	To       authority.API       `json:"to"`
 	Counts   map[string]int      `json:"counts"`
@@ -24,9 +21,9 @@ type report struct {
 	Reasons  []Group             `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
-	// Undrained are what Cluster API leaves out when it deletes Machines, one for each namespace.
+	// Undrained has what Cluster API leaves out when it deletes Machines, a sentence for each namespace.
 	Undrained []string `json:"undrained,omitempty"`
-	// PausedClusters are what paused Clusters mean for the objects, one for each.
+	// PausedClusters has what a paused Cluster means for the objects, a sentence for each Cluster.
 	PausedClusters []string `json:"pausedClusters,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
@@ -53,27 +50,18 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 	return r
 }
 
-// knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
-func knownFailures(words []string) error {
-	var verdicts []string
-	for _, v := range readiness.Readinesses() {
-		verdicts = append(verdicts, string(v))
-	}
-	known := slices.Concat(verdicts, topics.ReasonNames())
-	for _, word := range words {
-		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
-			continue
+// once gathers a sentence of each object that has yet to move, each sentence once.
+func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
+	var out []string
+	for _, f := range findings {
+		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
-		meant := ""
-		if near := spelling.Nearest(word, known); near != "" {
-			meant = fmt.Sprintf(" Did you mean %s?", near)
-		}
-		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
 	}
-	return nil
+	return out
 }
 
-// verdict is the exit code: what could not be read comes first, then --fail-on.
+// verdict returns the exit code: that of what could not be read comes before that of --fail-on.
 func (r report) verdict(failOn []string) error {
 	if len(r.Problems) > 0 {
 		return cli.Exit(cli.CodeError, "")

@@ -40,7 +40,7 @@ func TestOneCommandForAllMasters(t *testing.T) {
 	}
 }
 
-// What a paused Cluster means is reported once, whatever number of objects moves there.
+// The report has one sentence for a paused Cluster, however many objects move there.
 func TestAPausedClusterIsReportedOnce(t *testing.T) {
 	documents := []string{`{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
 		`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"paused":true}}`}

@@ -35,7 +35,7 @@ func (o *options) write(r report) error {
 	return nil
 }
 
-// reader writes the report for somebody who has never seen one.
+// reader writes the report for a person.
 type reader struct {
 	printers.Output
 	report
@@ -190,7 +190,7 @@ func (w reader) firstTopic(all topics.Catalog) string {
 	return ""
 }
 
-// shellWord quotes what a shell would take apart.
+// shellWord quotes a word that a shell would split.
 func shellWord(text string) string {
 	if strings.ContainsAny(text, "[]*'\" $") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

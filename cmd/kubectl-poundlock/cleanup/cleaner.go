@@ -26,16 +26,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// cleaner carries out one command.
+// cleaner runs one command.
 type cleaner struct {
 	*options
 	printers.Output
 	client dynamic.Interface
 	// own are Poundlock's admission objects.
 	own []owned
-	// known says that a Deployment or Lease has the name that was given.
+	// known reports that a Deployment or Lease of the given name exists.
 	known bool
-	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations, and leaving those that are being deleted or gone.
+	// marked are the surroundings of mirrors with Poundlock's annotations. leaving are the surroundings that are being deleted or are gone.
 	marked  []owned
 	leaving Leaving
 }
@@ -151,10 +151,10 @@ func (c *cleaner) apply(ctx context.Context, change Change, dryRun ...string) er
 	return err
 }
 
-// lingers is how long an API server may go on to ask for admission that was taken down: it hears of it by a watch.
+// lingers is how long an API server may still call deleted webhooks and policies: it learns of the deletion by a watch.
 const lingers = 20 * time.Second
 
-// applySoon tries again while what was taken down still answers.
+// applySoon retries while deleted webhooks or policies still refuse.
 func (c *cleaner) applySoon(ctx context.Context, change Change, dryRun ...string) error {
 	var last error
 	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
@@ -167,11 +167,11 @@ func (c *cleaner) applySoon(ctx context.Context, change Change, dryRun ...string
 			return err != nil, nil
 		}
 		return last == nil || !c.ours(last), nil
-	}) // last says more than that time is up
+	}) // last has the cause, and the poll's own error only the timeout
 	return last
 }
 
-// again reads the object anew, and what has to come off it.
+// again reads the object again, and returns what to remove from it.
 func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
 	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
 	if err != nil {
@@ -184,13 +184,13 @@ func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
 	return change.Again(o), nil
 }
 
-// ours recognizes a refusal by Poundlock's admission, or for want of it.
+// ours recognizes a refusal by Poundlock's admission, or because Poundlock's webhook did not answer.
 func (c *cleaner) ours(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
 }
 
-// carryOut takes admission down first: it would refuse the rest, whether a manager answers or not.
+// carryOut deletes admission first: it would refuse the rest, whether a manager answers or not.
 func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {
@@ -212,7 +212,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
 	for _, change := range changes {
 		err := c.applySoon(ctx, change, dryRun...)
 		switch {
-		case apierrors.IsNotFound(err): // it went meanwhile
+		case apierrors.IsNotFound(err): // deleted meanwhile
 		case ctx.Err() != nil:
 			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
 		case err != nil:
@@ -238,7 +238,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
 	if left > 0 {
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
 	}
-	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
+	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (c *cleaner) rehearsed() string {
 	return ""
 }
 
-// unmark removes the mark and the label of one object; without admission nobody refuses that.
+// unmark removes the mark and the label of one object. Admission is deleted, so nothing refuses that.
 func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null},"labels":{%q:null}}}`, authority.HoldsMirrorsAnnotation, authority.AdmissionLabel)
 	var last error
@@ -257,6 +257,6 @@ func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
 			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun})
 		return last == nil || !c.ours(last), nil
-	}) // last says more than that time is up
+	}) // last has the cause, and the poll's own error only the timeout
 	return last
 }

@@ -35,7 +35,7 @@ Interrupted, the same command goes on where it stopped.
 
 While a namespace, a CRD or the Cluster is being deleted, Poundlock may be gone with it. Then the mirrors there are released, also from the finalizers of
 controllers that are paused, and a move there is taken back: no instance is terminated.
-docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
+docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client
   kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,
 		Args: cobra.NoArgs,

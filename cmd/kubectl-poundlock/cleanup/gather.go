@@ -21,11 +21,11 @@ import (
 )
 
 var (
-	// What mirrors live in.
+	// The kinds that mirrors live in.
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	clusters    = clusterv1.GroupVersion.WithResource("clusters")
-	// Poundlock's own. The policies bear the labels of its manifests.
+	// Poundlock's own objects. The policies have the labels of its manifests.
 	admission = append([]schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
@@ -50,8 +50,8 @@ func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
 	return out, nil
 }
 
-// surroundings lists the namespaces, CRDs, Clusters and infrastructure clusters that carry the mark by which their deletion is refused, or the label by which
-// webhooks fail closed.
+// surroundings lists the namespaces, CRDs, Clusters and infrastructure clusters with the mark that refuses their deletion, or with the label by which webhooks
+// fail closed.
 func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]owned, error) {
 	var out []owned
 	add := func(resource schema.GroupVersionResource, items ...unstructured.Unstructured) {
@@ -108,7 +108,7 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 	return out, nil
 }
 
-// leaves notes an object that is being deleted.
+// leaves records an object that is being deleted.
 func (c *cleaner) leaves(kind, namespace, name string, o *unstructured.Unstructured) {
 	if o != nil && o.GetDeletionTimestamp() != nil {
 		c.leaving[Place{Kind: kind, Namespace: namespace, Name: name}] = true

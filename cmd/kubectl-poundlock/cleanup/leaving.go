@@ -17,11 +17,11 @@ import (
 // Place names an object that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
 type Place struct{ Kind, Namespace, Name string }
 
-// Leaving are the places that are being deleted. What is deleted with one of them is nobody's request, and Poundlock may be gone with it, so
-// that nobody can start it again: its mirrors are released without it.
+// Leaving are the places that are being deleted. No user requested the deletion of what is deleted with them, and Poundlock may be deleted too and cannot be
+// started again. So cleanup releases their mirrors without it.
 type Leaving map[Place]bool
 
-// takes reports whether a pair's object of an API is deleted with what it lives in.
+// takes reports whether a pair's object of an API is deleted with its place.
 func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API) bool {
 	if p.MachineAPI == nil && side == authority.MachineAPI || p.ClusterAPI == nil && side == authority.ClusterAPI {
 		return false
@@ -34,7 +34,7 @@ func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API
 	return false
 }
 
-// takesMirror reports whether a pair's mirror is deleted with what it lives in, and what the mirror owns, too.
+// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with its place.
 func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	if child, ok := p.Kind.Children(); ok {
 		return l.takes(child, p, side)
@@ -42,8 +42,8 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	return l.takes(p.Kind, p, side)
 }
 
-// released are the objects that lose every finalizer: Cluster API's mirrors that are deleted with what they live in, and their provider's objects. They are
-// paused, so that their controllers would keep them for ever, and terminate nothing.
+// released are the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and their provider's objects. They are paused,
+// so their controllers would keep them for ever, and terminate nothing.
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
@@ -65,8 +65,8 @@ func (l Leaving) releases(p inventory.Pair) bool {
 		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
 }
 
-// detached are the Machines that Cluster API runs and the mirror of a MachineSet owns which is released, with the UID of that mirror. Their
-// controller would ask for a set that is gone, and end nothing.
+// detached are the Machines that Cluster API runs and that a released mirror of a MachineSet owns, with the UID of that mirror. Their controller would look for
+// the deleted set, and never finish.
 func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	out := map[*policies.Object]types.UID{}
 	for _, set := range f.Pairs {
@@ -86,7 +86,7 @@ func ownedBy(o *policies.Object, owner types.UID) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
-// takenBack are the Machine API objects whose move to Cluster API cannot end, since what it goes to is being deleted. Cluster API was never unpaused.
+// takenBack are the Machine API objects whose move to Cluster API cannot end, since its target is being deleted. Cluster API was never unpaused.
 func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Kind {
 	out := map[*policies.Object]authority.Kind{}
 	for _, p := range f.Pairs {
@@ -102,7 +102,7 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 	return out
 }
 
-// takesSetBack reports whether a set's move to Cluster API cannot end, since Poundlock may be gone with the namespace it lives in. Nothing was paused for it.
+// takesSetBack reports whether a set's move to Cluster API cannot end, since Poundlock may be deleted with the set's namespace. Nothing was paused for it.
 func (l Leaving) takesSetBack(set inventory.Set) bool {
 	s := set.Shape()
 	return s.Current == authority.Migrating && authority.Authoritative(s) == authority.MachineAPI && !set.Object.Deleting() &&
@@ -110,5 +110,6 @@ func (l Leaving) takesSetBack(set inventory.Set) bool {
 }
 
 func (l Leaving) takesBack(p inventory.Pair) bool {
-	return p.Shape().Current == authority.Migrating && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() && l.takes(p.Kind, p, authority.ClusterAPI)
+	return p.Shape().Current == authority.Migrating && p.Authoritative() == authority.MachineAPI && !p.MachineAPI.Deleting() &&
+		l.takes(p.Kind, p, authority.ClusterAPI)
 }

@@ -22,27 +22,27 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Obstacle is something that has to end before anything is cleaned up.
+// Obstacle is a condition that must end before cleanup begins.
 type Obstacle struct {
 	What   string `json:"what"`
 	Remedy string `json:"remedy"`
 }
 
-// Manager is what shows whether Poundlock's manager runs.
+// Manager has the signs of whether Poundlock's manager runs.
 type Manager struct {
-	// Deployment is how many replicas its Deployment wants, Holder who held its Lease at Renewed for Term; zero where there is none.
+	// Deployment is how many replicas its Deployment wants. Holder held its Lease at Renewed for Term. They are zero where there is none.
 	Deployment int64
 	Holder     string
 	Renewed    time.Time
 	Term       time.Duration
-	// Answers: a webhook of Poundlock's refused a request that was tried.
+	// Answers reports that a webhook of Poundlock's refused a trial request.
 	Answers bool
 	// Name and Namespace are the Deployment's.
 	Name, Namespace string
 }
 
-// Obstacles lists what is in the way: a manager that would put everything back, moves that nobody would end, and mirrors whose deletion nobody would carry out.
-// A request to move that has not begun is none: nobody has paused anything for it, and Changes takes it back.
+// Obstacles lists what prevents cleanup: a manager that would write everything again, and moves and deletions of mirrors that nothing would finish. A request
+// to move that has not begun is no obstacle: nothing is paused for it, and Changes takes it back.
 func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
@@ -68,7 +68,7 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 	return out
 }
 
-// ends is how the move of a ControlPlaneMachineSet ends: Poundlock's operator alone ends one, and `kubectl poundlock migrate` does not know sets.
+// ends returns how the move of a ControlPlaneMachineSet ends: only Poundlock's operator ends one, and `kubectl poundlock migrate` does not support sets.
 func (m Manager) ends(set inventory.Set) string {
 	s, origin := set.Shape(), set.Shape().SynchronizedAPI
 	patch := func(options, format string, a ...any) string {
@@ -78,8 +78,8 @@ func (m Manager) ends(set inventory.Set) string {
 	const run = "Poundlock must run with --control-plane"
 	switch cancel := patch("", `{"spec":{"authoritativeAPI":%q}}`, origin); {
 	case origin.Other() == authority.Unset:
-		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, as with: %s. "+
-			"Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
+		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, "+
+			"as with: %s. Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
 			`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
 	case s.Requested == origin:
 		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move: %s until status.authoritativeAPI is %s too", origin, run, origin)
@@ -94,10 +94,10 @@ func (m Manager) ends(set inventory.Set) string {
 // ofClusterAPI reports whether the set's template is Cluster API's: Machine API cannot be authoritative for such a set.
 func ofClusterAPI(set inventory.Set) bool {
 	template, err := controlplane.Template(set.Object.Raw())
-	return err != nil || template != nil // what cannot be read is in that form
+	return err != nil || template != nil // one that cannot be read has that form
 }
 
-// going reports a mirror that is being deleted, and that Poundlock's finalizer keeps: nobody would carry the deletion to its end.
+// going reports a mirror that is being deleted and has Poundlock's finalizer: nothing would finish the deletion.
 func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	mirror, authoritative, side := p.ClusterAPI, p.MachineAPI, authority.ClusterAPI
 	if p.Authoritative() == authority.ClusterAPI {
@@ -114,7 +114,7 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 		what, remedy = "the garbage collector would delete its Machines there",
 			"start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
-		return nil // its own controller ends what is authoritative
+		return nil // its own controller finishes the deletion of the authoritative object
 	case side == authority.ClusterAPI:
 		what = "it is paused, so the deletion would never end; unpaused, Cluster API would terminate the instance, which the Machine API runs"
 		remedy = start + "the deletion then ends"
@@ -123,12 +123,13 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s",
 			p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
 	default:
-		return nil // it goes, and nothing else
+		return nil // only the mirror is deleted
 	}
 	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: %s", p.Ref(), side.Text(), what), Remedy: remedy}
 }
 
-// hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook, and leaves its instance behind: the provider does not know it yet.
+// hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook. Its instance would keep running, because its provider does not
+// have the ID yet.
 func hooked(p inventory.Pair) *Obstacle {
 	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() ||
 		p.Authoritative() == authority.MachineAPI {
@@ -166,27 +167,27 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	return nil
 }
 
-// Change is what comes off one object.
+// Change is what cleanup removes from one object.
 type Change struct {
 	inventory.Item
-	// Finalizers are those that stay; they are written only if Finalizer says that one goes, or Back that one comes.
+	// Finalizers are those that stay. They are written only if Finalizer reports that one is removed, or Back that one is added.
 	Finalizers []string
 	Finalizer  bool
-	// Annotations go.
+	// Annotations are removed.
 	Annotations []string
-	// Released: every finalizer goes, also of controllers that are paused.
+	// Released: every finalizer is removed, also those of paused controllers.
 	Released bool
-	// Back: the move of the object is taken back. Holds is the finalizer that Machine API's controllers have on it, "" for none.
+	// Back: the object's move is taken back. Holds is the finalizer of Machine API's controllers on it, "" for none.
 	Back  bool
 	Holds string
-	// Request is the API that the object is asked to move to by a move that has not begun: the request is taken back. Unset for none.
+	// Request is the API of a move that was requested and has not begun: the request is taken back. Unset for none.
 	Request authority.API
-	// Detached is the UID of the set that owns the object and is released: the object does not belong to it any more. "" for none.
+	// Detached is the UID of the owning set that is released: its owner reference is removed. "" for none.
 	Detached types.UID
 }
 
-// Changes lists what has to come off which objects: the sync finalizer, annotations of Poundlock's domain, and requests to move that have not begun, which
-// what is installed later would carry out; and every finalizer of mirrors that are deleted with what they live in.
+// Changes lists what to remove from which objects: the sync finalizer, annotations of Poundlock's domain, requests to move that have not begun (a later
+// installation would execute them), and every finalizer of mirrors that are deleted with their place.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
 	released, back, detached := leaving.released(f), leaving.takenBack(f), leaving.detached(f)
@@ -200,7 +201,7 @@ func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	return out
 }
 
-// Again is what has to come off the object as it is now, which may be nothing.
+// Again returns what to remove from the object as it is now, which may be nothing.
 func (c Change) Again(o *policies.Object) Change { return c.of(o) }
 
 func (c Change) of(o *policies.Object) Change {
@@ -217,7 +218,7 @@ func (c Change) of(o *policies.Object) Change {
 	return c
 }
 
-// request is the API that an object is asked to move to while the other one is authoritative for it; Unset for none.
+// request returns the API that an object is asked to move to while the other one is authoritative, Unset for none.
 func request(o *policies.Object) authority.API {
 	if s := authority.Read(o); s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current {
 		return s.Requested
@@ -225,8 +226,8 @@ func request(o *policies.Object) authority.API {
 	return authority.Unset
 }
 
-// marks are Poundlock's annotations, with its hook, for which nobody would look any more. It leaves out that of the surroundings, which come off last, with
-// those of other kinds.
+// marks are Poundlock's annotations and its hook, which nothing would remove later. The annotation of the surroundings is not among them: it is removed last,
+// together with those of other kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
@@ -238,7 +239,7 @@ func marks(o *policies.Object) []string {
 	return out
 }
 
-// Patch is a JSON merge patch, on the condition that the object is as it was read.
+// Patch returns a JSON merge patch that fails if the object has changed since it was read.
 func (c Change) Patch() map[string]any {
 	metadata := map[string]any{"resourceVersion": c.Object.Metadata.ResourceVersion}
 	if c.Finalizer || c.Back {
@@ -266,7 +267,7 @@ func (c Change) Patch() map[string]any {
 	return patch
 }
 
-// StatusPatch is what is stored after Patch, nil for nothing.
+// StatusPatch returns what is stored after Patch, nil for nothing.
 func (c Change) StatusPatch() map[string]any {
 	if !c.Back {
 		return nil
@@ -274,7 +275,7 @@ func (c Change) StatusPatch() map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": authority.MachineAPI}}
 }
 
-// Paused counts the Cluster API objects that stay paused, and with them the machines that Machine API goes on to run alone.
+// Paused counts the Cluster API objects that stay paused, and the machines that only Machine API runs.
 func Paused(items []inventory.Item) int {
 	n := 0
 	for _, item := range items {

@@ -50,7 +50,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A request to move that has not begun is taken back: nobody would carry it out, and what is installed later would.
+// A request to move that has not begun is taken back: a later installation would execute it.
 func TestARequestIsTakenBack(t *testing.T) {
 	object := func(requested, status, metadata string) string {
 		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + metadata +
@@ -89,7 +89,7 @@ func TestARequestIsTakenBack(t *testing.T) {
 	}
 }
 
-// Mirrors that are deleted with what they live in are released without Poundlock, which may be gone with it; nothing else changes because of that.
+// Mirrors that are deleted with their place are released without Poundlock, which may be deleted too. Nothing else changes because of that.
 func TestLeaving(t *testing.T) {
 	machineAPI := func(kind, requested, status, more string) string {
 		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"` + kind + `","metadata":{"name":"s","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + more +
@@ -243,7 +243,7 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// A ControlPlaneMachineSet moves alone: it has no twin, nothing is paused for it, and Poundlock has no finalizer on it.
+// A ControlPlaneMachineSet moves without a twin: nothing is paused for it, and Poundlock has no finalizer on it.
 func TestAControlPlaneMachineSet(t *testing.T) {
 	set := func(requested, status, origin, metadata, machineType string) string {
 		return `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1","resourceVersion":"7"` + metadata +

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// completeConnection completes the flags of the connection by what the kubeconfig has.
+// completeConnection completes the connection's flags from the kubeconfig.
 func (p *Plugin) completeConnection(root *cobra.Command) {
 	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
 		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
@@ -23,7 +23,7 @@ func (p *Plugin) completeConnection(root *cobra.Command) {
 	}
 }
 
-// allNamespaces are those that -n takes: both of each pair.
+// allNamespaces are the values of -n: both namespaces of each pair.
 func (p *Plugin) allNamespaces() []string {
 	pairs, err := authority.ParsePairs(p.Namespaces)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Plugin) allNamespaces() []string {
 func (p *Plugin) kubeconfig() clientcmdapi.Config {
 	raw, err := p.Config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return clientcmdapi.Config{} // completes nothing
+		return clientcmdapi.Config{} // then nothing is completed
 	}
 	return raw
 }
@@ -48,7 +48,7 @@ func (p *Plugin) contexts() []string { return slices.Sorted(maps.Keys(p.kubeconf
 func (p *Plugin) clusters() []string { return slices.Sorted(maps.Keys(p.kubeconfig().Clusters)) }
 func (p *Plugin) users() []string    { return slices.Sorted(maps.Keys(p.kubeconfig().AuthInfos)) }
 
-// Starting keeps the words that begin with what was typed.
+// Starting returns the words that begin with the typed text.
 func Starting(words []string, with string) []string {
 	var out []string
 	for _, w := range words {
@@ -59,7 +59,7 @@ func Starting(words []string, with string) []string {
 	return out
 }
 
-// CompleteFlag completes a flag of the command by fixed words.
+// CompleteFlag completes a flag by fixed words.
 func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Confirm asks a person, unless all is agreed to beforehand. Where nobody answers, only --yes will do. Ctrl-C is an answer too.
+// Confirm asks a person, unless --yes was given. Without a terminal --yes is required. Ctrl-C is an answer too.
 func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string) error {
 	if agreed {
 		return nil

@@ -19,7 +19,7 @@ const (
 	CodeInterrupted = 130
 )
 
-// exit is an end with an exit code of its own. Its text may be empty: then all has been said.
+// exit is an error with its own exit code. An empty text means that everything has been printed.
 type exit struct {
 	code int
 	text string
@@ -27,13 +27,13 @@ type exit struct {
 
 func (e exit) Error() string { return e.text }
 
-// Exit is an error that ends the plugin with a code. The text is printed, unless it is empty.
+// Exit is an error that ends the plugin with a code. Its text is printed, unless it is empty.
 func Exit(code int, text string) error { return exit{code, text} }
 
-// Usagef is an error in the typed command.
+// Usagef is an error of the typed command line.
 func Usagef(format string, args ...any) error { return exit{CodeUsage, fmt.Sprintf(format, args...)} }
 
-// AsUsage makes an error of usage of one that has no exit code of its own.
+// AsUsage makes a usage error of an error that has no exit code.
 func AsUsage(err error) error {
 	if err == nil || errors.As(err, new(exit)) {
 		return err
@@ -41,7 +41,7 @@ func AsUsage(err error) error {
 	return Usagef("%v", err)
 }
 
-// Code is the exit code that an error stands for, and the text that is still to be printed.
+// Code returns the exit code of an error, and the text that is still to be printed.
 func Code(err error) (int, string) {
 	var e exit
 	switch {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is wrong with the command line has an error of its own type: an API server may answer in the same words.
+// An error of the command line has its own type: an API server may answer in the same words.
 func TestTheCommandLineIsWrongByTypeAndNotByWords(t *testing.T) {
 	for _, text := range []string{"unknown flag in the template", "invalid argument of the cloud", "flag needs a value", "required flag is missing", "want 2 arg(s)", "unknown command in a webhook"} {
 		if code, _ := Code(errors.New(text)); code != CodeError {

@@ -17,10 +17,10 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 )
 
-// documentVersion is the apiVersion of what programs read. A field of it keeps its name and its meaning.
+// documentVersion is the apiVersion of output for programs. Its fields keep their names and meanings.
 const documentVersion = "cli.poundlock.openshift.io/v1"
 
-// OutputFlags are -o, and what belongs to it.
+// OutputFlags are -o and the flags that depend on it.
 type OutputFlags struct {
 	Format    string
 	NoHeaders bool
@@ -31,7 +31,7 @@ type OutputFlags struct {
 	columns  *get.CustomColumnsPrintFlags
 }
 
-// AddFlags adds -o. Where it knows json, it takes kubectl's templates and columns too.
+// AddFlags adds -o. If json is one of its formats, kubectl's templates and columns are too.
 func (o *OutputFlags) AddFlags(cmd *cobra.Command, known ...string) {
 	o.known, o.template, o.columns = known, genericclioptions.NewKubeTemplatePrintFlags(), get.NewCustomColumnsPrintFlags()
 	names := slices.Concat(known, o.templates())
@@ -50,7 +50,7 @@ func (o *OutputFlags) templates() []string {
 	return slices.Concat(o.template.AllowedFormats(), o.columns.AllowedFormats())
 }
 
-// Check refuses what is no format.
+// Check refuses an unknown format.
 func (o *OutputFlags) Check() error {
 	if slices.Contains(o.known, o.Format) {
 		return nil
@@ -64,7 +64,7 @@ func (o *OutputFlags) Check() error {
 	return nil
 }
 
-// printer is nil for the formats that people read.
+// printer is nil for formats for people.
 func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
 	switch name, _, _ := strings.Cut(o.Format, "="); {
 	case o.Format == "json":
@@ -80,7 +80,7 @@ func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
 	return nil, nil
 }
 
-// Document writes a value for programs; done is false for the formats that people read. Columns are of its objects, where it has some.
+// Document writes a value for programs. done is false for formats for people. Columns apply to its objects, if it has some.
 func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err error) {
 	printer, err := o.printer()
 	if printer == nil || err != nil {
@@ -100,7 +100,7 @@ func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err
 	return true, printer.PrintObj(document, p.Out)
 }
 
-// Stream writes one of several documents, on a line of its own.
+// Stream writes one of several documents, each on its own line.
 func (p *Plugin) Stream(kind string, value any) error {
 	content, err := contentOf(value)
 	if err != nil {
@@ -135,7 +135,7 @@ func listOf(objects []any) *unstructured.UnstructuredList {
 	return list
 }
 
-// Sorted puts objects into the order of a field, as kubectl does.
+// Sorted sorts objects by a field, as kubectl does.
 func Sorted[T any](o OutputFlags, objects []T) ([]T, error) {
 	if o.SortBy == "" || len(objects) < 2 {
 		return objects, nil
@@ -163,7 +163,7 @@ func Sorted[T any](o OutputFlags, objects []T) ([]T, error) {
 	return out, nil
 }
 
-// Headless takes the headings off a table.
+// Headless removes the headings of a table.
 func (o *OutputFlags) Headless(rows [][]string) [][]string {
 	if o.NoHeaders && len(rows) > 0 {
 		return rows[1:]

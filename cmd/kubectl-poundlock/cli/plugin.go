@@ -19,10 +19,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// FieldManager owns what the plugin writes.
+// FieldManager owns the fields that the plugin writes.
 const FieldManager = "kubectl-poundlock"
 
-// Options are what the plugin is given besides arguments.
+// Options are the plugin's inputs besides arguments.
 type Options struct {
 	genericiooptions.IOStreams
 	// Env reads the environment; Now is the clock.
@@ -35,7 +35,7 @@ type Options struct {
 // Plugin is what all commands share.
 type Plugin struct {
 	Options
-	// Config are the flags of the connection, as kubectl has them.
+	// Config has the connection's flags, which are kubectl's.
 	Config *genericclioptions.ConfigFlags
 	// Namespaces are the pairs of --namespaces, MACHINE-API=CLUSTER-API.
 	Namespaces []string
@@ -51,10 +51,10 @@ func (p *Plugin) AddFlags(root *cobra.Command) {
 	p.completeConnection(root)
 }
 
-// Printer writes for a person to the command's output.
+// Printer returns the command's output for a person.
 func (p *Plugin) Printer() printers.Output { return printers.OutputOf(p.Out, p.Env) }
 
-// Pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
+// Pairs returns the pairs of namespaces to read: -n selects one pair, by either namespace.
 func (p *Plugin) Pairs() (authority.Pairs, error) {
 	pairs, err := authority.ParsePairs(p.Namespaces)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *Plugin) Pairs() (authority.Pairs, error) {
 	return authority.Pairs{pair}, nil
 }
 
-// RESTConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
+// RESTConfig returns the client configuration. It passes the API server's warnings to warn; nil discards them.
 func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
 	if err := p.configured(); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
-	// The server's own priority and fairness limits a client better than a guess does.
+	// The server's priority and fairness limits a client better than a guess does.
 	config.QPS, config.WarningHandler = -1, warn
 	if warn == nil {
 		config.WarningHandler = rest.NoWarnings{}
@@ -87,7 +87,7 @@ func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
 	return config, nil
 }
 
-// configured says so where nothing names a cluster: client-go would try localhost:8080.
+// configured returns an error if nothing names a cluster: client-go would try localhost:8080.
 func (p *Plugin) configured() error {
 	raw, err := p.Config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Plugin) configured() error {
 		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)")
 }
 
-// Client is of the cluster, as RESTConfig has it.
+// Client returns a client of the cluster.
 func (p *Plugin) Client(warn rest.WarningHandler) (dynamic.Interface, error) {
 	config, err := p.RESTConfig(warn)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 )
 
-// OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses a name that none of them has, and suggests
-// the similar ones. cobra itself suggests only at the root.
+// OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses an unknown name and suggests similar ones. cobra itself
+// suggests only at the root.
 func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {
@@ -25,7 +25,7 @@ func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// Between is the cobra.PositionalArgs of a command that takes from least to most arguments. Its error names what is wanted, with the command's first example.
+// Between is the cobra.PositionalArgs of a command with between least and most arguments. Its error has the command's first example.
 func Between(least, most int, wanted string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {

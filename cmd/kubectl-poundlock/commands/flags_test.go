@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
-// A reader of the page finds each flag, but those that kubectl has, too.
+// The page lists each flag, except kubectl's own.
 func TestFlagsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/plugin.md")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
 )
 
-// run types a command without a cluster.
+// run runs a command without a cluster.
 func run(t *testing.T, stdin string, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -32,7 +32,7 @@ func run(t *testing.T, stdin string, args ...string) (out, errOut string, code i
 	return o.String(), e.String() + text, code
 }
 
-// A MachineSet as nobody here would write it: flow style, an odd order, and two things that cannot go.
+// An unusual MachineSet: flow style, an odd order, and two fields that do not convert.
 const odd = `
 kind: MachineSet
 spec: {template: {spec: {providerSpec: {value: {kind: AWSMachineProviderConfig, deviceIndex: 2, spotMarketOptions: {}, apiVersion: machine.openshift.io/v1beta1,
@@ -55,7 +55,7 @@ func many() string {
 	return out.String()
 }
 
-// zoo is the rest of the cluster that odd is of.
+// zoo is the rest of the cluster of odd.
 const zoo = `{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}, spec: {platformSpec: {type: AWS}},
   status: {infrastructureName: zoo, platformStatus: {type: AWS, aws: {region: us-east-1}}}}
 ---
@@ -172,7 +172,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// What convert makes of an object it can make an object of again, and no content gets lost on the way.
+// What convert writes converts back to the same content.
 func TestConvertThereAndBack(t *testing.T) {
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
 	there, said, code := run(t, good, "convert", "-f", "-")
@@ -211,7 +211,7 @@ func TestConvertThereAndBack(t *testing.T) {
 	}
 }
 
-// What convert writes has no label or annotation that the mirror does not copy, but for one by which the Machine's set finds it.
+// convert writes no label or annotation that the mirror does not copy, except one by which the Machine's set selects it.
 func TestConvertLeavesOutWhatTheMirrorDoes(t *testing.T) {
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
 	const theirs = "labels: {app.kubernetes.io/instance: fleet, team: a}, annotations: {argocd.argoproj.io/tracking-id: x, velero.io/y: z, hive.openshift.io/a: b, note: c}"
@@ -243,7 +243,7 @@ func TestConvertLeavesOutWhatTheMirrorDoes(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, check answers.
+// check returns a result for any file.
 func FuzzCheckAnswers(f *testing.F) {
 	f.Add([]byte(odd))
 	f.Add([]byte("apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata: null\nspec: null\n"))
@@ -255,12 +255,12 @@ func FuzzCheckAnswers(f *testing.F) {
 			_ = commands.Execute(context.Background(), cli.Options{
 				IOStreams: genericiooptions.IOStreams{In: bytes.NewReader(text), Out: io.Discard, ErrOut: io.Discard},
 				Env:       func(string) string { return "" }, Now: time.Now,
-			}, args) // that it returns is the test
+			}, args) // the test is that it returns
 		}
 	})
 }
 
-// The objects come in the order of a field, in tables and for programs.
+// Tables and documents are sorted by the given field.
 func TestSortBy(t *testing.T) {
 	const corpus = "../../../conversion/platforms/testdata/corpus/aws/"
 	for _, format := range []string{"table", "json", "name", "custom-columns=NAME:.name"} {
@@ -307,7 +307,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	}
 }
 
-// A command that check prints is worth typing.
+// check suggests a command only for a topic that explain finds.
 func TestCheckNamesATopicThatExplainKnows(t *testing.T) {
 	for sentence, c := range map[string]struct{ with, want string }{
 		"a field":                         {"deviceIndex: 2", "kubectl poundlock explain deviceIndex\n"},
@@ -323,7 +323,7 @@ func TestCheckNamesATopicThatExplainKnows(t *testing.T) {
 	}
 }
 
-// A command ends where the text does not show it any more.
+// explain does not wrap a line within a command.
 func TestExplainBreaksNoCommand(t *testing.T) {
 	out, _, code := run(t, "", "explain", "NoMachineAPIObject")
 	if code != 0 || strings.Contains(out, "`") || !strings.Contains(strings.Join(strings.Fields(out), " "), "(kubectl poundlock convert writes it)") ||
@@ -332,7 +332,7 @@ func TestExplainBreaksNoCommand(t *testing.T) {
 	}
 }
 
-// An Infrastructure that was shown and says too little is what the manager waits for: check names its reason, and not a platform that nobody converts.
+// The manager waits for an Infrastructure that lacks fields: check reports that reason, and not an unsupported platform.
 func TestAnInfrastructureWithoutStatusIsNotReady(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	openstack := "---\n{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s}, spec: {template: {spec: {providerSpec: {value: {kind: OpenstackProviderSpec}}}}}}\n"

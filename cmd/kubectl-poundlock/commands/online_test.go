@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// cluster answers what a cluster would that has these objects, by their paths, and no others. answers: Poundlock's webhook does.
+// cluster answers as a cluster with these objects, by their paths, and no others. answers: Poundlock's webhook answers too.
 func cluster(t *testing.T, answers bool, objects map[string]string) string {
 	t.Helper()
 	list := regexp.MustCompile(`^/apis?/([a-z0-9.-]+/)?v[0-9a-z]+/(namespaces/[^/]+/)?[a-z]+$`)
@@ -69,7 +69,7 @@ func TestTheFirstLines(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		answers bool
 		objects map[string]string
-		// check and status are what the first line begins with; "": it is no such sentence.
+		// check and status are how the first line begins; "" if it has no such sentence.
 		check, status string
 	}{
 		"all is well":          {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled")}, "", ""},
@@ -99,7 +99,7 @@ func TestTheFirstLines(t *testing.T) {
 	}
 }
 
-// Where Cluster API finds no Machine of the control plane it drains no Node, and leaves out preDrain hooks. check reports that before a move, in every form.
+// If Cluster API finds no Machine of the control plane, it drains no Node and leaves out preDrain hooks. check reports that before a move, in every format.
 func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	machine := func(role string) string {
@@ -143,8 +143,7 @@ func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 	}
 }
 
-// Controllers read no warnings. So check and status name, before anything is moved, in mid-move and afterwards, who else writes to the objects and what keeps
-// everything where it is.
+// Controllers read no warnings. So check and status name the other writers, and what prevents all moves, before, during and after a move.
 func TestNeighboursAreNamed(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const set = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,
@@ -174,7 +173,7 @@ func TestNeighboursAreNamed(t *testing.T) {
 			"status": {"GitOps (1), Hive (1), cluster-autoscaler (1), machine-config-operator (1)", "kubectl poundlock check", "Stop or remove " + rival},
 		} {
 			if stage == "afterwards" && command == "check" {
-				want = want[:4] // what is there needs no move, which the rival would keep from beginning
+				want = want[:4] // the migration blocks moves, and an object that has moved needs none
 			}
 			out, errOut, code := run(t, "", command, "--server", server)
 			said := strings.Join(strings.Fields(out), " ")
@@ -187,7 +186,7 @@ func TestNeighboursAreNamed(t *testing.T) {
 	}
 }
 
-// A check that has somebody else remediate needs its template in the namespace of Cluster API, where nobody copies it.
+// A check with external remediation needs its template in Cluster API's namespace. Nothing copies it there.
 func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
@@ -215,7 +214,7 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 	}
 }
 
-// The mirror copies a label of GitOps to no twin, but for one by which the Machine's set selects it. convert shows what the mirror would make.
+// The mirror copies a GitOps label to no twin, except one by which the Machine's set selects it. convert shows the mirror's result.
 func TestConvertKnowsTheSetOfAMachine(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const (
@@ -256,7 +255,7 @@ func TestConvertKnowsTheSetOfAMachine(t *testing.T) {
 	}
 }
 
-// status of the control plane's set begins with the sentence that status begins with, where nobody answers.
+// controlplane status begins with the sentence of status if Poundlock does not answer.
 func TestTheFirstLineOfAControlPlane(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const lease = "/apis/coordination.k8s.io/v1/namespaces/openshift-cluster-api/leases/poundlock"
@@ -290,7 +289,7 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 	}
 }
 
-// cleanup reads the ControlPlaneMachineSet too, which has no twin: its request to move would be carried out by what is installed later.
+// cleanup reads the ControlPlaneMachineSet too, which has no twin: a later installation would execute its request to move.
 func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const sets = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
@@ -316,7 +315,7 @@ func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 	}
 }
 
-// What keeps a Machine of the control plane from converting depends on the others: the infrastructure cluster is one for all of them. diff shows what the mirror reports.
+// Whether a control plane Machine converts depends on the others, which share the infrastructure cluster. diff shows what the mirror reports.
 func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const (
@@ -383,7 +382,7 @@ func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
 	}
 }
 
-// Without the Infrastructure nothing converts. status needs nothing of it and shows its table; the others end with the remedy.
+// Without the Infrastructure nothing converts. status does not need it and prints its table; the other commands end with the remedy.
 func TestAClusterWithoutAnInfrastructure(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const machines = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
@@ -412,7 +411,7 @@ func TestAClusterWithoutAnInfrastructure(t *testing.T) {
 	}
 }
 
-// An infrastructure cluster object that does not exist is no object that somebody may not read: check has the manager's reason, and the manifest.
+// An infrastructure cluster object that does not exist differs from one that the user may not read: check has the manager's reason, and the manifest.
 func TestCheckSaysThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const (

@@ -26,8 +26,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// The private types are installed from the files of Cluster API's module, looked at, upgraded, and uninstalled; the platform's own definition beside them stays
-// as it was.
+// The private types are installed from the files of Cluster API's module, shown, upgraded, and uninstalled. The platform's own definition stays unchanged.
 func TestPrivateTypes(t *testing.T) {
 	dir, err := build.ModuleDir(t.Context(), "sigs.k8s.io/cluster-api")
 	if err != nil {
@@ -102,7 +101,7 @@ func TestPrivateTypes(t *testing.T) {
 	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"},
 		"status")
 
-	// The service CA and the Deployment's controller do their part.
+	// The test acts as the service CA and as the Deployment's controller.
 	list, err := definitions.List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=poundlock-private-types"})
 	if err != nil || len(list.Items) != 2 {
 		t.Fatal(err)
@@ -124,7 +123,7 @@ func TestPrivateTypes(t *testing.T) {
 	}
 	enter(0, []string{"2 of 2 replicas are ready"}, "status")
 	enter(0, nil, install...)
-	enter(0, []string{"2 of 2 replicas are ready"}, "status") // an upgrade leaves the CA where it was
+	enter(0, []string{"2 of 2 replicas are ready"}, "status") // an upgrade keeps the CA
 
 	machines := client.Resource(schema.GroupVersionResource{Group: translation.Private, Version: "v1beta2", Resource: "machines"}).Namespace("hypershift")
 	machine := &unstructured.Unstructured{Object: map[string]any{
@@ -143,7 +142,7 @@ func TestPrivateTypes(t *testing.T) {
 		"deployment/capi-conversion-webhook-shim deleted"}, "uninstall", "--yes")
 	enter(0, []string{"Nothing is installed."}, "uninstall", "--yes")
 
-	// From the cluster's own, with a warning; and what another program has created is left alone.
+	// They are installed from the cluster's own definitions, with a warning. Objects that another program created are not changed.
 	enter(0, []string{"may be the platform's", "customresourcedefinition/machines.cluster.hypershift.openshift.io applied"}, "install", "--from-cluster",
 		"--upstream=cluster.x-k8s.io=https://h/convert")
 	if _, err := definitions.Patch(t.Context(), "machines."+translation.Private, types.MergePatchType,

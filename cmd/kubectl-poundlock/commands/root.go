@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/version"
 )
 
-// New is the whole command line.
+// New returns the whole command line.
 func New(o cli.Options) *cobra.Command {
 	p := &cli.Plugin{Options: o}
 	root := &cobra.Command{
@@ -67,18 +67,18 @@ Exit codes:
 	return root
 }
 
-// Execute runs what was typed. cli.Code is the exit code that its error stands for.
+// Execute runs the typed command. cli.Code returns its error's exit code.
 func Execute(ctx context.Context, o cli.Options, args []string) error {
 	root := New(o)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if _, _, unknown := root.Find(args); unknown != nil { // then nothing ran, and cobra asks nobody about this error
+	if _, _, unknown := root.Find(args); unknown != nil { // then nothing ran, and cobra calls no error function
 		return cli.AsUsage(unknown)
 	}
 	return err
 }
 
-// typeArguments makes an error of usage of what a command, or one beneath it, finds wrong with its arguments.
+// typeArguments makes usage errors of the argument errors of a command and of those below it.
 func typeArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -69,7 +69,7 @@ func (o *activateOptions) run(ctx context.Context) error {
 	return a.activate(ctx, ReportOf(sourceOf(""), seen.view()), seen.in)
 }
 
-// activation carries out one command.
+// activation runs one command.
 type activation struct {
 	*masters
 	printers.Output
@@ -108,7 +108,7 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 	return a.patch(ctx)
 }
 
-// carriedOut refuses an activation that nobody would carry out: it cannot be taken back.
+// carriedOut refuses an activation that Poundlock could not execute: an activation cannot be taken back.
 func (a *activation) carriedOut(ctx context.Context) error {
 	pairs, err := a.Pairs()
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *activation) carriedOut(ctx context.Context) error {
 	return seen.Refuse(a.Now())
 }
 
-// forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.
+// forecast returns the text to confirm. If Machines are only adopted, the webhook's text would deny the steps above it.
 func forecast(r Report) []string {
 	owns := func(s ForecastStep) bool { return s.Verb == string(controlplane.Adopt) }
 	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return !owns(s) }) {
@@ -134,7 +134,7 @@ func forecast(r Report) []string {
 	return out
 }
 
-// allowed refuses where nothing would come of it, or admission would refuse.
+// allowed refuses an activation without effect, and one that admission would refuse.
 func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 	active, err := Active(a.stored)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 	return nil
 }
 
-// patch changes spec.state of the set as it was read.
+// patch changes spec.state, if the set has not changed since it was read.
 func (a *activation) patch(ctx context.Context) error {
 	active, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": a.stored.GetResourceVersion()},
@@ -170,7 +170,7 @@ func (a *activation) patch(ctx context.Context) error {
 	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
 	a.Linef("")
 	for _, text := range a.warned {
-		if o := (Opinion{Message: text}); !forecasts(o) { // said above
+		if o := (Opinion{Message: text}); !forecasts(o) { // already printed
 			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
 		}
 	}

@@ -13,35 +13,35 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Admission is what is said of a request before it is stored.
+// Admission is the answer to a request before it is stored.
 type Admission struct {
-	// By is who says it: rules, which are the webhook's, asked here; or server, by a dry run.
+	// By is where the answer comes from: rules, the webhook's rules evaluated here; or server, a dry run.
 	By string `json:"by"`
-	// Operation is what the request would be: CREATE or UPDATE.
+	// Operation is the request's: CREATE or UPDATE.
 	Operation string    `json:"operation"`
 	Allowed   bool      `json:"allowed"`
 	Refusals  []Opinion `json:"refusals,omitempty"`
 	Warnings  []Opinion `json:"warnings,omitempty"`
 }
 
-// Who says what is said.
+// Where an answer comes from.
 const (
 	ByRules  = "rules"
 	ByServer = "server"
 )
 
-// Opinion is what one rule says. The server's have no rule and no path of their own: both stand in the message.
+// Opinion is the answer of one rule. The server's has no Rule and no Path: its message contains both.
 type Opinion struct {
 	Rule    string `json:"rule,omitempty"`
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
 
-// Forecasts is the rule whose warnings are the plan's own words.
+// Forecasts is the rule whose warnings repeat the plan.
 const Forecasts = "controlplane/forecast"
 
-// Judge asks the webhook's rules about a request that stores a set; stored is nil where there is none yet. What the API server checks itself, by the CRD,
-// is not asked.
+// Judge evaluates the webhook's rules for a request that stores a set. stored is nil if there is none yet. The API server's own checks, by the CRD, are not
+// made.
 func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane) (*Admission, error) {
 	before, err := object(stored)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Wait is the verb of a step that is not the set's: a Machine becomes ready, or goes.
+// Wait is the verb of a step that the set does not take: a Machine becomes ready, or is deleted.
 const Wait = "Wait"
 
-// ForecastStep is one thing that is done, or waited for.
+// ForecastStep is one step, or one wait.
 type ForecastStep struct {
 	// Verb is Adopt, Amend, Create, Delete or Wait.
 	Verb string `json:"verb"`
-	// Index is where, none for Wait.
+	// Index is the step's, none for Wait.
 	Index         *int   `json:"index,omitempty"`
 	FailureDomain string `json:"failureDomain,omitempty"`
-	// Machine is the one that it is done to. The name of one that is made has xxxxx where five letters will be.
+	// Machine is the step's. A new Machine's name has xxxxx in the place of its five random letters.
 	Machine string `json:"machine,omitempty"`
 	Why     string `json:"why"`
-	// Now: it is done at once, and not after the steps before it.
+	// Now: the step is taken at once, and not after the steps before it.
 	Now bool `json:"now,omitempty"`
 }
 
-// Ahead is what the set does from where things stand, to the end.
+// Ahead returns the set's steps from the current state to the end.
 func Ahead(v controlplane.View) []ForecastStep {
 	out := []ForecastStep{}
 	for _, m := range controlplane.Ahead(v).Moments {

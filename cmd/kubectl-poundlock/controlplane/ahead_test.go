@@ -25,7 +25,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// three is a control plane on AWS in three zones, all as its set has it.
+// three is a control plane on AWS in three zones that equals its set.
 func three(changes ...func(*controlplane.View)) controlplane.View {
 	v := controlplane.View{Now: noon, MayRecreate: true, Infrastructure: &configv1.Infrastructure{Status: configv1.InfrastructureStatus{
 		InfrastructureName: "c", PlatformStatus: &configv1.PlatformStatus{Type: configv1.AWSPlatformType},
@@ -115,7 +115,7 @@ func unmanaged(v *controlplane.View) {
 	v.Nodes = append(v.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "stray", CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}})
 }
 
-// replacement is what becomes of one index.
+// replacement is the steps that replace one index.
 func replacement(i int) []string {
 	return []string{fmt.Sprintf("Create c-master-xxxxx-%d", i), fmt.Sprintf("Delete c-master-%d", i)}
 }
@@ -153,7 +153,7 @@ func TestAheadIsThePlanToItsEnd(t *testing.T) {
 	}
 }
 
-// beginsWithThePlan holds what is said to be done now to what the operator does now.
+// beginsWithThePlan compares the steps that are taken now with those of the operator.
 func beginsWithThePlan(t *testing.T, v controlplane.View, steps []ForecastStep) {
 	t.Helper()
 	set := v.Set.DeepCopy()

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 )
 
-// silent is an API server with an Inactive set, and without a Poundlock; it counts the requests that would store something.
+// silent is an API server with an Inactive set and without Poundlock. It counts the requests that would store something.
 func silent(t *testing.T, stored *int) *httptest.Server {
 	t.Helper()
 	v := three(inactive)
@@ -74,7 +74,7 @@ func silent(t *testing.T, stored *int) *httptest.Server {
 	return server
 }
 
-// An activation is for good, and nobody would carry it out.
+// An activation cannot be taken back, and Poundlock could not execute it.
 func TestWithoutPoundlock(t *testing.T) {
 	for _, c := range []struct {
 		args    []string

@@ -14,8 +14,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "controlplane",
 		Aliases: []string{"cp", "cpms"},
-		Short:   "See what a ControlPlaneMachineSet would do, where it stands, and activate it",
-		Long: `See what a ControlPlaneMachineSet would do, where it stands, and activate it.
+		Short:   "Show what a ControlPlaneMachineSet would do, and its status, and activate it",
+		Long: `Show what a ControlPlaneMachineSet would do, and its status, and activate it.
 
 What is said of a set is the plan that Poundlock's operator acts by, and that its webhook warns with.`,
 		Example: `  # What does the set do next, and what after that?

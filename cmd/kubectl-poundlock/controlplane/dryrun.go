@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// trial keeps what the API server warns of.
+// trial keeps the API server's warnings.
 type trial struct{ warned []string }
 
 // HandleWarningHeader keeps a warning.
@@ -46,7 +46,7 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 		_, err = sets.Update(ctx, proposed, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	}
 	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
-		return out, err // nobody answered
+		return out, err // without an answer
 	}
 	if out.Allowed = err == nil; err != nil {
 		out.Refusals = append(out.Refusals, Opinion{Message: err.Error()})
@@ -57,13 +57,12 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 	return out, nil
 }
 
-// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates.
-// Nothing is stored.
+// try asks the API server by a dry run, as the operator does, how admission changes the Machines that the plan compares with and creates. Nothing is stored.
 func (m *masters) try(ctx context.Context, s *sight) {
 	plan := controlplane.Make(s.view())
 	trials := plan.NeededTrials()
 	for _, t := range trials {
-		t.Machine.OwnerReferences = nil // whether the reader may refer to the set says nothing about the Machine
+		t.Machine.OwnerReferences = nil // the user's right to refer to the set is irrelevant for the Machine
 	}
 	answers, err := facts.Try(ctx, dryRunner{m.client}, trials)
 	for _, a := range answers {

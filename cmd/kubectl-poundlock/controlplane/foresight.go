@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// foresight writes a plan for people.
+// foresight writes a plan for a person.
 type foresight struct {
 	printers.Output
 	wide bool
@@ -71,7 +71,7 @@ func (w foresight) yes(is bool) string {
 	return w.Yellow("no")
 }
 
-// outcome is what becomes of a Machine, in a few words.
+// outcome describes what happens to a Machine, in a few words.
 func (w foresight) outcome(r Report, m Machine) string {
 	switch {
 	case m.Deleting:
@@ -92,7 +92,7 @@ func (w foresight) outcome(r Report, m Machine) string {
 	return "stays"
 }
 
-// effects are what is done about a difference, for people.
+// effects describe for a person what happens because of a difference.
 var effects = map[string]string{string(controlplane.Rollout): "Machine is replaced", string(controlplane.InPlace): "changed in place",
 	string(controlplane.Ignored): "nothing: new Machines have it"}
 
@@ -111,7 +111,7 @@ func (w foresight) differences(r Report) {
 	}
 }
 
-// field leaves out what every field of a providerSpec has before it.
+// field removes the path's beginning that all fields of a providerSpec share.
 func (w foresight) field(path string) string {
 	if short, ok := strings.CutPrefix(path, "spec.providerSpec.value."); ok && !w.wide {
 		return short
@@ -119,7 +119,7 @@ func (w foresight) field(path string) string {
 	return path
 }
 
-// value is cut to a column's width: -o wide and json have all of it.
+// value is cut to a column's width. -o wide and json have the whole value.
 func (w foresight) value(text string) string {
 	const most = 40
 	if w.wide || utf8.RuneCountInString(text) <= most {
@@ -149,7 +149,7 @@ func (w foresight) steps(r Report) {
 	}
 }
 
-// hang writes a text with its first line behind a mark.
+// hang writes a text with a mark before its first line.
 func (w foresight) hang(mark, text string) {
 	lines := printers.Wrap(text, strings.Repeat(" ", len(mark)), w.Width)
 	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
@@ -208,7 +208,7 @@ func (w foresight) admission(a Admission) {
 		w.opinion(w.Red("refused: "), o)
 	}
 	for _, o := range a.Warnings {
-		if !forecasts(o) { // said above, at greater length
+		if !forecasts(o) { // already printed, at greater length
 			w.opinion(w.Yellow("warning: "), o)
 		}
 	}
@@ -229,7 +229,7 @@ func (w foresight) opinion(mark string, o Opinion) {
 	w.Linef("%s", printers.Wrap(mark+text, "  ", w.Width))
 }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence adds a capital letter and a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 )
 
-// liveReader is a client.Reader of a dynamic client, for the kinds whose resource is their name's plural.
+// liveReader is a client.Reader over a dynamic client, for kinds whose resource is the regular plural of their name.
 type liveReader struct{ dynamic.Interface }
 
 func (r liveReader) resource(kind schema.GroupVersionKind) schema.GroupVersionResource {
@@ -44,7 +44,7 @@ func (r liveReader) Get(ctx context.Context, key client.ObjectKey, into client.O
 	return fmt.Errorf("reading %s into %T: want an unstructured object", key, into)
 }
 
-// List reads into an unstructured list, or a typed one of Kubernetes itself.
+// List reads into an unstructured list, or into a typed one of Kubernetes.
 func (r liveReader) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	o := (&client.ListOptions{}).ApplyOptions(options)
 	kind, err := apiutil.GVKForObject(into, scheme.Scheme)
@@ -70,10 +70,10 @@ func notServed(r schema.GroupResource) error {
 	return fmt.Errorf("the cluster does not serve %s: is this an OpenShift cluster?", r)
 }
 
-// dryRunner creates Machines with a dry run.
+// dryRunner creates Machines by dry runs.
 type dryRunner struct{ dynamic.Interface }
 
-// Create has the API server try, and puts what it would store into the object.
+// Create sends a dry run, and writes what the API server would store into the object.
 func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
 	u, is := o.(*unstructured.Unstructured)
 	if !is {

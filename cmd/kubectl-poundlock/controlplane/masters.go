@@ -24,23 +24,23 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// controlPlaneSets and clusterOperators are what is read beside the control plane itself.
+// controlPlaneSets and clusterOperators are read in addition to the control plane.
 var (
 	controlPlaneSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
 	clusterOperators = configv1.GroupVersion.WithResource("clusteroperators")
 )
 
-// masters is the cluster's one set, and what it is about.
+// masters is the cluster's one set, and its control plane.
 type masters struct {
 	*cli.Plugin
 	client dynamic.Interface
 	// namespace is where the set is, or would be.
 	namespace string
-	// stored is the set; nil where there is none.
+	// stored is the set, nil if there is none.
 	stored *unstructured.Unstructured
 }
 
-// triedMasters finds the masters through a client that records what a server answers to a dry run.
+// triedMasters finds the masters through a client that records the warnings to dry runs.
 func triedMasters(ctx context.Context, p *cli.Plugin) (*masters, *trial, error) {
 	t := &trial{}
 	client, err := p.Client(t)
@@ -51,7 +51,7 @@ func triedMasters(ctx context.Context, p *cli.Plugin) (*masters, *trial, error) 
 	return m, t, err
 }
 
-// findMasters reads the set out of the first of the namespaces that has one.
+// findMasters reads the set from the first namespace that has one.
 func findMasters(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (*masters, error) {
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -86,25 +86,25 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 	return &list.Items[0], nil
 }
 
-// none is the error where a set is wanted and there is none.
+// none is the error if a set is required and there is none.
 func (m *masters) none() error {
 	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines "+
 		"where its manager runs with --control-plane; "+
 		"why it does not, its events say: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
 }
 
-// sight is a set with what a plan of it is made from, and what rules judge it by.
+// sight is a set with the input of its plan and of the rules.
 type sight struct {
 	in  policies.ControlPlane
 	set *machinev1.ControlPlaneMachineSet
-	// unresolved are the reasons why the set's template for Cluster API is none of Machine API's.
+	// unresolved are the reasons why the set's template for Cluster API has no equivalent in Machine API.
 	unresolved field.ErrorList
 	authority  authority.API
-	// reflected is the stored set, where it is the one that is planned; nil: how Cluster API's side stands is not known of another.
+	// reflected is the stored set if it is the planned one; else nil, because the state of Cluster API's side is unknown.
 	reflected *policies.Object
 }
 
-// reflected is the stored set if another says the same.
+// reflected returns the stored set if the given one is equal to it.
 func (m *masters) reflected(set *unstructured.Unstructured) *policies.Object {
 	if m.stored == nil || !equality.Semantic.DeepEqual(set.Object["spec"], m.stored.Object["spec"]) {
 		return nil
@@ -113,11 +113,11 @@ func (m *masters) reflected(set *unstructured.Unstructured) *policies.Object {
 	if err != nil {
 		return nil
 	}
-	o, _ := policies.ParseObject(raw) // what was read from an API server can be read
+	o, _ := policies.ParseObject(raw) // an object from an API server can be read
 	return o
 }
 
-// see reads what a set is about. A template for Cluster API is put into Machine API's words, as the operator does it.
+// see reads a set's control plane. It converts a template for Cluster API to Machine API, as the operator does.
 func (m *masters) see(ctx context.Context, source string, set *unstructured.Unstructured) (*sight, error) {
 	if _, err := Typed(source, set); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func currentOf(set *unstructured.Unstructured) authority.API {
 	return authority.API(current)
 }
 
-// view is what a plan is made from.
+// view is the input of a plan.
 func (s *sight) view() controlplane.View {
 	v := controlplane.ViewOf(s.set, s.in)
 	v.Unresolved, v.Authority = s.unresolved, s.authority
@@ -156,13 +156,13 @@ func (s *sight) view() controlplane.View {
 	return v
 }
 
-// resolve puts a set's template into Machine API's words, and passes to the rules what it found of the template for Cluster API, if the set has one.
+// resolve converts a set's template to Machine API, and returns for the rules what it read of a template for Cluster API, if the set has one.
 func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (controlplane.Resolved, []policies.Template, error) {
 	pairs, err := m.Pairs()
 	if err != nil {
 		return controlplane.Resolved{}, nil, err
 	}
-	pair, _ := pairs.Of(m.namespace) // it is one of them
+	pair, _ := pairs.Of(m.namespace) // always found: it is one of them
 	raw, err := set.MarshalJSON()
 	if err != nil {
 		return controlplane.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)

@@ -109,7 +109,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		if admission, err = m.admission(ctx, t, o.dryRun == "server", proposed, seen.in); err != nil {
 			return err
 		}
-		// Whether the strategy Recreate is allowed, only the webhook that runs there knows.
+		// Only the webhook in the cluster can decide whether the strategy Recreate is allowed.
 		seen.in.MayRecreate = seen.in.MayRecreate || admission.By == ByServer && admission.Allowed
 	}
 	r := ReportOf(sourceOf(o.file), seen.view())
@@ -117,7 +117,7 @@ func (o *planOptions) run(ctx context.Context) error {
 	return o.write(r)
 }
 
-// largestSet is beyond what an API server stores.
+// largestSet is more than an API server stores.
 const largestSet = 16 << 20
 
 // setFile reads the one set of -f.
@@ -133,7 +133,7 @@ func (o *planOptions) setFile(path string) (*unstructured.Unstructured, error) {
 	return Parse(sourceOf(path), io.LimitReader(f, largestSet))
 }
 
-// strategies are the words for --strategy.
+// strategies are the values of --strategy.
 var strategies = []string{string(machinev1.RollingUpdate), string(machinev1.OnDelete), string(machinev1.Recreate)}
 
 func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
@@ -147,7 +147,7 @@ func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, e
 	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
 }
 
-// propose is the file's set in the cluster: over the stored one, or a new one.
+// propose returns the set as it would be stored: the file's over the stored one, or a new one.
 func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	pairs, err := m.Pairs()
 	if err != nil {
@@ -162,7 +162,7 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	}
 	stored := m.stored
 	if stored != nil && stored.GetName() != file.GetName() {
-		stored = nil // another one, which is a new one; a rule has a word on its name
+		stored = nil // a different set is a new one, and a rule checks its name
 	}
 	out := Over(stored, file)
 	out.SetNamespace(m.namespace)

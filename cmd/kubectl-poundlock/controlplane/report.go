@@ -12,42 +12,42 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Report is what a set makes of a control plane. Its shape is documented in docs/plugin.md: what it has it keeps.
+// Report is a set's effect on a control plane. docs/plugin.md documents its shape: fields keep their meaning.
 type Report struct {
-	// Source is where the set was read: cluster, standard input, or a file's path.
+	// Source is where the set was read from: cluster, standard input, or a file's path.
 	Source    string `json:"source"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is Active or Inactive. Of an Inactive set, Steps are those that it would take once it is Active.
+	// State is Active or Inactive. The Steps of an Inactive set are those that it would take once it is Active.
 	State string `json:"state"`
-	// Deleting: the set is being deleted, and takes no steps any more.
+	// Deleting: the set is being deleted, and takes no more steps.
 	Deleting bool   `json:"deleting,omitempty"`
 	Strategy string `json:"strategy"`
 	Platform string `json:"platform,omitempty"`
 	// AuthoritativeAPI is status.authoritativeAPI of the stored set.
 	AuthoritativeAPI authority.API `json:"authoritativeAPI,omitempty"`
-	// Replicas are as many as there are to be.
+	// Replicas is the desired number.
 	Replicas       int      `json:"replicas"`
 	FailureDomains []string `json:"failureDomains,omitempty"`
 	Numbers        Numbers  `json:"numbers"`
 	Indexes        []Index  `json:"indexes"`
-	// Steps are what is done, from now to the end, in this order.
+	// Steps are all steps from now to the end, in order.
 	Steps []ForecastStep `json:"steps"`
-	// Waits is what is waited for before anything more is done; empty where nothing is.
+	// Waits are what the next step waits for; empty if there is nothing.
 	Waits string `json:"waits,omitempty"`
-	// Problems keep the set from doing anything.
+	// Problems prevent the set from doing anything.
 	Problems []Problem `json:"problems,omitempty"`
-	// Invalid are the fields of the set without which no plan can be made. They are in Problems too.
+	// Invalid are the fields of the set that prevent a plan. Problems has them too.
 	Invalid []Field `json:"invalid,omitempty"`
-	// Forecast is what the webhook says of it, in sentences.
+	// Forecast has the webhook's sentences about it.
 	Forecast []string `json:"forecast"`
-	// Admission is what the rules of admission say of the file; none where the set is as it is stored.
+	// Admission has the answers to the file; nil if the set is as it is stored.
 	Admission *Admission `json:"admission,omitempty"`
-	// Away reports that nobody answers or leads, and since when.
+	// Away reports that Poundlock does not answer, or that no manager leads, and since when.
 	Away string `json:"away,omitempty"`
 }
 
-// Numbers are what a set's status counts.
+// Numbers are the counts in a set's status.
 type Numbers struct {
 	Replicas    int `json:"replicas"`
 	Ready       int `json:"ready"`
@@ -62,26 +62,26 @@ type Index struct {
 	Machines      []Machine `json:"machines"`
 }
 
-// Machine is one at an index.
+// Machine is a Machine at an index.
 type Machine struct {
 	Name  string `json:"name"`
 	Phase string `json:"phase,omitempty"`
 	Node  string `json:"node,omitempty"`
-	// AuthoritativeAPI is which API is authoritative for the Machine, by its status.
+	// AuthoritativeAPI is the Machine's status.authoritativeAPI.
 	AuthoritativeAPI string `json:"authoritativeAPI,omitempty"`
 	Ready            bool   `json:"ready"`
-	// Updated: nothing of it leads to its replacement.
+	// Updated: it has no difference that replaces it.
 	Updated  bool `json:"updated"`
 	Deleting bool `json:"deleting,omitempty"`
 	Failed   bool `json:"failed,omitempty"`
 	// Adopted: the set is its controller.
 	Adopted     bool         `json:"adopted"`
 	Differences []Difference `json:"differences,omitempty"`
-	// WaitsFor are what keeps it from being ready, or from being gone, a sentence each.
+	// WaitsFor are the reasons why it is not ready yet, or not deleted yet, a sentence each.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 }
 
-// Difference is a field in which a Machine is not what the set would make.
+// Difference is a field in which a Machine differs from the set's template.
 type Difference struct {
 	Path string `json:"path"`
 	// Effect is Rollout, InPlace or Ignored.
@@ -90,19 +90,19 @@ type Difference struct {
 	Want   string `json:"want"`
 }
 
-// Problem is what keeps the set from acting, and what ends it.
+// Problem is what prevents the set from acting, and its remedy.
 type Problem struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// Field is a field that is wrong.
+// Field is an invalid field.
 type Field struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// ReportOf plans what the set does with the view. The set's state is as the view's has it.
+// ReportOf plans the set's steps in the view. The set's state is the view's.
 func ReportOf(source string, v controlplane.View) Report {
 	plan := controlplane.Make(v)
 	r := Report{
@@ -122,7 +122,7 @@ func ReportOf(source string, v controlplane.View) Report {
 	return r
 }
 
-// Stuck reports whether the set can do nothing until somebody fixes something, or admission would refuse it.
+// Stuck reports whether a person must fix something before the set can act, or whether admission would refuse it.
 func (r Report) Stuck() bool {
 	return len(r.Problems)+len(r.Invalid) > 0 || r.Admission != nil && !r.Admission.Allowed
 }
@@ -144,7 +144,7 @@ func indexes(v controlplane.View, plan controlplane.Plan) []Index {
 		for _, m := range i.Machines {
 			o := machineOf(v, m)
 			if len(plan.Invalid) > 0 {
-				o.Differences = nil // from what cannot be read, nothing can be made to differ from
+				o.Differences = nil // nothing can be compared with a set that cannot be read
 			}
 			at.Machines = append(at.Machines, o)
 		}
@@ -165,7 +165,7 @@ func machineOf(v controlplane.View, m controlplane.MachineState) Machine {
 	return out
 }
 
-// In are the differences with an effect.
+// In returns the differences with an effect.
 func (m Machine) In(e controlplane.Effect) []Difference {
 	return slices.DeleteFunc(slices.Clone(m.Differences), func(d Difference) bool { return d.Effect != string(e) })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// roster writes where a set is for people.
+// roster writes a set's status for a person.
 type roster struct {
 	printers.Output
 	wide bool
@@ -108,7 +108,7 @@ func (w roster) phase(m Machine) string {
 	return m.Phase
 }
 
-// differs names the fields that lead to a replacement.
+// differs names the fields that cause a replacement.
 func (w roster) differs(m Machine) string {
 	const most = 3
 	var out []string
@@ -121,13 +121,13 @@ func (w roster) differs(m Machine) string {
 	return strings.Join(out, ", ")
 }
 
-// wanted are the statuses of conditions that are in order; of any other condition nothing is known.
+// wanted are the healthy statuses of known conditions.
 var wanted = map[string]string{
 	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True",
 	"Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
 }
 
-// inOrder are conditions in the same order each time: an object has them in the order in which they were written.
+// inOrder sorts conditions: an object has them in the order in which they were written.
 func inOrder(all []Condition) []Condition {
 	first := []string{"Available", "Progressing", "Degraded", "Upgradeable"}
 	place := func(c Condition) int {
@@ -182,7 +182,7 @@ func (w roster) since(c Condition) string {
 	return duration.HumanDuration(c.Age(w.now))
 }
 
-// remarks are what is odd about the set's status.
+// remarks are what is unusual in the set's status.
 func (w roster) remarks(s Standing) {
 	switch {
 	case s.Unobserved() && s.ObservedGeneration == 0:

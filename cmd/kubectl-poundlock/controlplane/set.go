@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Parse reads the one ControlPlaneMachineSet of a file; source names it in errors. A list with one is that one.
+// Parse reads the one ControlPlaneMachineSet of a file, which may be in a list. source names the file in errors.
 func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	var all []map[string]any
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
@@ -49,7 +49,7 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	return nil, fmt.Errorf("%s has %d objects: give one, the ControlPlaneMachineSet; the rest is read from the cluster", source, len(all))
 }
 
-// objects are what a document has: none, one, or those of a list.
+// objects returns a document's objects: none, one, or those of a list.
 func objects(document []byte) ([]map[string]any, error) {
 	raw, err := yaml.YAMLToJSONStrict(document)
 	if err != nil || string(raw) == "null" {
@@ -95,7 +95,7 @@ func described(u *unstructured.Unstructured) string {
 	return "a " + u.GetKind() + " of " + u.GetAPIVersion()
 }
 
-// Over is a set as a file would have it: what its spec leaves out is as the stored one has it, as `kubectl apply` leaves it, or as the CRD has it where
+// Over returns the set that results from applying a file. Absent fields of spec keep the stored value, as with `kubectl apply`, or get the CRD's default if
 // none is stored (nil). The rest of a stored set stays.
 func Over(stored, file *unstructured.Unstructured) *unstructured.Unstructured {
 	out := file.DeepCopy()
@@ -123,7 +123,7 @@ func over(a, b map[string]string) map[string]string {
 	return out
 }
 
-// With is the set with another strategy; "" leaves it.
+// With returns the set with another strategy; "" leaves it.
 func With(set *unstructured.Unstructured, strategy machinev1.ControlPlaneMachineSetStrategyType) (*unstructured.Unstructured, error) {
 	if strategy == "" {
 		return set, nil
@@ -135,7 +135,7 @@ func With(set *unstructured.Unstructured, strategy machinev1.ControlPlaneMachine
 	return out, nil
 }
 
-// Active is the set with the state Active.
+// Active returns the set with the state Active.
 func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	out := set.DeepCopy()
 	if err := unstructured.SetNestedField(out.Object, string(machinev1.ControlPlaneMachineSetStateActive), "spec", "state"); err != nil {
@@ -144,8 +144,8 @@ func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return out, nil
 }
 
-// MayRecreate reports what is known of whether a cluster allows the strategy Recreate: where the stored set has it, somebody let it in, unless its
-// conditions say that the operator does not.
+// MayRecreate reports whether a cluster allows the strategy Recreate, as far as that is known: a stored set with it was admitted, unless its conditions report
+// that the operator does not allow it.
 func MayRecreate(stored *unstructured.Unstructured) bool {
 	if stored == nil {
 		return false
@@ -160,7 +160,7 @@ func MayRecreate(stored *unstructured.Unstructured) bool {
 	})
 }
 
-// Typed is the set as its Go type has it.
+// Typed returns the set as its Go type.
 func Typed(source string, set *unstructured.Unstructured) (*machinev1.ControlPlaneMachineSet, error) {
 	raw, err := set.MarshalJSON()
 	if err != nil {
@@ -176,7 +176,7 @@ func Typed(source string, set *unstructured.Unstructured) (*machinev1.ControlPla
 	return out, nil
 }
 
-// object is the form in which rules read a set; nil for none.
+// object returns a set as rules read it, nil for none.
 func object(set *unstructured.Unstructured) (*policies.Object, error) {
 	if set == nil {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Standing is where a set is. Its shape is documented in docs/plugin.md: what it has it keeps.
+// Standing is a set's status. docs/plugin.md documents its shape: fields keep their meaning.
 type Standing struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -30,25 +30,25 @@ type Standing struct {
 	AuthoritativeAPI authority.API `json:"authoritativeAPI,omitempty"`
 	Deleting         bool          `json:"deleting,omitempty"`
 	Replicas         int           `json:"replicas"`
-	// Numbers are counted now; Reported are those of the set's status.
+	// Numbers are counted now. Reported are those of the set's status.
 	Numbers            Numbers     `json:"numbers"`
 	Reported           Numbers     `json:"reported"`
 	Generation         int64       `json:"generation"`
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []Condition `json:"conditions"`
 	Indexes            []Index     `json:"indexes"`
-	// WaitsFor are what is waited for, in sentences: first the set's own, then Machine by Machine.
+	// WaitsFor has what the set waits for, in sentences: first its own, then by Machine.
 	WaitsFor []string  `json:"waitsFor,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
-	// ClusterOperator are the conditions of the ClusterOperator control-plane-machine-set; none where there is no such object.
+	// ClusterOperator has the conditions of ClusterOperator control-plane-machine-set; none if there is no such object.
 	ClusterOperator []Condition `json:"clusterOperator,omitempty"`
-	// Away reports that nobody answers or leads, and since when.
+	// Away reports that Poundlock does not answer, or that no manager leads, and since when.
 	Away string `json:"away,omitempty"`
-	// Unread is what could not be read beside the set and its control plane, and why.
+	// Unread is what could not be read besides the set and its control plane, and why.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Condition is what all kinds' conditions have in common.
+// Condition is the common part of all kinds' conditions.
 type Condition struct {
 	Type    string      `json:"type"`
 	Status  string      `json:"status"`
@@ -57,7 +57,7 @@ type Condition struct {
 	Since   metav1.Time `json:"since,omitzero"`
 }
 
-// Age is how long a condition has been as it is; 0 where nothing says it.
+// Age is the time since a condition's last transition; 0 if that is unknown.
 func (c Condition) Age(now time.Time) time.Duration {
 	if c.Since.IsZero() {
 		return 0
@@ -65,7 +65,7 @@ func (c Condition) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(c.Since.Time))
 }
 
-// StandingOf returns where the set of a view is; stored is the same set as it was read, operator nil where there is none.
+// StandingOf returns the status of a view's set. stored is the same set as it was read; operator is nil if there is none.
 func StandingOf(v controlplane.View, stored *unstructured.Unstructured, operator *configv1.ClusterOperator) (Standing, error) {
 	o, err := object(stored)
 	if err != nil {
@@ -97,7 +97,7 @@ func reported(s machinev1.ControlPlaneMachineSetStatus) Numbers {
 	return Numbers{int(s.Replicas), int(s.ReadyReplicas), int(s.UpdatedReplicas), int(s.UnavailableReplicas)}
 }
 
-// waits are first of the set, then of its Machines.
+// waits returns first the set's, then its Machines'.
 func (s Standing) waits(plan controlplane.Plan) []string {
 	var out []string
 	if s.AuthoritativeAPI == authority.Migrating {
@@ -110,7 +110,7 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 			for _, why := range m.WaitsFor {
 				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
 			}
-			if len(m.WaitsFor) > 0 && strings.HasPrefix(said, m.Name+" is not ready yet") { // the Machine has the reason
+			if len(m.WaitsFor) > 0 && strings.HasPrefix(said, m.Name+" is not ready yet") { // the Machine's sentence has the reason
 				said = ""
 			}
 		}
@@ -128,7 +128,7 @@ func (m Machine) doing() string {
 	return "is not ready"
 }
 
-// Unobserved reports whether no operator has looked at the set as it is: it was changed since, or nobody ever did.
+// Unobserved reports whether no operator has reconciled the set's current generation.
 func (s Standing) Unobserved() bool { return s.ObservedGeneration < s.Generation }
 
 // StatusOf returns the status of the condition of a type, "" if there is none.

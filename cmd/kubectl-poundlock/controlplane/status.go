@@ -92,7 +92,7 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	return s, err
 }
 
-// away returns that nobody answers or leads, and since when, as kubectl poundlock status does; "" where all is well, or where that is unknown.
+// away returns that Poundlock does not answer, or that no manager leads, and since when, as `kubectl poundlock status` does; "" if all is well or unknown.
 func (m *masters) away(ctx context.Context) string {
 	pairs, err := m.Pairs()
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *masters) away(ctx context.Context) string {
 	return presence.Signs(ctx, m.Plugin, pairs[0].ClusterAPI).Away(m.Now())
 }
 
-// operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
+// operator reads the ClusterOperator; nil if it does not exist or its kind is not served.
 func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
 	u, err := m.client.Resource(clusterOperators).Get(ctx, controlplane.OperatorName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -122,11 +122,11 @@ func (o *statusOptions) write(s Standing) error {
 	return nil
 }
 
-// looks is how often a watch looks: a control plane is a handful of objects, and changes in minutes.
+// looks is the interval of a watch: a control plane has a handful of objects, which change in minutes.
 const looks = 2 * time.Second
 
-// follow shows the set anew in the same place on a terminal; elsewhere it writes it again when it has changed. It asks again, and does not watch: a
-// connection does not outlive the Machine that it ends at.
+// follow redraws the set in place on a terminal; elsewhere it writes the set again when it has changed. It polls instead of watching: a watch breaks when the
+// Machine that serves it is deleted.
 func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) error {
 	w := &lookout{statusOptions: o}
 	ticks := time.NewTicker(looks)
@@ -134,7 +134,7 @@ func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) er
 	for {
 		s, err := standing(ctx, o.Plugin, client)
 		if ctx.Err() != nil {
-			return nil // Ctrl-C is how a watch ends
+			return nil // Ctrl-C ends a watch
 		}
 		if err = w.show(s, err); err != nil {
 			return err
@@ -150,12 +150,12 @@ func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) er
 // lookout is a watch.
 type lookout struct {
 	*statusOptions
-	// seen is what was shown last; began says that something was.
+	// seen was shown last; began reports that something was.
 	seen  string
 	began bool
 }
 
-// unaged leaves out for how long nobody has answered: that changes all the time.
+// unaged removes the time for which Poundlock has not answered: it changes all the time.
 func (s Standing) unaged() Standing {
 	if s.Away != "" {
 		s.Away = "away"
@@ -163,7 +163,7 @@ func (s Standing) unaged() Standing {
 	return s
 }
 
-// show shows what has changed. An error ends the watch if it is the first thing that is seen, or if asking again changes nothing.
+// show writes what has changed. An error ends the watch if it is the first result, or if a retry would not help.
 func (w *lookout) show(s Standing, err error) error {
 	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
 		return err

@@ -28,7 +28,7 @@ func nodeOf(m *machinev1beta1.Machine) string {
 	return m.Status.NodeRef.Name
 }
 
-// waitsFor returns what keeps a Machine from being deleted, if it has a deletion timestamp, or else from being ready.
+// waitsFor returns why a Machine with a deletion timestamp is not deleted yet, or why any other Machine is not ready.
 func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	switch o := m.Machine(); {
 	case m.Deleting:
@@ -46,7 +46,7 @@ func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	}
 }
 
-// held are the hooks that hold a Machine that is being deleted: those before the drain, or, once it is drained, those before its instance is terminated.
+// held are the hooks that block a Machine's deletion: those before the drain or, once it is drained, those before the termination of its instance.
 func held(m *machinev1beta1.Machine) []string {
 	var out []string
 	for _, h := range m.Spec.LifecycleHooks.PreDrain {
@@ -71,7 +71,7 @@ func hook(kind string, h machinev1beta1.LifecycleHook) string {
 	return fmt.Sprintf("%s hook %s of %s", kind, h.Name, h.Owner)
 }
 
-// drained reports whether the Machine says so, or has no Node that could be.
+// drained reports whether the Machine has the condition Drained, or has no Node.
 func drained(m *machinev1beta1.Machine) bool {
 	return nodeOf(m) == "" || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
 		return c.Type == machinev1beta1.MachineDrained && c.Status == corev1.ConditionTrue

@@ -17,30 +17,30 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Row is a row of a conversion as it looks from the object that is written: where a field lies, and what to say of it.
+// Row is a row of a conversion for the written object: the path of a field, and its comment.
 type Row struct {
-	// Path is below the object that is written, up to the first list on the way.
+	// Path is below the written object, up to its first list.
 	Path string
 	Text string
-	// full is the whole path, with [] behind lists: a row of a field that was not written says nothing.
+	// full is the whole path, with [] behind lists: a row whose field was not written has no comment.
 	full string
-	// same is where the source has a field of the same name, "" where it has none: with the same value nothing changed.
+	// same is the path of the source's field of the same name, "" if there is none: an equal value there means that nothing changed.
 	same string
-	// line identifies the rows that come from one line of the table: it is written once.
+	// line identifies the table's line: its rows have one comment.
 	line int
 }
 
-// Place is where a table's two sides lie in the objects that it was used for.
+// Place is where a table's two sides are in the objects.
 type Place struct {
-	// Name is what the source's paths are said to be of, "" where that is plain.
+	// Name names the source's object in comments, "" if that is obvious.
 	Name string
 	// Source and Target are prefixes of the paths, such as "spec.template.spec.providerSpec.value".
 	Source, Target string
-	// Core is the prefix of what a provider's table keeps in the core object: "" for a Machine, "spec.template" for a set.
+	// Core is the prefix of those fields of a provider's table that are in the core object: "" for a Machine, "spec.template" for a set.
 	Core string
 }
 
-// Rows are the lines of a table that have something to say about the object that is written. to is that object's side.
+// Rows returns the lines of a table that have a comment for the written object. to is the API of that object.
 func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
 	var out []Row
 	for i, l := range lines {
@@ -66,16 +66,16 @@ func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
 	})
 }
 
-// passesOn recognizes the line that hands a providerSpec to another table: that one has something to say.
+// passesOn recognizes the line that passes a providerSpec to another table: that table has the comments.
 func passesOn(path string) bool { return strings.HasSuffix(path, "providerSpec.value") }
 
-// outer is a path up to the first list on its way.
+// outer returns a path up to its first list.
 func outer(path string) string {
 	before, _, _ := strings.Cut(path, "[]")
 	return before
 }
 
-// said is what a person wants to know of a field: that it was called otherwise, and what changed.
+// said is the comment on a field: its name in the source, and what changed.
 func said(from []string, path, note, name string) string {
 	if slices.Equal(from, []string{path}) && name == "" {
 		return note
@@ -102,7 +102,7 @@ func said(from []string, path, note, name string) string {
 
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// place is a path of the table as a path of the object. What lies elsewhere is marked by the kind that has it.
+// place turns a table's path into an object's path. A path in another object has that one's kind.
 func place(path string, at Place) string {
 	if _, rest, elsewhere := strings.Cut(path, conversion.Elsewhere); elsewhere {
 		return "@" + joined(at.Core, rest)
@@ -117,7 +117,7 @@ func joined(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// Core are the rows that lie in the core object, of those of a provider's table.
+// Core returns those rows of a provider's table that are in the core object.
 func Core(rows []Row) []Row {
 	var out []Row
 	for _, r := range rows {
@@ -129,7 +129,7 @@ func Core(rows []Row) []Row {
 	return out
 }
 
-// Write writes the object that was made from source, each row's text at the first field that it is about.
+// Write writes the object that was made from source, with each row's comment at its first field.
 func Write(w io.Writer, header string, object, source map[string]any, rows []Row) error {
 	var document yaml.Node
 	if err := document.Encode(object); err != nil {
@@ -157,7 +157,7 @@ type commenter struct {
 	done           map[int]bool
 }
 
-// paths lists where a value has something, with [] behind lists.
+// paths lists the paths of a value's leaves, with [] behind lists.
 func paths(value any, at string, into map[string]bool) {
 	into[at] = true
 	switch v := value.(type) {
@@ -183,7 +183,7 @@ func (c commenter) walk(n *yaml.Node, at string) {
 	}
 }
 
-// comment sets a short text behind a scalar, and any other above the key.
+// comment writes a short text behind a scalar, and any other text above the key.
 func (c commenter) comment(key, value *yaml.Node, path string) {
 	for _, r := range c.rows {
 		if c.done[r.line] || r.Path != path || c.unchanged(r) {

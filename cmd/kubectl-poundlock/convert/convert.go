@@ -103,7 +103,7 @@ func (o *options) write(f *inventory.Fleet) error {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
 		}
 		made, errs := converted(pair, env, f.SelectsBy(pair))
-		if len(errs) > 0 { // the same conversion has just said otherwise
+		if len(errs) > 0 { // an error here contradicts the conversion above
 			return errs.ToAggregate()
 		}
 		for _, one := range made {
@@ -139,7 +139,7 @@ func (o *options) refuse(pair inventory.Pair, errs field.ErrorList) {
 	}
 }
 
-// piece is one object of what a pair becomes.
+// piece is one object of a pair's result.
 type piece struct {
 	object *unstructured.Unstructured
 	source *unstructured.Unstructured

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// unconvertible returns why the pair does not convert, or what an answer needs.
+// unconvertible returns why the pair does not convert, or what else must be shown.
 func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs readiness.Needs) {
 	if needs := readiness.Unplaced(pair, unknown); len(needs.Names()) > 0 {
 		return nil, needs
@@ -30,7 +30,7 @@ func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks
 	return readiness.Unconvertible(pair, env, lacks)
 }
 
-// unmovable is why a pair that converts cannot move for all that; "" where it can, or waits.
+// unmovable returns why a pair that converts cannot move; "" if it can, or waits.
 func unmovable(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) string {
 	if pair.MachineAPI == nil {
 		return ""
@@ -42,7 +42,7 @@ func unmovable(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) 
 	return f.Message
 }
 
-// destination is the API that is converted to: away from the authoritative one, or from the only one that has the object.
+// destination is the API to convert to: the one that is not authoritative, or the one without the object.
 func destination(pair inventory.Pair) authority.API {
 	if pair.Authoritative() == authority.MachineAPI || pair.ClusterAPI == nil {
 		return authority.ClusterAPI
@@ -50,7 +50,7 @@ func destination(pair inventory.Pair) authority.API {
 	return authority.MachineAPI
 }
 
-// converted is what the mirror would make of a pair. selects reports whether its MachineSet selects it by a label.
+// converted returns the mirror's result for a pair. selects reports whether its MachineSet selects it by a label.
 func converted(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	if destination(pair) == authority.ClusterAPI {
 		return toClusterAPI(pair, env, selects)
@@ -58,7 +58,7 @@ func converted(pair inventory.Pair, env conversion.Env, selects func(label strin
 	return toMachineAPI(pair, env, selects)
 }
 
-// leaveOut removes what the mirror does not copy, and returns a sentence about it; "" where there is nothing.
+// leaveOut removes what the mirror does not copy, and returns a sentence about that; "" if there is nothing.
 func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, selects func(label string) bool) string {
 	names := twin.LeaveOut(pair.Kind, o, selects)
 	if names == nil {
@@ -125,7 +125,7 @@ func tableOf(kind authority.Kind) []conversion.Line {
 	return core.MachineHealthChecks.Lines()
 }
 
-// spots are where a kind's objects have a machine's fields.
+// spots are the paths of a machine's fields in a kind's objects.
 type spots struct{ template, providerSpec, infra string }
 
 func places(kind authority.Kind) spots {
@@ -135,7 +135,7 @@ func places(kind authority.Kind) spots {
 	return spots{"", "spec.providerSpec.value", "spec"}
 }
 
-// content is an object as conversions take it.
+// content returns an object as conversions take it.
 func content(o *policies.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(o.Raw()); err != nil {

@@ -25,26 +25,26 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Row is one field as the two sides have it; "" where a side says nothing.
+// Row is one field of both sides; "" if a side does not have it.
 type Row struct {
 	Path       string `json:"path"`
 	MachineAPI string `json:"machineAPI"`
 	ClusterAPI string `json:"clusterAPI"`
 	Same       bool   `json:"same"`
-	// Own reports that the two differ and are meant to: the mirror leaves this label or annotation as it is.
+	// Own reports an intended difference: the mirror does not change this label or annotation.
 	Own bool `json:"own,omitempty"`
 }
 
-// Comparison is two sides in one vocabulary.
+// Comparison is both sides in the fields of one API.
 type Comparison struct {
-	// In is the API in whose words they are compared.
+	// In is that API.
 	In   authority.API `json:"in"`
 	Rows []Row         `json:"rows"`
-	// Unspeakable are the fields of either side that the other API has no words for; then there are no rows.
+	// Unspeakable are the fields of either side that the other API cannot express. Then there are no rows.
 	Unspeakable []Unspeakable `json:"unspeakable,omitempty"`
 }
 
-// Unspeakable is a field that cannot be said in the other API.
+// Unspeakable is a field that the other API cannot express.
 type Unspeakable struct {
 	Side   authority.API `json:"side"`
 	Path   string        `json:"path"`
@@ -56,10 +56,10 @@ func (c Comparison) Same() bool {
 	return len(c.Unspeakable) == 0 && !slices.ContainsFunc(c.Rows, Row.Differs)
 }
 
-// Differs reports whether the mirror would change the field, or is kept from it.
+// Differs reports whether the mirror would change the field, or cannot.
 func (r Row) Differs() bool { return !r.Same && !r.Own }
 
-// Compare says both sides in the words of an API. Both must exist. selects reports whether the MachineSet of the pair selects it by a label.
+// Compare converts both sides to an API's fields. Both must exist. selects reports whether the pair's MachineSet selects it by a label.
 func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects func(label string) bool) (Comparison, error) {
 	if p.MachineAPI == nil || p.ClusterAPI == nil {
 		return Comparison{}, errors.New("it has no twin to compare with")
@@ -76,9 +76,9 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 	return c, nil
 }
 
-// own reports whether a field is a label or annotation that the mirror leaves as it is: what somebody else writes to the mirror alone, what
-// the Machine API's controllers keep up to date whichever API is authoritative, and names by which somebody recognizes an object, but for labels by which
-// its MachineSet selects it.
+// own reports whether the mirror does not change a label or annotation: one that another writer adds to the mirror alone, one that the Machine API's
+// controllers update whichever API is authoritative, and a name by which someone recognizes an object. A label by which its MachineSet selects it is none of
+// these.
 func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)
@@ -87,7 +87,7 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 		}
 		name := strings.Trim(rest, ".[]")
 		if name == clusterv1.MachineSetNameLabel && p.Kind.Parent != "" {
-			return r.MachineAPI == "" || r.ClusterAPI == "" // the mark of Cluster API's set, or what an older mirror copied of it
+			return r.MachineAPI == "" || r.ClusterAPI == "" // a mark of Cluster API's set, or an older mirror's copy of it
 		}
 		theirs := authority.Theirs(name) && (of != "metadata.labels" || !selects(name))
 		if p.Authoritative() == authority.MachineAPI {
@@ -98,8 +98,8 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	return false
 }
 
-// speak converts the Machine API's object there and back, and Cluster API's back (and there again, where Cluster API's words
-// are asked for): what an API server has filled in on either side then stands on both, or on none.
+// speak converts the Machine API's object there and back, and Cluster API's back (and there again if the fields are Cluster API's). So both sides have the API
+// servers' defaults, or neither.
 func (c *Comparison) speak(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
 	mapi, err := object(p.MachineAPI)
 	if err != nil {
@@ -134,8 +134,8 @@ func (c *Comparison) speak(p inventory.Pair, env conversion.Env) (left, right ma
 	return content(there), content(back), propagated, nil
 }
 
-// leave makes those fields of a mirror what the mirror would make of them that a MachineSet of Cluster API has written in place, and lists them: the mirror leaves
-// them to it, and Machine API cannot express most of them.
+// leave sets those fields of a mirror that a MachineSet of Cluster API has written in place to the mirror's result, and lists them. The mirror does not change
+// them, and Machine API cannot express most of them.
 func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row) {
 	owner := metav1.GetControllerOf(mirror)
 	if p.Kind.Name != "Machine" || p.Authoritative() != authority.MachineAPI || owner == nil || owner.Kind != "MachineSet" {
@@ -150,7 +150,7 @@ func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row
 		}
 		out = append(out, Row{Path: path, MachineAPI: text(wanted), ClusterAPI: text(live), Own: true})
 		if unstructured.RemoveNestedField(mirror.Object, at...); wanted != nil {
-			_ = unstructured.SetNestedField(mirror.Object, runtime.DeepCopyJSONValue(wanted), at...) // its parents were there
+			_ = unstructured.SetNestedField(mirror.Object, runtime.DeepCopyJSONValue(wanted), at...) // its parents existed
 		}
 	}
 	return out
@@ -170,7 +170,7 @@ func (c *Comparison) cannot(side authority.API, errs field.ErrorList) {
 	}
 }
 
-// content is what converts of an object.
+// content returns the part of an object that converts.
 func content(u *unstructured.Unstructured) map[string]any {
 	if u == nil {
 		return nil
@@ -182,7 +182,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// both is the core object with its infrastructure object beside it, under its kind.
+// both returns the core object, with its infrastructure object under that one's kind.
 func both(t core.Twin) map[string]any {
 	out := content(t.Core)
 	if t.Infra != nil {
@@ -191,7 +191,7 @@ func both(t core.Twin) map[string]any {
 	return out
 }
 
-// rows compares every value that either side has, in the order of paths.
+// rows compares every value of either side, in the order of paths.
 func rows(left, right map[string]any) []Row {
 	l, r := map[string]any{}, map[string]any{}
 	flatten(left, "", l)
@@ -209,7 +209,7 @@ func joined(l, r map[string]any) map[string]any {
 	return out
 }
 
-// flatten lists values by their paths. What is empty says nothing.
+// flatten lists values by their paths. It leaves out empty values.
 func flatten(value any, at string, into map[string]any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -222,7 +222,7 @@ func flatten(value any, at string, into map[string]any) {
 		}
 	case nil:
 	case string:
-		// An empty label or annotation says something: that it is there.
+		// An empty label or annotation counts: its existence has a meaning.
 		if v != "" || strings.HasPrefix(at, "metadata.") || strings.Contains(at, ".metadata.") {
 			into[at] = v
 		}

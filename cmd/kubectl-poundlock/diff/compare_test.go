@@ -58,7 +58,7 @@ func mirrored(t *testing.T, kit conversiontest.Kit) (inventory.Pair, core.Twin, 
 	return inventory.Pair{Kind: kind, Name: "a", MachineAPI: object(t, set), ClusterAPI: object(t, twin.Core), Infra: object(t, twin.Infra)}, twin, env
 }
 
-// A twin as the mirror makes it differs in nothing, on any platform and in the words of either API.
+// A twin as the mirror makes it has no difference, on any platform and in the fields of either API.
 func TestATwinInStepDiffersInNothing(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 	}
 }
 
-// A label that others keep on one side is no difference: the mirror is in step without it.
+// A label that others keep on one side alone is no difference: the mirror is in step without it.
 func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 	const theirs, set, region = "argocd.argoproj.io/instance", "cluster.x-k8s.io/set-name", "machine.openshift.io/region"
 	kit := platformstest.Kits()[0]
@@ -134,7 +134,7 @@ func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
 	}
 }
 
-// TestWhatASetWritesInPlace: the mirror leaves it to the MachineSet of Cluster API, so it is no difference, though Machine API cannot express it.
+// TestWhatASetWritesInPlace: the mirror does not change it, so it is no difference, though Machine API cannot express it.
 func TestWhatASetWritesInPlace(t *testing.T) {
 	kit := platformstest.Kits()[0]
 	for owner, differs := range map[string]bool{"MachineSet": false, "Cluster": true} {

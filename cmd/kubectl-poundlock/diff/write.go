@@ -35,7 +35,7 @@ func unless(same bool, err error) error {
 	return err
 }
 
-// difference writes a comparison for people.
+// difference writes a comparison for a person.
 type difference struct {
 	printers.Output
 	pair inventory.Pair
@@ -74,7 +74,7 @@ func (w difference) write(c Comparison) {
 	w.Linef("%s: %s, in the words of %s; %d the same%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
 }
 
-// left counts what is not compared.
+// left counts the fields that are not compared.
 func left(own int) string {
 	if own == 0 {
 		return ""

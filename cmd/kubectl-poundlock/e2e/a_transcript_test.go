@@ -19,14 +19,14 @@ import (
 // entry is one command of the transcript and what it printed.
 type entry struct{ command, printed string }
 
-// block finds the console blocks of a part of the document: the words after the fence tell what they need. "" is the fleet as it is.
+// block finds the console blocks of a part of the document: the words after the fence name the part. "" is the initial fleet.
 func block(part string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)```" + regexp.QuoteMeta(fence(part)) + "\n(.*?)```")
 }
 
 func fence(part string) string { return strings.TrimSpace("console " + part) }
 
-// transcript reads the commands out of blocks, in order, with what stands below each.
+// transcript reads the commands out of blocks, in order, with the output below each.
 func transcript(block *regexp.Regexp, text string) []entry {
 	var out []entry
 	for _, found := range block.FindAllStringSubmatch(text, -1) {
@@ -38,14 +38,14 @@ func transcript(block *regexp.Regexp, text string) []entry {
 	return out
 }
 
-// normals turn what differs from run to run into what does not.
+// normals replace what differs between runs.
 var normals = []struct {
 	what *regexp.Regexp
 	with string
 }{
 	{regexp.MustCompile(`\b(worker-[ab])-[a-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(worker-[ab])-[0-9a-f]{8}\b`), "$1-hhhhhhhh"},
-	// What stands between the request and the end of a move is seen or missed.
+	// The lines between the request and the end of a move depend on timing.
 	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d .*(authority is moving|takes over|asked for \().*\n`), ""},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "time"},
 	{regexp.MustCompile(`\b(\d+[dhms])+(\W|$)`), "age$2"},
@@ -60,11 +60,11 @@ func normal(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// TestTheTranscriptIsTrue types the commands of docs/plugin.md at a terminal, in order, on the fleet of `make run`. A command that only
-// reads is tried until it says what is written, for a while: a person looks again too.
+// TestTheTranscriptIsTrue types the commands of docs/plugin.md at a terminal, in order, on the fleet of `make run`. It repeats a command that only reads until
+// its output is the document's, with a deadline.
 func TestTheTranscriptIsTrue(t *testing.T) { holds(t, "", 8) }
 
-// TestTheControlPlanesTranscriptIsTrue does the same on what `make run CONTROL_PLANE=3` starts.
+// TestTheControlPlanesTranscriptIsTrue does the same with `make run CONTROL_PLANE=3`.
 func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock controlplane status"); code != 1 ||
 		!strings.Contains(out, "there is no ControlPlaneMachineSet cluster in openshift-machine-api") {
@@ -81,7 +81,7 @@ func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
 	theRestHolds(t)
 }
 
-// holds types a part's commands, at least so many, and compares.
+// holds types a part's commands, at least so many, and compares the output.
 func holds(t *testing.T, part string, least int) {
 	t.Helper()
 	path := filepath.Join(root, "docs", "plugin.md")
@@ -111,7 +111,7 @@ func typed(t *testing.T, e entry) string {
 	var got string
 	patience := 20 * time.Second
 	if *update || strings.Contains(e.command, " migrate ") || strings.HasSuffix(e.command, " activate") {
-		patience = time.Nanosecond // a second one would be another one
+		patience = time.Nanosecond // a repetition has another output
 	}
 	_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		s := at(t, e.command, "NO_COLOR=1")
@@ -122,7 +122,7 @@ func typed(t *testing.T, e entry) string {
 	return got
 }
 
-// write puts what was printed in the place of what stood below each command.
+// write replaces the output below each command.
 func write(t *testing.T, path, part, text string, printed []string) {
 	t.Helper()
 	i := 0

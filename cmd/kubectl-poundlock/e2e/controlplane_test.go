@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// theRestHolds asks of a control plane that is raised what is no part of the transcript.
+// theRestHolds tests a running control plane beyond the transcript.
 func theRestHolds(t *testing.T) {
 	t.Helper()
 	for _, command := range []string{
@@ -45,8 +45,8 @@ func theRestHolds(t *testing.T) {
 	aTemplateOfClusterAPIIsPlanned(t)
 }
 
-// whatAdmissionFillsIsNoDifference leaves out of the template what a policy writes into each Machine: the operator replaces none for that, so
-// no plan may say it.
+// whatAdmissionFillsIsNoDifference removes from the template what a policy writes into each Machine. The operator replaces no Machine because of that, so no
+// plan may.
 func whatAdmissionFillsIsNoDifference(t *testing.T) {
 	t.Helper()
 	const without = `kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml | sed '/iamInstanceProfile:/,+1d' | kubectl poundlock controlplane plan -f -`

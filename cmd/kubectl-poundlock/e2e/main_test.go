@@ -39,7 +39,7 @@ func run(m *testing.M) (code int) {
 		code = m.Run()
 	}
 	if stage != nil {
-		if cause := stage.Cause(); cause != nil { // tests that fail for want of it are to say so
+		if cause := stage.Cause(); cause != nil { // tests that failed because of it report it
 			err = cause
 		}
 		if strikeErr := stage.Strike(); err == nil {
@@ -53,7 +53,7 @@ func run(m *testing.M) (code int) {
 	return code
 }
 
-// install builds the plugin and gives it the two names that kubectl looks for.
+// install builds the plugin under the two names that kubectl looks for.
 func install() (err error) {
 	if root, err = build.Root(); err != nil {
 		return err

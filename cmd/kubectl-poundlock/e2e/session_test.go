@@ -23,15 +23,15 @@ type session struct {
 	seen strings.Builder
 	// answers are typed, one at each question.
 	answers []string
-	// heard is asked after each piece of output; what it returns is typed.
+	// heard is called after each piece of output; its result is typed.
 	heard func(all string) string
 	over  bool
 }
 
-// theEnd follows all that a command prints. No terminal shows it: it is a string of ECMA-48 without a meaning.
+// theEnd is written after a command's output. It is a string of ECMA-48 without a meaning, so no terminal shows it.
 const theEnd = "\x1b_the end\x1b\\"
 
-// environment is a person's, without their own kubectl settings.
+// environment is a user's, without their kubectl settings.
 func environment(t *testing.T, more ...string) []string {
 	t.Helper()
 	home := filepath.Join(stage.Plane.Dir(), "home")
@@ -42,8 +42,8 @@ func environment(t *testing.T, more ...string) []string {
 	return append([]string{"HOME=" + home, "KUBECONFIG=" + stage.Plane.KubeconfigPath(), "PATH=" + path, "TERM=xterm"}, more...)
 }
 
-// at types a command at a terminal of 120 columns. Its shell leads the session and ends only when all output is read: at the end of a session's
-// leader Linux hangs up the terminal, and drops what nobody has read by then.
+// at types a command at a terminal of 120 columns. Its shell leads the session and ends only when all output is read: when a session's leader ends, Linux hangs
+// up the terminal and drops unread output.
 func at(t *testing.T, command string, env ...string) *session {
 	t.Helper()
 	s := &session{t: t, cmd: exec.CommandContext(t.Context(), "sh", "-c", "trap : INT; "+command+"; code=$?; printf %s '"+theEnd+"'; read -r _; exit $code")}
@@ -52,7 +52,7 @@ func at(t *testing.T, command string, env ...string) *session {
 	return s
 }
 
-// run returns all that stood on the screen, and the exit code.
+// run returns all that was on the screen, and the exit code.
 func (s *session) run() (string, int) {
 	s.t.Helper()
 	var err error
@@ -77,7 +77,7 @@ func (s *session) listen() {
 		n, err := s.tty.Read(piece)
 		s.seen.Write(piece[:n])
 		s.react()
-		if err != nil { // Linux says EIO when the last process has closed its end
+		if err != nil { // Linux returns EIO when the last process has closed its end
 			return
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// sh runs a command without a terminal: what it prints on both, and its exit code.
+// sh runs a command without a terminal, and returns its stdout and stderr together with the exit code.
 func sh(t *testing.T, command string, env ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -28,7 +28,7 @@ func sh(t *testing.T, command string, env ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// newSet makes a set without Machines that converts, and waits until it is mirrored.
+// newSet creates a set without Machines that converts, and waits until it is mirrored.
 func newSet(t *testing.T, name string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "kubectl", "create", "-f", "-")
@@ -40,7 +40,7 @@ func newSet(t *testing.T, name string) {
 	ready(t, name)
 }
 
-// ready waits until check says that the set could move.
+// ready waits until check reports that the set could move.
 func ready(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, name+" could move", func() (string, bool) {
@@ -70,7 +70,7 @@ func authorityOf(t *testing.T, name string) string {
 
 func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 	newSet(t, "interrupted")
-	stage.Freeze() // so that nobody acknowledges the pause
+	stage.Freeze() // so that no controller acknowledges the pause
 	thaw := sync.OnceFunc(stage.Thaw)
 	t.Cleanup(thaw)
 
@@ -102,7 +102,7 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// The order that is typed is the order: a canary goes first. Machines of the control plane want a word of their own.
+// Objects move in the order of the arguments: a canary first. Machines of the control plane need a confirmation of their own.
 func TestTheOrderAndTheControlPlane(t *testing.T) {
 	newSet(t, "second")
 	newSet(t, "canary")
@@ -152,7 +152,7 @@ func TestAMoveIsCancelled(t *testing.T) {
 	})
 }
 
-// The ClusterRoles that ship are enough, bound in the two namespaces alone.
+// The published ClusterRoles, bound in the two namespaces alone, are enough.
 func TestTheRolesForPeopleSuffice(t *testing.T) {
 	newSet(t, "seen")
 	for user, role := range map[string]string{"viewer": "poundlock-viewer", "migrator": "poundlock-migrator"} {
@@ -181,7 +181,7 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	}
 }
 
-// Programs follow a move line by line, of names that another command has written.
+// Programs follow a move line by line, with names that another command has written.
 func TestAMoveForPrograms(t *testing.T) {
 	newSet(t, "first-of-two")
 	newSet(t, "second-of-two")
@@ -267,8 +267,8 @@ func TestKubectlCompletesThePlugin(t *testing.T) {
 	}
 }
 
-// moveEverything has Cluster API run every Machine and MachineSet. What cannot move is deleted: a set's Machines go with it, by the garbage
-// collector, perhaps between the list and the deletion.
+// moveEverything moves every Machine and MachineSet to Cluster API. It deletes what cannot move. The garbage collector deletes a set's Machines with the set,
+// perhaps between the list and the deletion.
 func moveEverything(t *testing.T) {
 	t.Helper()
 	if out, code := sh(t, "kubectl poundlock migrate machinesets machines --to clusterapi --include-control-plane --skip-blocked --wait --yes"); code != 0 {
@@ -305,7 +305,8 @@ func TestYNobodyAnswers(t *testing.T) {
 	}
 }
 
-// asking makes a Machine whose move to Cluster API is asked for and does not begin, since it does not convert, and returns what shows its spec and status.
+// asking creates a Machine whose requested move to Cluster API does not begin, since it does not convert, and returns a function that shows its spec and
+// status.
 func asking(t *testing.T) (name, authority string) {
 	t.Helper()
 	set := strings.Replace(testcluster.MachineSet("asking", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
@@ -332,8 +333,8 @@ func asking(t *testing.T) (name, authority string) {
 	return name, authority
 }
 
-// TestZCleanup is the last: nothing of Poundlock is left behind it. Everything has moved, so each object is locked, and Poundlock's policies
-// refuse what its webhooks would refuse: their answers are not the manager's. One Machine merely asks to move: its request is taken back.
+// TestZCleanup runs last: nothing of Poundlock is left after it. Everything has moved, so each object is locked, and Poundlock's policies refuse what its
+// webhooks would refuse: that is no sign of a running manager. One Machine has only a request to move: it is taken back.
 func TestZCleanup(t *testing.T) {
 	moveEverything(t)
 	asks, authority := asking(t)

@@ -25,7 +25,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
 		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
-		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, or a field. No cluster is asked.
+		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, or a field.
+No cluster is asked.
 
 A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
 		Example: `  kubectl poundlock explain authority/spec-locked
@@ -85,5 +86,5 @@ func explained(w printers.Output, t topics.Topic) {
 	}
 }
 
-// unquoted leaves out Markdown's backquotes, by which a text is wrapped: they show where a command ends.
+// unquoted removes Markdown's backquotes, after they have kept commands whole in wrapped text.
 func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

@@ -35,16 +35,16 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// pageSize is how many objects one answer of the API server holds.
+// pageSize is how many objects one answer of the API server has.
 const pageSize = 250
 
-// infrastructures is OpenShift's description of the cluster that it runs on; the one object is named cluster.
+// infrastructures are OpenShift's descriptions of the cluster's platform; the one object is named cluster.
 var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
 
 // definitions are CRDs.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// controlPlaneMachineSets are those of the Machine API's group, at the version that has them.
+// controlPlaneMachineSets are those of the Machine API's group, in the version that has them.
 var controlPlaneMachineSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
 
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
@@ -53,15 +53,15 @@ const clusterAPIManager = "capi-controller-manager"
 // Query is what to read of a cluster.
 type Query struct {
 	Pairs authority.Pairs
-	// Kinds narrows to these; nil: all.
+	// Kinds restricts the query to these; nil: all.
 	Kinds []authority.Kind
-	// Parents has the kinds that own these read too, as far as the user may. Their objects are beside what was asked for.
+	// Parents reads the owning kinds too, as far as the user may. Their objects are beside the requested ones.
 	Parents bool
-	// Sets has the ControlPlaneMachineSets read too.
+	// Sets reads the ControlPlaneMachineSets too.
 	Sets bool
-	// WithoutInfrastructure has the cluster read also where its Infrastructure does not exist. Nothing converts then.
+	// WithoutInfrastructure reads the cluster also if its Infrastructure does not exist. Nothing converts then.
 	WithoutInfrastructure bool
-	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
+	// Selector applies to labels of the Machine API object, or of Cluster API's if there is no other; nil: all.
 	Selector labels.Selector
 }
 
@@ -72,7 +72,7 @@ func (q Query) kinds() []authority.Kind {
 	return q.Kinds
 }
 
-// parents are the kinds that own those that are asked for, and are not asked for themselves.
+// parents are the kinds that own the requested ones, and are not requested themselves.
 func (q Query) parents() []authority.Kind {
 	var out []authority.Kind
 	for _, kind := range q.kinds() {
@@ -84,7 +84,8 @@ func (q Query) parents() []authority.Kind {
 	return out
 }
 
-// FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure, and the definitions of kinds that are not served.
+// FromCluster lists what the query requests, in pages. It gets single objects only for the Infrastructure, and for the definitions of kinds that are not
+// served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
 	c.withoutInfrastructure = q.WithoutInfrastructure
@@ -126,7 +127,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 		return nil
 	}
 	if apierrors.IsForbidden(err) {
-		// It is read for conversions. A user with rights in the two namespaces alone gets an answer without it.
+		// Conversions need it. A user with rights in the two namespaces alone gets an answer without it.
 		c.fleet.withheld = true
 		c.rival(ctx, client, &unstructured.Unstructured{})
 		return nil
@@ -139,7 +140,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 	return c.take(u)
 }
 
-// rival looks for OpenShift's own migration. A user who may not read it gets none.
+// rival looks for OpenShift's own migration. If the user may not read it, none is reported.
 func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	var deployments []unstructured.Unstructured
 	for _, pair := range c.pairs {
@@ -159,7 +160,7 @@ func (c *collection) rival(ctx context.Context, client dynamic.Interface, infras
 	c.fleet.Rival = authority.Rival(platform, deployments, policies)
 }
 
-// account reads the cloud provider's configuration. A user who may not read it gets the conversion without it; an instance's ID may have it too.
+// account reads the cloud provider's configuration. If the user may not read it, the account may come from an instance's ID, or the conversion has none.
 func (c *collection) account(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	kind, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
 	name, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "name")
@@ -176,8 +177,7 @@ func (c *collection) account(ctx context.Context, client dynamic.Interface, infr
 	c.fleet.account = platform.Account(text)
 }
 
-// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. A user who may not read it, or has none, gets the conversion
-// without it.
+// nodeSync reads the flags of OpenShift's Cluster API manager from its Deployment. If the user may not read it, or there is none, the conversion has none.
 func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
 	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 		labels := flags.StringArray("additional-sync-machine-labels", nil, "")
 		annotations := flags.StringArray("additional-sync-machine-annotations", nil, "")
 		gates := flags.StringSlice("feature-gates", nil, "")
-		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // what is not understood is another's
+		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // unknown flags are ignored
 		c.fleet.gates = Gates(c.fleet.gates, *gates)
 		labelled, err := conversion.ParsePatterns(*labels)
 		if err != nil {
@@ -210,7 +210,7 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 	return true
 }
 
-// Gates adds feature gates as a flag has them, Name=true. What says neither true nor false is off.
+// Gates adds feature gates in a flag's form, Name=true. One that is neither true nor false is off.
 func Gates(known map[string]bool, texts []string) map[string]bool {
 	out := map[string]bool{}
 	maps.Copy(out, known)
@@ -222,7 +222,7 @@ func Gates(known map[string]bool, texts []string) map[string]bool {
 	return out
 }
 
-// owners lists what owns the objects that are asked for. A user who may not list them is answered without them.
+// owners lists the owners of the requested objects. If the user may not list them, the answer lacks them.
 func (c *collection) owners(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
 	for _, kind := range kinds {
 		for namespace, resource := range map[string]schema.GroupVersionResource{
@@ -252,7 +252,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	for _, resource := range c.fleet.instances(kinds) {
-		// A user who may not list them is not told of them.
+		// If the user may not list them, the answer lacks them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
 			c.fleet.unlisted = append(c.fleet.unlisted, resource.Resource())
 		} else if err != nil {
@@ -266,8 +266,8 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// clusters reads the Clusters of the objects, each once: they may be paused, and where an infrastructure cluster object has to be created, its Cluster may have
-// to be, too. A user who may not read them is not told of a pause, and has both created.
+// clusters reads the Clusters of the objects, each once. They may be paused, and where an infrastructure cluster object must be created, its Cluster may be
+// missing too. If the user may not read them, no pause is reported, and the command creates both.
 func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
 	c.fleet.listed = true
 	own := c.lacksInfraCluster(pair.ClusterAPI)
@@ -292,7 +292,7 @@ func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pai
 	}
 }
 
-// lacksInfraCluster is the name of the cluster whose infrastructure cluster object somebody has to create; "" where there is one, or its provider creates it.
+// lacksInfraCluster returns the name of the cluster whose infrastructure cluster object a person must create; "" if it exists, or its provider creates it.
 func (c *collection) lacksInfraCluster(namespace string) string {
 	about := c.fleet.described()
 	platform, known := platforms.For(about.Platform)
@@ -302,7 +302,7 @@ func (c *collection) lacksInfraCluster(namespace string) string {
 	return about.Name
 }
 
-// masters looks for the Machines of the control plane that Cluster API finds. A user who may not list them is not told.
+// masters looks for the control plane Machines that Cluster API finds. If the user may not list them, nothing is reported.
 func (c *collection) masters(ctx context.Context, client dynamic.Interface, namespace string) {
 	machine, _ := authority.KindNamed("Machine")
 	found, err := client.Resource(machine.ClusterAPI.WithResource(machine.Resource)).Namespace(namespace).List(ctx,
@@ -323,7 +323,7 @@ func (c *collection) masters(ctx context.Context, client dynamic.Interface, name
 	}
 }
 
-// remediations looks for the templates of checks that have somebody else remediate. A user who may not read one gets the answer that nobody could look.
+// remediations looks for the templates of checks with external remediation. If the user may not read one, the report is that it could not be read.
 func (c *collection) remediations(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
 	for _, p := range c.sides {
 		t := authority.RemediationTemplate(p.MachineAPI)
@@ -342,8 +342,8 @@ func (c *collection) remediations(ctx context.Context, client dynamic.Interface,
 	}
 }
 
-// definitions looks for those of the kinds that the cluster does not serve: objects of a provider's machines may exist. A user who may not read them is
-// not told.
+// definitions looks for the definitions of kinds that the cluster does not serve: objects of a provider's machines may exist. If the user may not read them,
+// nothing is reported.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
 	for _, kind := range kinds {
 		for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -366,7 +366,7 @@ func (c *collection) definitions(ctx context.Context, client dynamic.Interface, 
 	}
 }
 
-// guess describes the cluster by the objects that were read, where its Infrastructure may not be.
+// guess describes the cluster by the objects, if the user may not read its Infrastructure.
 func (c *collection) guess() {
 	if !c.fleet.withheld && c.fleet.NoInfrastructure == "" {
 		return
@@ -380,7 +380,7 @@ func (c *collection) guess() {
 	c.fleet.guess.guess(pairs, withheld)
 }
 
-// described is what the Infrastructure says, or what was guessed.
+// described returns the Infrastructure's description of the cluster, or the guess.
 func (f *Fleet) described() Cluster {
 	if f.infrastructure == nil {
 		return f.guess
@@ -388,7 +388,7 @@ func (f *Fleet) described() Cluster {
 	return describe(f.infrastructure)
 }
 
-// providers lists the provider's kinds behind these; none where the platform is not converted.
+// providers lists the provider's resources of these kinds; none if the platform is not converted.
 func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
 	platform, known := platforms.For(f.described().Platform)
 	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
@@ -404,7 +404,7 @@ func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
 	return out
 }
 
-// instances are what providers keep for the instances of these kinds beside their machines.
+// instances are the resources that providers keep for the instances of these kinds, besides their machines.
 func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	platform, known := platforms.For(f.described().Platform)
 	acts := slices.ContainsFunc(kinds, authority.Kind.InfraActs)
@@ -414,7 +414,7 @@ func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	return []conversion.Resource{platform.InfraInstance}
 }
 
-// list reads a resource to its end, as far as selectors on labels have it. One that the cluster does not have is empty.
+// list reads all pages of a resource that label selectors match. A resource that is not served is empty.
 func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string, selectors ...string) error {
 	start := metav1.ListOptions{Limit: pageSize, LabelSelector: strings.Join(selectors, ",")}
 	options := start
@@ -425,7 +425,7 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			return nil
 		}
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
-			options = start // the list took too long: again; what is known already counts once
+			options = start // the list expired: read again, and objects that are known already count once
 			continue
 		}
 		if apierrors.IsForbidden(err) {
@@ -455,7 +455,7 @@ func (c *collection) take(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// FromUnstructured is the form in which policies read an object. Its managed fields are dropped.
+// FromUnstructured returns an object as policies read it, without its managed fields.
 func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
 	u.SetManagedFields(nil)
 	raw, err := u.MarshalJSON()
@@ -465,7 +465,7 @@ func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
 	return policies.ParseCheckedObject(raw)
 }
 
-// Narrow keeps the pairs that keep says yes to.
+// Narrow keeps the pairs for which keep is true.
 func (f *Fleet) Narrow(keep func(Pair) bool) {
 	var kept []Pair
 	for _, p := range f.Pairs {
@@ -484,8 +484,8 @@ func (q Query) Matches(p Pair) bool {
 		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
 }
 
-// One reads a single pair by name, and what a conversion needs of the cluster. Beside it are the sets and the Machines of the control plane, as far as the user
-// may list them: what the mirror makes of a Machine depends on them.
+// One reads a single pair by name, and what a conversion needs of the cluster. If the user may list them, it also reads the sets and the control plane's
+// Machines: the mirror of a Machine depends on them.
 func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
 	c := newCollection(authority.Pairs{namespaces})
 	if err := c.infrastructure(ctx, client); err != nil {
@@ -551,14 +551,13 @@ func (c *collection) get(ctx context.Context, client dynamic.Interface, resource
 	return c.take(u)
 }
 
-// Item is an object and the resource that it is served as.
+// Item is an object and its resource.
 type Item struct {
 	Resource schema.GroupVersionResource
 	Object   *policies.Object
 }
 
-// Items lists every object that was read, those of providers that nothing refers to included: the Machine API's first, then in the
-// order of names.
+// Items lists every object that was read, also providers' objects without a reference to them: the Machine API's first, then by name.
 func (f *Fleet) Items() []Item {
 	var out []Item
 	for _, p := range f.Pairs {

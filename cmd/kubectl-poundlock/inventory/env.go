@@ -22,22 +22,21 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Cluster is what is known of the cluster that the objects belong to: what its Infrastructure says, or, where none was shown,
-// what the person or the objects say.
+// Cluster describes the cluster of the objects: by its Infrastructure or, if none was shown, by flags and by the objects.
 type Cluster struct {
 	// Platform is the platform's name, such as AWS; Name the cluster's; Region its region.
 	Platform, Name, Region string
-	// NodeSync is what Cluster API's manager is started with, where that is known.
+	// NodeSync has the flags of Cluster API's manager, if they are known.
 	NodeSync conversion.NodeSync
 	// Gates are the feature gates of Cluster API's manager; nil: not known. One that is absent is off.
 	Gates map[string]bool
-	// Assumed are sentences about what was taken from elsewhere than the Infrastructure.
+	// Assumed are sentences about facts that do not come from the Infrastructure.
 	Assumed []string
 
 	about map[string]any
 }
 
-// Describe returns what is known of the cluster. What the person says counts only where no Infrastructure says it.
+// Describe returns the cluster's description. Flags count only if there is no Infrastructure.
 func (f *Fleet) Describe(said Cluster) Cluster {
 	if f.infrastructure != nil {
 		c := describe(f.infrastructure)
@@ -74,13 +73,13 @@ func describe(infrastructure *policies.Object) Cluster {
 	}
 	c := Cluster{}
 	if err := json.Unmarshal(infrastructure.Raw(), &c.about); err == nil {
-		_ = json.Unmarshal(infrastructure.Status, &status) // what cannot be read is not said
+		_ = json.Unmarshal(infrastructure.Status, &status) // one that cannot be read has none
 	}
 	c.Name, c.Platform = status.InfrastructureName, status.PlatformStatus.Type
 	return c
 }
 
-// region is what the Infrastructure says.
+// region is the Infrastructure's region.
 func (c Cluster) region() string {
 	region, _, _ := unstructured.NestedString(c.about, "status", "platformStatus", strings.ToLower(c.Platform), "region")
 	return region
@@ -92,7 +91,7 @@ const (
 	withheld = "You may not read the Infrastructure named cluster"
 )
 
-// guess fills in what nobody says from what the objects themselves say.
+// guess fills in missing facts from the objects.
 func (c *Cluster) guess(pairs []Pair, why string) {
 	var taken []string
 	fill := func(what string, into *string, from func(Pair) string) {
@@ -111,7 +110,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	fill("region", &c.Region, regionOf)
 	if c.Name == "" {
 		c.Name = unnamed
-		taken = append(taken, "cluster name "+unnamed+" (nothing says it: --cluster-name does)")
+		taken = append(taken, "cluster name "+unnamed+" (unknown: set --cluster-name)")
 	}
 	if len(taken) > 0 {
 		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
@@ -123,7 +122,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 // unnamed replaces the unknown name of a cluster, so that everything else can be reported.
 const unnamed = "my-cluster"
 
-// providerSpec is what of a providerSpec shows where it belongs.
+// providerSpec is the part of a providerSpec that identifies its cluster.
 type providerSpec struct {
 	Kind      string `json:"kind"`
 	Region    string `json:"region"`
@@ -145,7 +144,7 @@ func providerSpecOf(p Pair) providerSpec {
 		} `json:"template"`
 	}
 	if p.MachineAPI != nil {
-		_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
+		_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion reports what is wrong with it
 	}
 	if spec.ProviderSpec.Value.Kind != "" {
 		return spec.ProviderSpec.Value
@@ -153,7 +152,7 @@ func providerSpecOf(p Pair) providerSpec {
 	return spec.Template.Spec.ProviderSpec.Value
 }
 
-// exampleOf is the whole of it, nil where there is none.
+// exampleOf returns the whole providerSpec, nil if there is none.
 func exampleOf(p Pair) map[string]any {
 	if p.MachineAPI == nil {
 		return nil
@@ -195,11 +194,11 @@ func clusterNameOf(p Pair) string {
 	var spec struct {
 		ClusterName string `json:"clusterName"`
 	}
-	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // the conversion says what is wrong with it
+	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // the conversion reports what is wrong with it
 	return spec.ClusterName
 }
 
-// clusterLabelOf looks on the object, and where a set has none, into its template.
+// clusterLabelOf reads the label from the object, else from a set's template.
 func clusterLabelOf(o *policies.Object) string {
 	const label = machinev1beta1.MachineClusterIDLabel
 	if name := o.Metadata.Labels[label]; name != "" {
@@ -212,11 +211,11 @@ func clusterLabelOf(o *policies.Object) string {
 			} `json:"metadata"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(o.Spec, &spec) // the conversion says what is wrong with it
+	_ = json.Unmarshal(o.Spec, &spec) // the conversion reports what is wrong with it
 	return spec.Template.Metadata.Labels[label]
 }
 
-// Env describes the cluster to a conversion of the pair.
+// Env describes the cluster for a conversion of the pair.
 func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	env := conversion.Env{
 		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI, NodeSync: c.NodeSync,
@@ -239,7 +238,7 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	return env, nil
 }
 
-// all are the pairs that were shown. The cluster is read from all of them, whichever were asked for.
+// all are all pairs that were shown. They describe the cluster, whichever of them were requested.
 func (f *Fleet) all() []Pair {
 	if len(f.Beside) == 0 {
 		return f.Pairs
@@ -262,14 +261,14 @@ func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 					Value map[string]any `json:"value"`
 				} `json:"providerSpec"`
 			}
-			_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
+			_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion reports what is wrong with it
 			f.masters[p.Namespaces] = append(f.masters[p.Namespaces], conversion.Master{Name: p.Name, ProviderSpec: spec.ProviderSpec.Value})
 		}
 	}
 	return f.masters[in]
 }
 
-// SelectsBy reports of a label whether the MachineSet of a pair, of those that were read, selects the pair by it.
+// SelectsBy returns a function that reports whether the pair's MachineSet, if it was read, selects the pair by a label.
 func (f *Fleet) SelectsBy(p Pair) func(label string) bool {
 	var sets []map[string]any
 	for _, set := range slices.Concat(f.Pairs, f.Beside) {
@@ -287,7 +286,7 @@ func (f *Fleet) SelectsBy(p Pair) func(label string) bool {
 	}
 }
 
-// takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that it is. nil: not known.
+// takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that. nil: unknown.
 func (f *Fleet) takesTaints(c Cluster) *bool {
 	shows := func(p Pair) bool {
 		return p.ClusterAPI != nil && p.ClusterAPI.Metadata.UID != "" && authority.Tainted(p.ClusterAPI)
@@ -301,7 +300,7 @@ func (f *Fleet) takesTaints(c Cluster) *bool {
 	return ptr.To(c.Gates[authority.TaintGate])
 }
 
-// accountOf is the account that the cloud provider's configuration has, or else the ID of any instance.
+// accountOf returns the account in the cloud provider's configuration, or else in the ID of any instance.
 func (f *Fleet) accountOf(platform conversion.Platform) string {
 	if platform.Account == nil || f.account != "" {
 		return f.account
@@ -314,7 +313,7 @@ func (f *Fleet) accountOf(platform conversion.Platform) string {
 			var spec struct {
 				ProviderID string `json:"providerID"`
 			}
-			_ = json.Unmarshal(o.Spec, &spec) // the conversion says what is wrong with it
+			_ = json.Unmarshal(o.Spec, &spec) // the conversion reports what is wrong with it
 			if account := platform.Account(spec.ProviderID); account != "" {
 				return account
 			}
@@ -338,7 +337,7 @@ func accountIn(config *policies.Object, read func(string) string) string {
 	return ""
 }
 
-// notConverted is the error where no conversion can be tried, with the reason.
+// notConverted is the error if no conversion can be tried, with the reason.
 func notConverted(c Cluster, p Pair) error {
 	if c.Platform != "" {
 		return errors.New(platforms.Unsupported(c.Platform))
@@ -349,10 +348,10 @@ func notConverted(c Cluster, p Pair) error {
 	return ErrPlatformNotKnown
 }
 
-// NotReadyError reports that the cluster lacks something without which nothing converts, whatever its platform: the mirror's reason is ClusterNotReady.
+// NotReadyError reports that the cluster lacks an object without which nothing converts, on any platform: the mirror's reason is ClusterNotReady.
 type NotReadyError struct{ message string }
 
 func (e NotReadyError) Error() string { return e.message }
 
-// ErrPlatformNotKnown reports that neither the objects nor a person name the cluster's platform.
+// ErrPlatformNotKnown reports that neither the objects nor a flag name the cluster's platform.
 var ErrPlatformNotKnown = errors.New("the platform is not known: give the Infrastructure object, or --platform")

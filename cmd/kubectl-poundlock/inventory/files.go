@@ -26,11 +26,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// largestFile is beyond what a file of manifests has: a must-gather also holds logs and dumps.
+// largestFile is larger than a file of manifests: a must-gather also has logs and dumps.
 const largestFile = 256 << 20
 
-// FromFiles reads files, folders (recursively; a must-gather is one) and "-", standard input. A file that is named must be
-// readable; of a folder, what is no manifest is left out.
+// FromFiles reads files, folders (recursively, also a must-gather) and "-", standard input. A named file must be readable; of a folder, files that are no
+// manifests are skipped.
 func FromFiles(paths []string, stdin io.Reader, pairs authority.Pairs) (*Fleet, error) {
 	c := newCollection(pairs)
 	for _, path := range paths {
@@ -82,7 +82,7 @@ func (c *collection) file(path string, named bool) error {
 	return c.stream(f, named)
 }
 
-// stream reads one document after the other, so that no more than one is held.
+// stream reads the documents one by one, so that it holds only one at a time.
 func (c *collection) stream(r io.Reader, named bool) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
 	for n := 1; ; n++ {
@@ -99,7 +99,7 @@ func (c *collection) stream(r io.Reader, named bool) error {
 	}
 }
 
-// looksOurs recognizes a broken document that a person wants to hear of from the many files of a must-gather that are none.
+// looksOurs recognizes a broken document to report, among the many files of a must-gather that are no manifests.
 func looksOurs(document []byte) bool {
 	text := string(document)
 	return strings.Contains(text, machineGroup+"/") || strings.Contains(text, clusterGroup+"/")
@@ -116,7 +116,7 @@ func (c *collection) document(document []byte) error {
 	return c.content(raw)
 }
 
-// content takes in one object, or those of a list.
+// content adds one object, or those of a list.
 func (c *collection) content(raw []byte) error {
 	var head struct {
 		Kind  string            `json:"kind"`
@@ -170,10 +170,10 @@ func slim(raw []byte) (*policies.Object, error) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// A sentence lists so many kinds, and so much of the name of each.
+// A sentence lists so many kinds, and so many characters of each name.
 const mostKinds, longestKind = 5, 63
 
-// Nothing is a sentence about what was shown where it has no object that moves, nor one that claims to be one; "" where it has. reads names who asks.
+// Nothing returns a sentence if the input has no object that moves, nor a broken one; "" otherwise. reads names the command.
 func (f *Fleet) Nothing(paths []string, reads string) string {
 	if len(f.Pairs)+len(f.Beside)+len(f.Problems) > 0 {
 		return ""

@@ -126,7 +126,7 @@ func TestWithoutAnInfrastructureTheObjectsTell(t *testing.T) {
 	}
 }
 
-// A manifest that somebody has just written says little: what it says is judged all the same.
+// A manifest that was just written has few fields: these are judged all the same.
 func TestAClusterThatNothingNames(t *testing.T) {
 	f := read(t, "apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata: {name: m}\nspec: {providerSpec: {value: {kind: AWSMachineProviderConfig}}}\n")
 	c := f.Describe(inventory.Cluster{})
@@ -138,7 +138,7 @@ func TestAClusterThatNothingNames(t *testing.T) {
 	}
 }
 
-// A question about one object has the same answer as one about all of them: the cluster is read from every object that was shown.
+// One object has the same answer as among all objects: every object that was shown describes the cluster.
 func TestANameDoesNotNarrowWhatTheClusterIsReadFrom(t *testing.T) {
 	const azure = `apiVersion: machine.openshift.io/v1beta1
 kind: Machine

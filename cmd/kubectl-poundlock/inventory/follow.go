@@ -20,11 +20,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// calm is how long news is gathered before it is handed on: one write to a pair is seldom the only one.
+// calm is how long events are gathered before the fleet is passed on: a write to a pair is seldom the only one.
 const calm = 150 * time.Millisecond
 
-// Follow hands each the fleet, and again whenever something of it changes or a tick has passed, until each is done or ctx is. It
-// watches, and asks for no object by itself.
+// Follow passes the fleet to each, and again whenever it changes or a tick has passed, until each or ctx is done. It watches, and gets no single object.
 func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Duration, each func(*Fleet) (done bool, err error)) error {
 	first, err := FromCluster(ctx, client, q)
 	if err != nil {
@@ -58,7 +57,7 @@ func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Du
 	}
 }
 
-// copied is the fleet with a list of pairs of its own, which may be narrowed.
+// copied is the fleet with its own list of pairs, which may be narrowed.
 func (f *Fleet) copied() *Fleet {
 	out := *f
 	out.Pairs = slices.Clone(f.Pairs)
@@ -102,7 +101,7 @@ func (w *watcher) start(ctx context.Context, client dynamic.Interface, fail cont
 	return nil
 }
 
-// resources are what is watched in a pair's namespaces: what the cluster serves.
+// resources are what is watched in a pair's namespaces: those that the cluster serves.
 func (w *watcher) resources(pair authority.Pair) map[string][]schema.GroupVersionResource {
 	out := map[string][]schema.GroupVersionResource{}
 	put := func(namespace string, r schema.GroupVersionResource) {
@@ -132,13 +131,13 @@ func (w *watcher) add(informer cache.SharedIndexInformer, resource schema.GroupV
 	return errors.Join(err,
 		informer.SetTransform(withoutManagedFields),
 		informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-			if hopeless(err) { // else the server closed the watch, or is away for a moment: the reflector tries again
+			if hopeless(err) { // else the server closed the watch, or is briefly unavailable: the reflector retries
 				fail(fmt.Errorf("watching %s: %w", resource.GroupResource(), err))
 			}
 		}))
 }
 
-// hopeless reports whether asking again changes nothing.
+// hopeless reports whether a retry would not help.
 func hopeless(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
@@ -150,7 +149,7 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-// fleet puts together what the stores hold now.
+// fleet returns the fleet of the stores' current objects.
 func (w *watcher) fleet() (*Fleet, error) {
 	c := newCollection(w.q.Pairs)
 	c.fleet.circumstances = w.cluster.circumstances

@@ -5,7 +5,7 @@ package inventory
 
 import "testing"
 
-// What is read once is of each fleet that follows: a Rival that only the first one has would be gone from the page at the first event.
+// Circumstances that are read once belong to each later fleet: a Rival in the first one alone would disappear at the first event.
 func TestFollowKeepsWhatWasReadOnce(t *testing.T) {
 	first := newCollection(nil).fleet
 	first.Rival, first.account, first.undrained = "a Deployment", "123", []string{"one"}

@@ -26,7 +26,7 @@ const (
 	instance = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, metadata: {name: i, namespace: openshift-cluster-api, uid: v}}`
 )
 
-// What a provider keeps for an instance is found as facts.InfraInstance finds it.
+// The object that a provider keeps for an instance is found as facts.InfraInstance finds it.
 func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 	named := strings.NewReplacer("spec: {template: t}", "spec: {namingStrategy: {template: x}}").Replace(vmachine)
 	owned := func(name, by, uid string) string {
@@ -56,7 +56,7 @@ func TestWhatIsKeptForAnInstanceIsFound(t *testing.T) {
 	}
 }
 
-// A cluster that does not serve the kind has none of them, unless its definition is there.
+// A cluster that does not serve the kind has no such objects, unless its definition exists.
 func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 	group := schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1"}
 	vms, definitions := group.WithResource("vspherevms"), schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
@@ -110,7 +110,7 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		if f.Pairs[0].PausedCluster != "c" {
 			t.Errorf("%s: the Cluster that is paused is %q", about, f.Pairs[0].PausedCluster)
 		}
-		// What is cleaned up has it too.
+		// cleanup handles these objects too.
 		if listed := slices.ContainsFunc(f.Items(), func(i inventory.Item) bool { return i.Resource == vms && i.Object.Kind == "VSphereVM" }); listed != c.found {
 			t.Errorf("%s: it is among the objects: %t", about, listed)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// The groups that the plugin looks at.
+// The groups that the plugin reads.
 const (
 	machineGroup = "machine.openshift.io"
 	clusterGroup = "cluster.x-k8s.io"
@@ -28,49 +28,48 @@ const (
 	configGroup  = "config.openshift.io"
 )
 
-// The ConfigMap that the cloud provider's configuration is in.
+// The ConfigMap with the cloud provider's configuration.
 const (
 	configNamespace = "openshift-config"
 	cloudConfigName = "cloud-provider-config"
 )
 
-// DefaultPair is where OpenShift keeps the two sides.
+// DefaultPair is OpenShift's pair of namespaces.
 var DefaultPair = authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}
 
-// Pair is one Machine, MachineSet or MachineHealthCheck as its two sides have it; a side that does not exist, or was not
-// shown, is nil.
+// Pair is both sides of one Machine, MachineSet or MachineHealthCheck. A side that does not exist, or was not shown, is nil.
 type Pair struct {
 	Kind       authority.Kind
 	Namespaces authority.Pair
 	Name       string
-	// MachineAPI and ClusterAPI are the core objects, Infra is the provider's object that ClusterAPI refers to.
+	// MachineAPI and ClusterAPI are the core objects. Infra is the provider's object to which ClusterAPI refers.
 	MachineAPI, ClusterAPI, Infra *policies.Object
-	// InfraInstance is what the provider keeps for the instance beside Infra. InstancesUnknown reports that such objects were not shown, or the cluster has no
-	// such kind.
+	// InfraInstance is the object that the provider keeps for the instance, besides Infra. InstancesUnknown reports that such objects were not shown, or that
+	// the cluster does not serve the kind.
 	InfraInstance    *policies.Object
 	InstancesUnknown bool
-	// NotServed is why a provider's object of the pair cannot be looked at, a sentence; "" where it can.
+	// NotServed is a sentence about why a provider's object of the pair cannot be read; "" if it can.
 	NotServed string
-	// Uncounted are the Machines, of those that were read, which one MachineSet of the pair counts and the other does not.
+	// Uncounted are the Machines, among those that were read, that only one MachineSet of the pair counts.
 	Uncounted []policies.Uncounted
-	// Holders are the names of other Machines, of those that were read, with the same spec.providerID.
+	// Holders are the names of other Machines, among those that were read, with the same spec.providerID.
 	Holders []string
-	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
+	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
-	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Of files nobody knows.
+	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Files cannot show that.
 	Undrained bool
-	// PausedCluster is the name of the Cluster of ClusterAPI, if it was read and is paused; "" for none.
+	// PausedCluster is the name of ClusterAPI's Cluster if it was read and is paused; "" otherwise.
 	PausedCluster string
-	// Remediation is what was found of the template of a check that has somebody else remediate, in the namespace of Cluster API.
+	// Remediation is the result of reading a check's template for external remediation in Cluster API's namespace.
 	Remediation policies.Existence
-	// Source is the file that the pair was read from, "" for a cluster.
+	// Source is the file of the pair, "" for a cluster.
 	Source string
 }
 
-// Shape is what the Machine API object says about authority.
+// Shape returns the Machine API object's fields about authority.
 func (p Pair) Shape() authority.Shape { return authority.Read(p.MachineAPI) }
 
-// Authoritative is the API that acts now. Of what has no Machine API object that is Cluster API.
+// Authoritative is the API that acts now. Without a Machine API object that is Cluster API.
 func (p Pair) Authoritative() authority.API {
 	if p.MachineAPI == nil {
 		return authority.ClusterAPI
@@ -78,17 +77,17 @@ func (p Pair) Authoritative() authority.API {
 	return authority.Authoritative(p.Shape())
 }
 
-// Moving reports whether authority is between the two APIs, or asked to go to the other one.
+// Moving reports whether authority is moving, or a move is requested.
 func (p Pair) Moving() bool {
 	s := p.Shape()
 	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
 }
 
-// Ref is the pair as a person names it: machineset/worker-a.
+// Ref is KIND/NAME: machineset/worker-a.
 func (p Pair) Ref() string { return RefOf(p.Kind.Name, p.Name) }
 
-// Object names the pair's object as `kubectl -o name` does, with its group: what kubectl reads as machine/x is Cluster API's. It is the
-// Machine API's where there is one.
+// Object names the pair's object as `kubectl -o name` does, with its group: kubectl resolves machine/x to Cluster API's. It is the Machine API's object if
+// there is one.
 func (p Pair) Object() string {
 	if p.MachineAPI == nil {
 		return ObjectOf(p.Kind.Name, p.Kind.ClusterAPI.Group, p.Name)
@@ -96,18 +95,18 @@ func (p Pair) Object() string {
 	return ObjectOf(p.Kind.Name, p.Kind.MachineAPI.Group, p.Name)
 }
 
-// ObjectOf is an object of a group as Object names it.
+// ObjectOf names an object of a group as Object does.
 func ObjectOf(kind, group, name string) string {
 	return strings.ToLower(kind) + "." + group + "/" + name
 }
 
-// RefOf names an object as a person does: machineset/worker-a.
+// RefOf is KIND/NAME: machineset/worker-a.
 func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
 
 // Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
 func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
 
-// Set is the name of the MachineSet that the Machine belongs to, "" for none: by its controller, else by its label.
+// Set is the name of the Machine's MachineSet, "" for none: its controller's, else its label's.
 func (p Pair) Set() string {
 	o := p.MachineAPI
 	if o == nil {
@@ -127,68 +126,68 @@ type Set struct {
 	Object     *policies.Object
 }
 
-// Shape is what the set says about authority.
+// Shape returns the set's fields about authority.
 func (s Set) Shape() authority.Shape { return authority.Read(s.Object) }
 
-// Ref is the set as a person names it: controlplanemachineset/cluster.
+// Ref is KIND/NAME: controlplanemachineset/cluster.
 func (s Set) Ref() string { return RefOf(controlplane.Kind, s.Object.Metadata.Name) }
 
-// Fleet is all that was shown.
+// Fleet has everything that was shown.
 type Fleet struct {
-	// Pairs are in the order of kinds, then names.
+	// Pairs are sorted by kind, then by name.
 	Pairs []Pair
-	// Beside are pairs that were shown too, and that nobody asked about.
+	// Beside are pairs that were shown and not requested.
 	Beside []Pair
 	// Sets are the ControlPlaneMachineSets that were shown, in any order.
 	Sets []Set
-	// masters are kept by controlPlane.
+	// masters are cached by controlPlane.
 	masters map[authority.Pair][]conversion.Master
-	// Problems are documents that claim to be one of ours and cannot be read.
+	// Problems are documents of our kinds that cannot be read.
 	Problems []Problem
-	// Others counts objects that are none of ours.
+	// Others counts objects of other kinds.
 	Others int
-	// held counts all that was shown, by kind.
+	// held counts all objects, by kind.
 	held map[string]int
 	// infra are the infrastructure objects.
 	infra map[infraKey]*policies.Object
-	// cloudConfig is the cloud provider's configuration, where files have it.
+	// cloudConfig is the cloud provider's configuration, if files have it.
 	cloudConfig *policies.Object
 
 	circumstances
 }
 
-// circumstances are what was read of the cluster beside the objects themselves. Who follows the objects keeps them as they were first read.
+// circumstances are what was read of the cluster besides the objects. Follow reads them once and keeps them.
 type circumstances struct {
-	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
+	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
-	// NoInfrastructure is the sentence about a cluster whose Infrastructure does not exist, "" for any other.
+	// NoInfrastructure is the sentence about a cluster without its Infrastructure, "" for any other.
 	NoInfrastructure string
 
-	// listed reports that the objects are a cluster's, so that one that is not there does not exist; clusters are the namespaces in which the Cluster does.
+	// listed reports that the objects come from a cluster, so that an absent one does not exist. clusters are the namespaces in which the Cluster exists.
 	listed   bool
 	clusters map[string]bool
 
 	infrastructure *policies.Object
-	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster by its objects.
+	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster.
 	withheld bool
 	guess    Cluster
 	nodeSync conversion.NodeSync
-	// nodeSyncRead: nodeSync is what Cluster API's manager has.
+	// nodeSyncRead reports that nodeSync has the flags of Cluster API's manager.
 	nodeSyncRead bool
-	// gates are the feature gates of Cluster API's manager, nil where they were not read.
+	// gates are the feature gates of Cluster API's manager, nil if they were not read.
 	gates   map[string]bool
 	account string
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
-	// unlisted are those that the user may not list, and need not.
+	// unlisted are optional resources that the user may not list.
 	unlisted []schema.GroupVersionResource
 	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
 	undrained []string
-	// paused are the namespaces and names of the Clusters that are paused.
+	// paused are the namespaces and names of paused Clusters.
 	paused []types.NamespacedName
-	// undefined are the names of the definitions of Machines and their like that the cluster does not have.
+	// undefined are the names of missing definitions of Machines, MachineSets and MachineHealthChecks.
 	undefined []string
-	// notServed are sentences about the absent kinds whose definition exists, by kind.
+	// notServed are sentences about absent kinds whose definition exists, by kind.
 	notServed map[string]string
 }
 
@@ -206,13 +205,13 @@ type sideKey struct {
 	pair       authority.Pair
 }
 
-// collection takes objects in, in any order.
+// collection adds objects, in any order.
 type collection struct {
 	pairs    authority.Pairs
 	sides    map[sideKey]*Pair
 	fleet    *Fleet
 	nextFile string
-	// other is a second cluster that was shown.
+	// other is a second cluster in the input.
 	other *Cluster
 	// withoutInfrastructure is the query's.
 	withoutInfrastructure bool
@@ -232,7 +231,7 @@ func group(o *policies.Object) (string, string) {
 	return g, v
 }
 
-// add takes an object in. What is shown twice (a must-gather has lists and single files) counts once: the first one stays.
+// add adds an object. One that occurs twice (a must-gather has lists and single files) counts once: the first stays.
 func (c *collection) add(o *policies.Object) {
 	g, version := group(o)
 	kind, known := authority.KindNamed(o.Kind)
@@ -274,7 +273,7 @@ func (c *collection) add(o *policies.Object) {
 	}
 }
 
-// Unchecked are sentences about objects that a person would expect to be judged, and are not.
+// Unchecked are sentences about objects that a person would expect to be judged, and that are not.
 func (f *Fleet) Unchecked() []string {
 	var out []string
 	for _, set := range f.Sets {
@@ -284,7 +283,7 @@ func (f *Fleet) Unchecked() []string {
 	return out
 }
 
-// addCluster notes a Cluster that is paused.
+// addCluster records a paused Cluster.
 func (c *collection) addCluster(o *policies.Object) {
 	if authority.PausesAll(o) {
 		c.fleet.paused = append(c.fleet.paused, types.NamespacedName{Namespace: cmp.Or(o.Metadata.Namespace, c.pairs[0].ClusterAPI), Name: o.Metadata.Name})
@@ -319,7 +318,7 @@ func (c *collection) side(kind authority.Kind, o *policies.Object, side policies
 	return p
 }
 
-// namespaces is the pair of a namespace; a file may have objects of any namespace, or none.
+// namespaces returns the pair with a namespace. Objects of files may have any namespace, or none.
 func (c *collection) namespaces(namespace string, side policies.Side) authority.Pair {
 	pair, ok := c.pairs.Of(namespace)
 	switch {
@@ -333,7 +332,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 	return authority.Pair{MachineAPI: c.pairs[0].MachineAPI, ClusterAPI: namespace}
 }
 
-// done puts the pairs in order and finds the provider's object of each.
+// done sorts the pairs and finds each one's provider's object.
 func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
 		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
@@ -349,7 +348,7 @@ func (c *collection) done() *Fleet {
 	return c.fleet
 }
 
-// count compares what the two sets of each pair count.
+// count compares which Machines the two sets of each pair count.
 func (f *Fleet) count() {
 	owned := map[types.UID][]Pair{}
 	for _, p := range f.Pairs {
@@ -367,7 +366,7 @@ func (f *Fleet) count() {
 	}
 }
 
-// hold finds the Machines that have the same instance as another.
+// hold finds the Machines that share an instance with another.
 func (f *Fleet) hold() {
 	with := map[string][]*policies.Object{}
 	for _, p := range f.Pairs {
@@ -408,7 +407,7 @@ func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {
 	return out
 }
 
-// core are the pair's core objects by API.
+// core returns the pair's core objects by API.
 func (p Pair) core() map[authority.API]*policies.Object {
 	return map[authority.API]*policies.Object{authority.MachineAPI: p.MachineAPI, authority.ClusterAPI: p.ClusterAPI}
 }
@@ -428,19 +427,19 @@ func order(a, b Pair) int {
 	)
 }
 
-// rank puts sets before Machines: they are fewer, and say the same.
+// rank sorts sets before Machines: sets are fewer, and have the same content.
 func rank(k authority.Kind) int {
 	return slices.Index([]string{"MachineSet", "Machine", "MachineHealthCheck"}, k.Name)
 }
 
-// Reference is what a Cluster API object refers to.
+// Reference is a Cluster API object's reference to another.
 type Reference struct {
 	APIGroup string `json:"apiGroup"`
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 }
 
-// InfraRef is the pair's reference to its provider's object; its Name is "" where there is none.
+// InfraRef is the pair's reference to its provider's object. Its Name is "" if there is none.
 func (p Pair) InfraRef() Reference {
 	if p.ClusterAPI == nil || p.Kind.Infra == "" {
 		return Reference{}
@@ -454,7 +453,7 @@ func (p Pair) InfraRef() Reference {
 			Spec machine `json:"spec"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // unreadable: refers to nothing
+	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // one that cannot be read refers to nothing
 	if p.Kind.Infra == authority.InfraMachineTemplate {
 		return spec.Template.Spec.InfrastructureRef
 	}
@@ -469,7 +468,7 @@ func (f *Fleet) infraOf(p Pair) *policies.Object {
 	return f.infra[infraKey{ref.Kind, p.Namespaces.ClusterAPI, ref.Name}]
 }
 
-// instanceOf finds what the provider keeps for the instance of a pair, by the name of its machine, or by that one as its owner.
+// instanceOf finds the object that the provider keeps for a pair's instance, by the name of its machine or by that owner.
 func (f *Fleet) instanceOf(p *Pair) {
 	ref := p.InfraRef()
 	kind := authority.InfraInstanceKind(ref.Kind)
@@ -495,7 +494,7 @@ func (f *Fleet) instanceOf(p *Pair) {
 	}
 }
 
-// Objects are the pair's objects that exist, the Machine API's first.
+// Objects are the pair's existing objects, the Machine API's first.
 func (p Pair) Objects() []*policies.Object {
 	return slices.DeleteFunc([]*policies.Object{p.MachineAPI, p.ClusterAPI, p.Infra}, func(o *policies.Object) bool { return o == nil })
 }

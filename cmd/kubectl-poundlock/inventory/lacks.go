@@ -16,23 +16,23 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Lack is something of the cluster that a conversion asks for and that was not shown.
+// Lack is an object or a fact of the cluster that a conversion needs and that was not shown.
 type Lack struct {
-	// Name is what to give: "the AzureCluster prod-x7k2p".
+	// Name is what to show: "the AzureCluster prod-x7k2p".
 	Name string
-	// Command prints it; Flags say it instead. One of the two is empty.
+	// Command prints it; Flags replace it. One of the two is empty.
 	Command, Flags string
-	// Missing has the mirror's reason and sentence for an object that the cluster does not have; zero where it may exist.
+	// Missing has the mirror's reason and sentence for an object that the cluster does not have; zero if it may exist.
 	Missing conversion.Missing
-	// Unmade is what to do where an object does not exist that no release of OpenShift creates, or not each; "" for any other.
+	// Unmade is what to do about a missing object that not every release of OpenShift creates; "" for any other.
 	Unmade string
-	// decides: whether an object converts depends on it, whatever the object has.
+	// decides: whether an object converts depends on it, whatever the object's fields are.
 	decides bool
-	// suppose fills in what might stand there.
+	// suppose fills in a possible value.
 	suppose func(*conversion.Env)
 }
 
-// Lacks lists what of the cluster was not shown.
+// Lacks lists what was not shown of the cluster.
 func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	if env.Platform.Name == "" {
 		return nil
@@ -74,7 +74,7 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	return out
 }
 
-// Doubts are what of the lacks might keep an object from converting that converts with what was shown.
+// Doubts returns the lacks that may prevent the conversion of an object which converts with what was shown.
 func Doubts(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) []Lack {
 	all := check(env)
 	return slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool {
@@ -87,14 +87,14 @@ func supposing(env conversion.Env, l Lack, check func(conversion.Env) field.Erro
 	return check(env)
 }
 
-// missing are the errors that the others do not have word by word.
+// missing returns the errors that the others do not contain word by word.
 func missing(errs, others field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(e *field.Error) bool {
 		return slices.ContainsFunc(others, func(o *field.Error) bool { return o.Field == e.Field && o.Type == e.Type && o.Detail == e.Detail })
 	})
 }
 
-// lackOf is an object that was not shown; its name may not be known.
+// lackOf is a missing object, whose name may be unknown.
 func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conversion.Env)) Lack {
 	return Lack{
 		Name:    strings.TrimSpace("the " + kind.Kind + " " + name),
@@ -108,7 +108,7 @@ func LackOfInfrastructure() Lack {
 	return Lack{Name: "the Infrastructure", Command: "kubectl get infrastructures.config.openshift.io cluster -o yaml", decides: true}
 }
 
-// LackOf is an object of Cluster API's that the authoritative one refers to and that was not shown.
+// LackOf is a missing object of Cluster API's to which the authoritative one refers.
 func LackOf(kind conversion.Resource, name, namespace string) Lack {
 	return lackOf(kind, name, namespace, nil)
 }
@@ -120,8 +120,8 @@ func everySync(e *conversion.Env) {
 	}
 }
 
-// Sift converts with what was shown, and takes out what might be otherwise if all of the cluster had been: an obstacle that something of the cluster would
-// change is no answer. open are those, and needs the fewest things that have to be shown for one, nil where nothing has to be.
+// Sift converts with what was shown. certain are the errors that nothing missing would change, open the others. needs are the fewest lacks that decide an open
+// one, nil for none.
 func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) (certain, open field.ErrorList, needs []Lack) {
 	all := check(env)
 	if len(all) == 0 || len(lacks) == 0 {
@@ -131,7 +131,7 @@ func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.Err
 	if len(certain) == len(all) {
 		return all, nil, nil
 	}
-	// As many things as bits: five at most.
+	// As many lacks as bits: five at most.
 	fewest := lacks
 	for bits := range 1 << len(lacks) {
 		some := chosen(lacks, bits)
@@ -153,7 +153,7 @@ func chosen(lacks []Lack, bits int) []Lack {
 	return out
 }
 
-// remaining are the obstacles that stay word by word where the lacks are filled with what might be there.
+// remaining are the errors that stay word by word when the lacks have possible values.
 func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) field.ErrorList {
 	for _, l := range lacks {
 		l.suppose(&env)
@@ -162,7 +162,7 @@ func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func
 	return missing(all, missing(all, there))
 }
 
-// infrastructure is the Infrastructure as far as the cluster is known; the rest is supposed.
+// infrastructure is the Infrastructure as far as it is known; the rest is supposed.
 func infrastructure(c Cluster, might conversion.Supposition) map[string]any {
 	name := strings.ToLower(c.Platform)
 	status := object(might.PlatformStatus)
@@ -175,9 +175,9 @@ func infrastructure(c Cluster, might conversion.Supposition) map[string]any {
 	}
 }
 
-// object reads an object anew, so that nothing is shared.
+// object parses an object, so that nothing is shared.
 func object(text string) map[string]any {
 	out := map[string]any{}
-	_ = json.Unmarshal([]byte(text), &out) // "" is empty, and a test reads the others
+	_ = json.Unmarshal([]byte(text), &out) // "" is empty, and a test parses the others
 	return out
 }

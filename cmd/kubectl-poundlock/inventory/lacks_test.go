@@ -33,7 +33,7 @@ func TestEveryPlatformIsSupposed(t *testing.T) {
 	}
 }
 
-// Of the manifests of real installations, which all move with their cluster beside them, none is refused without it.
+// None of the manifests of real installations, which all move with their cluster's objects, is refused without these.
 func TestWithoutItsClusterNoManifestIsRefused(t *testing.T) {
 	const corpus = "../../../conversion/platforms/testdata/corpus"
 	paths, err := filepath.Glob(corpus + "/*/*.yaml")

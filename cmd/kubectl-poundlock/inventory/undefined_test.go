@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A Machine has no counterpart where its kind is not defined: the plugin names the definition, as the handoff does. One that exists in another version is not
+// A Machine has no counterpart if its kind is not defined: the plugin names the definition, as the handoff does. A definition of another version is not
 // missing.
 func TestAMachineWithoutTheDefinitionOfItsCounterpart(t *testing.T) {
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

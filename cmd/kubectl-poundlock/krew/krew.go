@@ -45,7 +45,7 @@ const Address = "https://github.com/poundlock/poundlock/releases/download"
 
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// Manifest is the plugin's for krew's index: sums are the checksums of the targets' archives, hexadecimal.
+// Manifest is the plugin's in krew's index. sums are the checksums of the targets' archives, in hexadecimal.
 func Manifest(version string, sums map[Target]string) ([]byte, error) {
 	if !semantic.MatchString(version) {
 		return nil, fmt.Errorf("version %q: krew wants a semantic one that begins with v, such as v0.1.0", version)
@@ -84,10 +84,10 @@ func Manifest(version string, sums map[Target]string) ([]byte, error) {
 	})
 }
 
-// Licences is the file with the licences of what is compiled in.
+// Licences is the file with the licences of compiled dependencies.
 const Licences = "LICENCES-OF-MODULES"
 
-// beside are the files that lie beside the binary in each archive.
+// beside are the files next to the binary in each archive.
 var beside = []string{"LICENSE", "NOTICE", Licences}
 
 func files(t Target) (out []any) {
@@ -97,8 +97,8 @@ func files(t Target) (out []any) {
 	return out
 }
 
-// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of what is compiled in, into dir, and returns
-// its checksum. What is packed bears no time and no owner.
+// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of dependencies into dir, and returns its checksum. Entries
+// have no time and no owner.
 func Pack(dir, version string, t Target, binary, licence, notice, licences string) (string, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
@@ -128,7 +128,7 @@ func Pack(dir, version string, t Target, binary, licence, notice, licences strin
 	return hex.EncodeToString(sum[:]), os.WriteFile(filepath.Join(dir, t.Archive(version)), packed.Bytes(), 0o644)
 }
 
-// ParseTarget reads linux/amd64.
+// ParseTarget parses linux/amd64.
 func ParseTarget(text string) (Target, error) {
 	system, arch, ok := strings.Cut(text, "/")
 	for _, t := range Targets() {

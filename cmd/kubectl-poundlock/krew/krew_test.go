@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the example manifest")
 
-// plugin is krew's manifest as far as krew insists on it.
+// plugin is krew's manifest as far as krew requires it.
 type plugin struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -74,8 +74,7 @@ func packAll(t *testing.T, dir, version string) map[krew.Target]string {
 	return sums
 }
 
-// TestKrewCouldInstallIt does what krew does: it checks the manifest, takes the archive that it names, compares the checksum and looks
-// for the files.
+// TestKrewCouldInstallIt does what krew does: it checks the manifest, reads the archive, compares the checksum and looks for the files.
 func TestKrewCouldInstallIt(t *testing.T) {
 	dir, version := t.TempDir(), "v0.1.0"
 	raw, err := krew.Manifest(version, packAll(t, dir, version))
@@ -163,7 +162,7 @@ func TestAManifestIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheManifestIsAsItWas shows what a change of the generator does to the manifest; go generate writes it anew.
+// TestTheManifestIsAsItWas shows how a change of the generator changes the manifest; go generate updates it.
 func TestTheManifestIsAsItWas(t *testing.T) {
 	sums := map[krew.Target]string{}
 	for _, target := range krew.Targets() {

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Without the validating configuration a move would lack its locks; a move that is taken back needs them for a shorter time.
+// Without the validating configuration a move would lack its locks. Taking a move back needs them for a shorter time.
 func TestWithoutAWebhookConfiguration(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		gone, cancel, refused bool

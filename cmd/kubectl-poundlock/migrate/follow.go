@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// follow requests as many as may be on the way, and prints each step until all are there.
+// follow requests as many moves as may be in progress, and prints each step until all have arrived.
 func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 	m.Linef("")
 	began := m.Now()
@@ -58,7 +58,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// look is one look at the fleet. Its error says why the run ends before everything is there.
+// look evaluates the fleet once. Its error is why the run ends before everything has arrived.
 func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, error) {
 	out := run.Look(f, m.Now())
 	for _, l := range out.Lines {

@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.withMachines {
-		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
+		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels
 	}
 	m := &mover{options: o, Output: o.Printer(), to: to, query: q}
 	if o.format == "json" {
@@ -141,7 +141,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := m.choose(f, t); err != nil {
 		return err
 	}
-	if !o.withMachines { // else a set goes before its Machines, which no target need name
+	if !o.withMachines { // else a set moves before its Machines, which need not be named
 		t.InOrder(f.Pairs)
 	}
 	if o.dryRun == "none" {
@@ -155,8 +155,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return m.forth(ctx, f)
 }
 
-// carriedOut refuses a request that nobody would carry out, or whose move would lack locks of admission. Without those, a move may be taken back all the
-// same: that makes their absence shorter.
+// carriedOut refuses a request that Poundlock could not execute, or whose move would lack admission's locks. Without locks a move may still be taken back: that
+// shortens the time without them.
 func (o *options) carriedOut(ctx context.Context, namespace string) error {
 	seen, err := presence.Try(ctx, o.Plugin, namespace)
 	if err != nil || o.cancel && seen.Presence != presence.Silent {

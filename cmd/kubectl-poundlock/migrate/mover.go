@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// mover carries out one command.
+// mover runs one command.
 type mover struct {
 	*options
 	printers.Output
@@ -34,10 +34,10 @@ type mover struct {
 	warned []string
 }
 
-// HandleWarningHeader keeps what the API server warns of.
+// HandleWarningHeader keeps the API server's warnings.
 func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
 
-// choose narrows the fleet to what is meant, with the Machines of the sets where those are to go too.
+// choose narrows the fleet to the targets, and to the Machines of the sets if those are to move too.
 func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
 	sets := map[string]bool{}
 	if m.withMachines {
@@ -51,7 +51,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
 			}
 		}
 		all := *f
-		if err := t.Pick(&all, m.query.Pairs); err != nil { // names that are not there
+		if err := t.Pick(&all, m.query.Pairs); err != nil { // names that do not exist
 			return err
 		}
 		f.Narrow(func(pair inventory.Pair) bool {
@@ -62,7 +62,7 @@ func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
 	return t.Pick(f, m.query.Pairs)
 }
 
-// forth plans, asks and moves.
+// forth plans, confirms and moves.
 func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	plan := m.plan(f)
 	m.show(plan)
@@ -96,7 +96,7 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	return m.follow(ctx, plan)
 }
 
-// mayMoveControlPlane asks about Machines of the control plane by name: they are seldom meant by a selector, and etcd runs on them.
+// mayMoveControlPlane confirms Machines of the control plane by name: a selector seldom means them, and etcd runs on them.
 func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) error {
 	var names []string
 	for _, s := range steps {
@@ -123,7 +123,7 @@ func itThem(n int) string {
 
 const controlPlaneRole = "control plane"
 
-// role is what a Machine is for; "" for what is none, or does not say.
+// role is a Machine's role; "" for other kinds, or if it has none.
 func role(p inventory.Pair) string {
 	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
 		return ""
@@ -145,7 +145,7 @@ func (m *mover) plan(f *inventory.Fleet) []PlannedMove {
 	return Plan(f.Pairs, findings)
 }
 
-// rehearse has the server say what it thinks of each request.
+// rehearse sends each request as a server dry run.
 func (m *mover) rehearse(ctx context.Context, steps []PlannedMove) error {
 	var failed error
 	m.Linef("")
@@ -159,7 +159,7 @@ func (m *mover) rehearse(ctx context.Context, steps []PlannedMove) error {
 	return failed
 }
 
-// ask sends the requests and leaves the rest to Poundlock.
+// ask sends the requests and does not wait.
 func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
@@ -173,11 +173,11 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	return nil
 }
 
-// request changes spec.authoritativeAPI of the object as it was read.
+// request changes spec.authoritativeAPI of the object, if it has not changed since it was read.
 func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
 	if m.withMachines {
-		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // they follow
+		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // this run moves them
 	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},

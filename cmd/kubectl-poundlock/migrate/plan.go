@@ -10,18 +10,18 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
 
-// Action is what is to be done with an object.
+// Action is what to do with an object.
 type Action string
 
 // The actions, in the order of a plan.
 const (
 	// Leave: it cannot move.
 	Leave Action = "cannot move"
-	// Skip: it is there already.
+	// Skip: it has arrived already.
 	Skip Action = "is there"
-	// Follow: it was asked for before, and is on its way.
+	// Follow: it was requested before, and is in progress.
 	Follow Action = "on its way"
-	// Ask: it is to be asked for.
+	// Ask: it is to be requested.
 	Ask Action = "move"
 )
 
@@ -32,7 +32,7 @@ type PlannedMove struct {
 	Action  Action            `json:"action"`
 }
 
-// Plan puts what is to be done with each object in order: sets before their Machines, so that a set that cannot go stops the rest.
+// Plan returns the action for each object, sets before their Machines, so that a set that cannot move stops the rest.
 func Plan(pairs []inventory.Pair, findings []readiness.Finding) []PlannedMove {
 	var out []PlannedMove
 	for i, p := range pairs {
@@ -53,7 +53,7 @@ func action(p inventory.Pair, f readiness.Finding) Action {
 	return Ask
 }
 
-// Of are the steps with an action.
+// Of returns the steps with an action.
 func Of(plan []PlannedMove, a Action) []PlannedMove {
 	return slices.DeleteFunc(slices.Clone(plan), func(s PlannedMove) bool { return s.Action != a })
 }

@@ -38,7 +38,7 @@ type object struct {
 	stage stage
 	since time.Time
 	told  string
-	// version is the resourceVersion that the last request was made on.
+	// version is the resourceVersion of the last request.
 	version string
 }
 
@@ -46,8 +46,7 @@ type key struct{ kind, namespace, name string }
 
 func keyOf(p inventory.Pair) key { return key{p.Kind.Name, p.Namespaces.MachineAPI, p.Name} }
 
-// NewRun begins with a plan; at most atOnce objects are on the way at a time, 0 for no bound, and none for longer than timeout, 0
-// for ever.
+// NewRun starts a plan. At most atOnce objects are in progress at a time, 0 for no bound, and none for longer than timeout, 0 for ever.
 func NewRun(plan []PlannedMove, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
 	r := &Run{to: to, atOnce: atOnce, timeout: timeout, began: now}
 	for _, s := range plan {
@@ -61,31 +60,31 @@ func NewRun(plan []PlannedMove, to authority.API, atOnce int, timeout time.Durat
 	return r
 }
 
-// Line is something to tell of an object.
+// Line is a line of progress about an object.
 type Line struct {
 	Ref string
-	// After is how long the object has been on the way.
+	// After is how long the object has been in progress.
 	After time.Duration
 	// What happened, in words; Detail may be empty.
 	What, Detail string
 	Good, Bad    bool
-	// Of an arrival: how many of Total are there now, and how long the rest takes if it goes on as it went; Left is 0 for the last.
+	// For an arrival: how many of Total have arrived, and the time that the rest takes at the same rate; Left is 0 for the last.
 	Arrived, Total int
 	Left           time.Duration
 }
 
-// Outcome is what follows from a look at the fleet.
+// Outcome is the result of evaluating the fleet.
 type Outcome struct {
 	Lines []Line
-	// Ask are the objects to be asked for now.
+	// Ask are the objects to request now.
 	Ask []inventory.Pair
-	// Failed: something went wrong that does not fix itself. TimedOut: something took too long.
+	// Failed: there was an error that does not fix itself. TimedOut: an object took too long.
 	Failed, TimedOut bool
-	// Done: everything is there.
+	// Done: everything has arrived.
 	Done bool
 }
 
-// Look compares the fleet with what was seen before.
+// Look compares the fleet with the previous state.
 func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
 	var out Outcome
 	pairs := map[key]inventory.Pair{}
@@ -105,7 +104,7 @@ func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
 	return out
 }
 
-// next asks for as many as may be on the way.
+// next requests as many as may be in progress.
 func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 	onTheWay := r.count(asked)
 	for _, o := range r.objects {
@@ -119,7 +118,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 			return
 		}
 		if o.older(p) {
-			continue // was refused as out of date: the newer one is on its way here
+			continue // refused as out of date: the watch has yet to bring the newer version
 		}
 		out.Ask = append(out.Ask, p)
 		onTheWay++
@@ -130,11 +129,11 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 func (r *Run) Asked(p inventory.Pair, now time.Time) {
 	if o := r.find(p); o != nil {
 		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
-		o.told = askedFor // the request itself has been reported, with its warnings
+		o.told = askedFor // the request has been reported, with its warnings
 	}
 }
 
-// Stale records that a request was refused, because the object is not as it was read any more.
+// Stale records that a request was refused because the object has changed since it was read.
 func (r *Run) Stale(p inventory.Pair) {
 	if o := r.find(p); o != nil {
 		o.version = p.MachineAPI.Metadata.ResourceVersion
@@ -150,12 +149,12 @@ func (r *Run) find(p inventory.Pair) *object {
 	return nil
 }
 
-// older reports whether the object is seen as it was before the last request: what is watched comes a moment later.
+// older reports whether the object is from before the last request: a watch lags.
 func (o *object) older(p inventory.Pair) bool {
 	return p.MachineAPI != nil && o.version == p.MachineAPI.Metadata.ResourceVersion
 }
 
-// Counts are how many are there, on the way, and not asked for yet.
+// Counts are how many have arrived, are in progress, and are not requested yet.
 func (r *Run) Counts() (arrived, onTheWay, left int) {
 	return r.count(there), r.count(asked), r.count(waiting)
 }
@@ -198,15 +197,15 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	}
 }
 
-// stuck reports whether a person has to fix something before the move goes on.
+// stuck reports whether a person must fix something before the move continues.
 func stuck(s standing.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && readiness.Stuck(s.Reason)
 }
 
-// askedFor is the phase of a move that has shown nothing but its request.
+// askedFor is the phase of a move before its first progress.
 const askedFor = "asked for"
 
-// phase says in words where a move is.
+// phase describes a move's phase.
 func phase(s standing.Standing, to authority.API) string {
 	waits := ""
 	if s.Settled == metav1.ConditionFalse && s.Reason != "" {
@@ -221,7 +220,7 @@ func phase(s standing.Standing, to authority.API) string {
 	return askedFor + waits
 }
 
-// tell adds a line, unless it says what was said before.
+// tell adds a line, unless it repeats the object's last one.
 func (out *Outcome) tell(o *object, after time.Duration, l Line) {
 	if o.told == l.What {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// pair is a Machine as spec and status say it, with the condition AuthoritySettled.
+// pair is a Machine with spec, status and the condition AuthoritySettled.
 type pair struct{ name, version, spec, status, settled, reason string }
 
 func (p pair) document() string {
@@ -145,7 +145,7 @@ func TestARunGoesOnWithWhatWasAskedForBefore(t *testing.T) {
 	}
 }
 
-// What is left takes as long as what has arrived did.
+// The estimate assumes that the rest takes as long as what has arrived.
 func TestTheRestIsEstimated(t *testing.T) {
 	run := begin(t, 0, rest("a"), rest("b"), rest("c"))
 	for _, name := range []string{"a", "b", "c"} {

@@ -67,16 +67,16 @@ func firstReason(f readiness.Finding) string {
 // event is a line of -o json.
 type event struct {
 	Time time.Time `json:"time"`
-	// Object is empty of the last line, which is about all.
+	// Object is empty in the last line, which is about all objects.
 	Object string `json:"object,omitempty"`
 	// Event is what happened, in words.
 	Event string `json:"event"`
-	// Message says more; of a refusal it is the API server's.
+	// Message has details; of a refusal it is the API server's message.
 	Message  string   `json:"message,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Seconds is how long the object has been on the way.
+	// Seconds is how long the object has been in progress.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Arrived of Total are there; LeftSeconds is an estimate.
+	// Arrived of Total have arrived; LeftSeconds is an estimate.
 	Arrived     int     `json:"arrived,omitempty"`
 	Total       int     `json:"total,omitempty"`
 	LeftSeconds float64 `json:"leftSeconds,omitempty"`
@@ -94,7 +94,7 @@ func (m *mover) record(e event) {
 	}
 }
 
-// report prints what came of a request: the webhook's warnings, and its refusal.
+// report prints a request's result: the webhook's warnings, or its refusal.
 func (m *mover) report(ref, what string, err error) {
 	e := event{Object: ref, Event: what, Warnings: m.warned}
 	if err != nil {
@@ -131,7 +131,7 @@ func (m *mover) line(l Line) {
 	}
 }
 
-// counter says how far a move of several objects is.
+// counter is the progress of a move of several objects.
 func counter(l Line) string {
 	switch {
 	case l.Total < 2:

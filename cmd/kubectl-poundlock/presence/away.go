@@ -20,7 +20,7 @@ const (
 	Silent
 )
 
-// Lease is what the managers' Lease has; the zero value is that of none, or of one that may not be read.
+// Lease has the fields of the managers' Lease. It is zero if there is none, or if the user may not read it.
 type Lease struct {
 	Renewed  time.Time
 	Duration time.Duration
@@ -31,14 +31,14 @@ func (l Lease) held(now time.Time) bool {
 	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
 }
 
-// Away returns whether nobody answers or leads, and since when, as a sentence; "" where all is well, or where that is not known.
+// Away returns whether Poundlock does not answer or no manager leads, and since when, as a sentence; "" if all is well or unknown.
 func Away(p Presence, l Lease, now time.Time) string {
 	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
 	switch {
 	case p == Silent && l.held(now):
 		return "Poundlock's manager runs, and the API server does not reach its webhooks."
 	case p == Silent && l.Renewed.IsZero():
-		return "Poundlock does not answer, and no Lease says since when. Is it installed, and does its manager run?"
+		return "Poundlock does not answer, and no Lease shows since when. Is it installed, and does its manager run?"
 	case p == Silent:
 		return "Poundlock does not answer " + since + ". Nothing is mirrored or migrated, and what follows may be old."
 	case !l.Renewed.IsZero() && !l.held(now):

@@ -22,10 +22,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Name is what the manifests call all that is Poundlock's.
+// Name is the name of Poundlock's objects in the manifests.
 const Name = "poundlock"
 
-// Where Poundlock's own objects are.
+// The namespaces and names of Poundlock's own objects.
 var (
 	Deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
 	Leases      = coordinationv1.SchemeGroupVersion.WithResource("leases")
@@ -35,8 +35,7 @@ var (
 	}
 )
 
-// Of has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a
-// Lease, so nobody else's can be taken for it.
+// Of sends a Lease as a dry run, which Poundlock's webhooks answer with a warning. No policy judges a Lease, so the warning can come from no one else.
 func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) {
 	heard := &listener{}
 	client, err := p.Client(heard)
@@ -50,7 +49,7 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	switch {
 	case heard.poundlock:
-		return Answers, nil // whatever else became of the request
+		return Answers, nil // whatever else happened to the request
 	case apierrors.IsForbidden(err):
 		return NotAsked, nil
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err):
@@ -59,7 +58,7 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 	return NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
 }
 
-// Try returns the signs of whether Poundlock runs, or the error of asking it.
+// Try returns the signs of whether Poundlock runs, or the error of reading them.
 func Try(ctx context.Context, p *cli.Plugin, namespace string) (Seen, error) {
 	is, err := Of(ctx, p, namespace)
 	if err != nil {
@@ -68,7 +67,7 @@ func Try(ctx context.Context, p *cli.Plugin, namespace string) (Seen, error) {
 	return signs(ctx, p, namespace, is), nil
 }
 
-// Signs are what shows whether Poundlock runs.
+// Signs are the signs of whether Poundlock runs.
 func Signs(ctx context.Context, p *cli.Plugin, namespace string) Seen {
 	is, err := Of(ctx, p, namespace)
 	if err != nil {
@@ -92,10 +91,10 @@ func signs(ctx context.Context, p *cli.Plugin, namespace string, is Presence) Se
 	return Seen{Presence: is, Lease: lease, Missing: missing(ctx, client)}
 }
 
-// listener hears a webhook of Poundlock's.
+// listener recognizes the answer of Poundlock's webhook.
 type listener struct{ poundlock bool }
 
-// HandleWarningHeader listens for the answer.
+// HandleWarningHeader looks for the answer in a warning.
 func (l *listener) HandleWarningHeader(_ int, _, text string) {
 	l.poundlock = l.poundlock || strings.HasPrefix(text, authority.ProbeAnswer)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 )
 
-// Server is Poundlock in a cluster, as its Deployment and the FeatureGate describe it.
+// Server is Poundlock in a cluster, by its Deployment and the FeatureGate.
 type Server struct {
 	Namespace string   `json:"namespace"`
 	Installed bool     `json:"installed"`
@@ -28,11 +28,11 @@ type Server struct {
 	Replicas  int32    `json:"replicas"`
 	Ready     int32    `json:"ready"`
 	Flags     []string `json:"flags,omitempty"`
-	// Gate is on or off; "" where it is not known.
+	// Gate is on or off; "" if it is unknown.
 	Gate string `json:"featureGate,omitempty"`
 }
 
-// ReadServer reads the Deployment and the FeatureGate. What does not exist or may not be read is left out.
+// ReadServer reads the Deployment and the FeatureGate. It leaves out what does not exist or what the user may not read.
 func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -56,10 +56,10 @@ func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
 
 var featureGates = schema.GroupVersionResource{Group: configv1.GroupName, Version: "v1", Resource: "featuregates"}
 
-// FeatureGate is what OpenShift's Machine API controllers obey authority by.
+// FeatureGate is the gate by which OpenShift's Machine API controllers obey authority.
 const FeatureGate = "MachineAPIMigration"
 
-// read is nil where the object does not exist, or may not be read.
+// read returns nil if the object does not exist, or the user may not read it.
 func read[T any](ctx context.Context, client dynamic.ResourceInterface, name string) (*T, error) {
 	u, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -96,7 +96,7 @@ func serverOf(namespace string, d *appsv1.Deployment, gates *configv1.FeatureGat
 	return s
 }
 
-// gateIn is on where every release that the object describes has it on, as Poundlock reads it.
+// gateIn is on if the gate is on in every release that the object lists, as in Poundlock.
 func gateIn(gates *configv1.FeatureGate) string {
 	on := len(gates.Status.FeatureGates) > 0
 	for _, details := range gates.Status.FeatureGates {
@@ -105,7 +105,7 @@ func gateIn(gates *configv1.FeatureGate) string {
 	return map[bool]string{true: "on", false: "off"}[on]
 }
 
-// GateOff returns that the feature gate is off, and what follows; "" where it is on, or where that is unknown.
+// GateOff returns that the feature gate is off, and the consequence; "" if it is on or unknown.
 func (s Server) GateOff() string {
 	if s.Gate != "off" {
 		return ""

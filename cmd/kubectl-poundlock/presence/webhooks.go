@@ -16,11 +16,11 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 )
 
-// Seen is what shows whether Poundlock runs, and whether the API server asks it.
+// Seen has the signs of whether Poundlock runs, and whether the API server calls it.
 type Seen struct {
 	Presence Presence
 	Lease    Lease
-	// Missing are the webhook configurations of Poundlock's name that do not exist, as KIND/NAME. One that may not be read is not among them.
+	// Missing are the webhook configurations of Poundlock's that do not exist, as KIND/NAME. One that the user may not read is not among them.
 	Missing []string
 }
 
@@ -37,16 +37,16 @@ func missing(ctx context.Context, client dynamic.Interface) []string {
 	return out
 }
 
-// Away returns whether a webhook configuration is missing, or nobody answers or leads, and since when; "" where all is well, or where that is not known.
+// Away returns whether a webhook configuration is missing, or Poundlock does not answer, or no manager leads, and since when; "" if all is well or unknown.
 func (s Seen) Away(now time.Time) string {
 	lost := s.lost(now)
 	if lost != "" && s.Presence == Silent && s.Lease.held(now) {
-		return lost // which is why the API server reaches nobody
+		return lost // the cause: the API server calls no webhook
 	}
 	return strings.TrimSpace(lost + " " + Away(s.Presence, s.Lease, now))
 }
 
-// lost names the configurations that are missing. Without both, Poundlock is not installed, or has another name, unless a manager leads and is not asked.
+// lost names the missing configurations. If both are missing, Poundlock is not installed or has another name, unless a manager leads and is not called.
 func (s Seen) lost(now time.Time) string {
 	if len(s.Missing) == 0 || len(s.Missing) == len(Webhooks) && (s.Presence != Silent || !s.Lease.held(now)) {
 		return ""
@@ -59,7 +59,7 @@ func (s Seen) lost(now time.Time) string {
 		"Apply the manifests again, with the folder of your installation: kubectl apply -k deploy.", strings.Join(s.Missing, " and "), verb)
 }
 
-// Refuse returns the error of a command that asks nothing of Poundlock; nil where Refusal has no reason.
+// Refuse returns an error for a command that must not request anything; nil if Refusal has no reason.
 func (s Seen) Refuse(now time.Time) error {
 	if why := s.Refusal(now); why != "" {
 		return cli.Exit(cli.CodeNo, why)
@@ -67,8 +67,8 @@ func (s Seen) Refuse(now time.Time) error {
 	return nil
 }
 
-// Refusal returns why nothing is asked of Poundlock: nobody would carry it out, or admission would not keep others from acting meanwhile. It is "" where
-// nothing is known that is against it.
+// Refusal returns why nothing is requested of Poundlock: it would not execute it, or admission would not lock out others meanwhile. It is "" if no reason is
+// known.
 func (s Seen) Refusal(now time.Time) string {
 	if lost := s.lost(now); lost != "" {
 		return lost + " Nothing was asked for"

@@ -24,7 +24,7 @@ const (
 	mutating   = "MutatingWebhookConfiguration/poundlock"
 )
 
-// One configuration that answers the probe hides that the other is gone.
+// One configuration that answers the probe hides that the other is missing.
 func TestSignsOfAMissingConfiguration(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		validating, mutating int

@@ -14,18 +14,18 @@ import (
 	"golang.org/x/term"
 )
 
-// Output is where one writes to, and what it can show.
+// Output is a writer, and what it can show.
 type Output struct {
 	io.Writer
 	// Colour: escape sequences may be written.
 	Colour bool
-	// Terminal: a person looks, and what was written can be written over.
+	// Terminal: a person reads, and written text can be overwritten.
 	Terminal bool
 	// Width and Height are the terminal's, 0 for none.
 	Width, Height int
 }
 
-// OutputOf looks at what w is, and at the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
+// OutputOf inspects w and the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
 func OutputOf(w io.Writer, env func(string) string) Output {
 	p := Output{Writer: w}
 	f, ok := w.(*os.File)
@@ -40,7 +40,7 @@ func OutputOf(w io.Writer, env func(string) string) Output {
 	return p
 }
 
-// The colours, each with one meaning: good, careful, bad, beside the point, the point.
+// The colours. Each has one meaning: see the methods below.
 const (
 	green  = "32"
 	yellow = "33"
@@ -56,19 +56,19 @@ func (p Output) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Green is what is in order.
+// Green marks what is healthy.
 func (p Output) Green(text string) string { return p.paint(green, text) }
 
-// Yellow is what deserves a look.
+// Yellow marks a warning.
 func (p Output) Yellow(text string) string { return p.paint(yellow, text) }
 
-// Red is what is wrong.
+// Red marks an error.
 func (p Output) Red(text string) string { return p.paint(red, text) }
 
-// Dim is what most readers skip.
+// Dim marks details that most readers skip.
 func (p Output) Dim(text string) string { return p.paint(dim, text) }
 
-// Bold is what all readers look for.
+// Bold marks what readers look for.
 func (p Output) Bold(text string) string { return p.paint(bold, text) }
 
 // Linef writes a line.
@@ -79,8 +79,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // Wide is how many columns a text takes.
 func Wide(text string) int { return utf8.RuneCountInString(escapes.ReplaceAllString(text, "")) }
 
-// Table writes rows whose columns line up, the first row being the heading. A row with fewer cells ends early; trailing
-// spaces are not written.
+// Table writes rows with aligned columns; the first row is the heading. A row with fewer cells ends early. Trailing spaces are not written.
 func (p Output) Table(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
@@ -100,7 +99,7 @@ func (p Output) Table(rows [][]string) {
 	}
 }
 
-// Dash is a cell that is not empty.
+// Dash replaces an empty cell.
 func Dash(text string) string {
 	if text == "" {
 		return "-"

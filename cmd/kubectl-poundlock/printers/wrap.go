@@ -5,8 +5,8 @@ package printers
 
 import "strings"
 
-// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns. A command is not broken: a long one that
-// does not fit into the line has a line of its own, of whatever length, without the sentence's punctuation, so that it can be copied.
+// Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long one gets its own line
+// of any length, without the sentence's punctuation, so that it can be copied.
 func Wrap(text, indent string, width int) string {
 	if width <= 0 || width > 120 {
 		width = 100
@@ -41,7 +41,7 @@ func Wrap(text, indent string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// words are what is not broken: the words of a text, and whole commands. A command that is not short is a word without the bracket that it stands in.
+// words are the unbreakable parts of a text: its words, and whole commands. A long command is one without the brackets around it.
 func words(text string, short int) []string {
 	var out []string
 	all := strings.Fields(text)
@@ -73,10 +73,10 @@ func words(text string, short int) []string {
 	return out
 }
 
-// isCommand: no word but a command has a space.
+// isCommand: only commands contain spaces.
 func isCommand(word string) bool { return strings.Contains(word, " ") }
 
-// beginsCommand reports whether a command begins at a word: kubectl's anywhere, and another one behind a colon, as messages have it.
+// beginsCommand reports whether a command begins at a word: kubectl's anywhere, any other behind a colon, as in messages.
 func beginsCommand(all []string, i int) bool {
 	if i+1 >= len(all) {
 		return false
@@ -84,7 +84,7 @@ func beginsCommand(all []string, i int) bool {
 	return strings.TrimLeft(all[i], "(`") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
 }
 
-// commandLength is how many words a command has: it ends with the text, or with a word after which a sentence goes on or ends. What is quoted is one argument.
+// commandLength is a command's number of words: it ends with the text, or at a word with which a sentence continues or ends. A quoted text is one argument.
 func commandLength(all []string) int {
 	quoted := false
 	for i, word := range all {

@@ -46,8 +46,8 @@ func newInstall(p *cli.Plugin) *cobra.Command {
 		Short: "Create the private twins of standard CustomResourceDefinitions, and the conversion shim",
 		Long: `Create the private twins of standard CustomResourceDefinitions, and the conversion shim that converts their versions.
 
-The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster). The same command again upgrades
-what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
+The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster).
+The same command again upgrades what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
 		Example: `  kubectl poundlock private-types install -f ~/cluster-api/config/crd/bases -f ~/capa/config/crd/bases \
     --image REGISTRY/poundlock:TAG --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert
@@ -71,7 +71,7 @@ what it created. It never touches a standard definition. It ends once the API se
 	return cmd
 }
 
-// run applies the shim first and the definitions last, since reads of an upgraded definition need it.
+// run applies the shim first and the definitions last, since reads of an upgraded definition need the shim.
 func (o *installOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	return o.served(ctx, all)
 }
 
-// served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and ends.
+// served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and exits.
 func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstructured) error {
 	config, err := o.RESTConfig(nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstruc
 	return err
 }
 
-// unserved is the first definition that is not in discovery.
+// unserved returns the first definition that is not in discovery.
 func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructured) string {
 	lists := map[string]*metav1.APIResourceList{}
 	for _, o := range all {
@@ -176,7 +176,7 @@ func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructur
 	return ""
 }
 
-// standardDefinitions reads what private twins are made from.
+// standardDefinitions reads the definitions from which private twins are made.
 func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic.Interface) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	if o.fromCluster {
@@ -217,7 +217,7 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 	return found, nil
 }
 
-// objects are all objects of an installation, in the order in which they are applied.
+// objects are all objects of an installation, in the order of their application.
 func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	all, err := privatetypes.Objects(o.Options)
 	if err != nil {
@@ -253,7 +253,7 @@ func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unst
 	return all, nil
 }
 
-// migrate allows clients to write into the definitions that are installed now, and into those that have been.
+// migrate lets clients write into the definitions of this and of former installations.
 func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	var names []string
 	for _, object := range all {
@@ -273,17 +273,17 @@ func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, 
 	return privatetypes.Migrate(all, names)
 }
 
-// place refuses a namespace that does not exist, before there is half an installation.
+// place refuses a missing namespace before half of an installation is applied.
 func (o *installOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return cli.Exit(cli.CodeNo, fmt.Sprintf(
 			"the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s", o.Namespace))
 	}
-	return nil // who may not read namespaces may still write into this one
+	return nil // a user who may not read namespaces may still write into this one
 }
 
-// mine refuses definitions that something else has created.
+// mine refuses definitions that another program has created.
 func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	for _, object := range all {
 		if object.GetKind() != "CustomResourceDefinition" || o.takeOver {
@@ -301,7 +301,7 @@ func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all
 	return nil
 }
 
-// resourceOf finds where objects of a kind are.
+// resourceOf finds the resource of a kind.
 func resourceOf(client dynamic.Interface, o *unstructured.Unstructured) (at dynamic.ResourceInterface, name string, optional bool) {
 	if o.GetKind() == "CustomResourceDefinition" {
 		return client.Resource(definitions), "customresourcedefinition/" + o.GetName(), false

@@ -25,7 +25,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "private-types",
 		Short: "Install Cluster API's types under private names, so that the platform's and yours do not meet",
-		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it), so that the platform's own types and yours do not meet.
+		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it),
+so that the platform's own types and yours do not meet.
 
 Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
 		Example:                    `  kubectl poundlock private-types status`,
@@ -37,7 +38,7 @@ Clients of Cluster API reach them under the standard names, through a proxy besi
 	return cmd
 }
 
-// namespaceOf is the namespace that private types' objects are in.
+// namespaceOf is the namespace of the private types' objects.
 func namespaceOf(p *cli.Plugin) string {
 	if *p.Config.Namespace != "" {
 		return *p.Config.Namespace

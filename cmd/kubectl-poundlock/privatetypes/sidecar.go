@@ -23,9 +23,11 @@ func newSidecar(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sidecar -f FILE",
 		Short: "Put the proxy beside the containers of a Deployment, and print the result",
-		Long: `Put the proxy beside the containers of a Deployment, and print the result: the Deployment, and the ConfigMap with the kubeconfig that leads to the proxy.
+		Long: `Put the proxy beside the containers of a Deployment, and print the result:
+the Deployment, and the ConfigMap with the kubeconfig that leads to the proxy.
 
-Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not read it, get a flag. Init containers are left as they are. No cluster is asked.`,
+Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not read it, get a flag. Init containers are left as they are.
+No cluster is asked.`,
 		Example: `  kubectl -n NAMESPACE get deployment cluster-api -o yaml | kubectl poundlock private-types sidecar -f - --image … | kubectl apply -f -`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -59,7 +61,7 @@ func sidecar(p *cli.Plugin, file, image string) error {
 			d := &appsv1.Deployment{}
 			text, err := o.MarshalJSON()
 			if err == nil {
-				var lost []error // fields that are not known here
+				var lost []error // it keeps fields that are unknown here
 				lost, err = json.UnmarshalStrict(text, d)
 				err = errors.Join(append(lost, err)...)
 			}

@@ -38,7 +38,7 @@ Exit code 3 means that something is in the way: a definition is not established,
 	}
 }
 
-// privateType is a definition of a private group, and what is to be known of it.
+// privateType is a definition of a private group, and its state.
 type privateType struct {
 	apiextensionsv1.CustomResourceDefinition
 	object  *unstructured.Unstructured
@@ -76,7 +76,7 @@ func privateTypes(ctx context.Context, client dynamic.Interface) ([]privateType,
 	return out, nil
 }
 
-// count asks for one object in the stored version, which needs no converter, and how many remain.
+// count lists one object in the stored version, which needs no converter, and reads how many remain.
 func (t *privateType) count(ctx context.Context, client dynamic.Interface) (int64, error) {
 	at := client.Resource(schema.GroupVersionResource{Group: t.Spec.Group, Version: t.stored(), Resource: t.Spec.Names.Plural})
 	list, err := at.List(ctx, metav1.ListOptions{Limit: 1})
@@ -108,7 +108,7 @@ func (t *privateType) versions() string {
 	return strings.Join(out, ",")
 }
 
-// converter says who converts, and what is wrong with that.
+// converter describes the converter, and what is wrong with it.
 func (t *privateType) converter() (text, problem string) {
 	c := t.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {
@@ -127,7 +127,7 @@ func (t *privateType) converter() (text, problem string) {
 	return ptr.Deref(config.URL, ""), problem
 }
 
-// problems are why requests for a type fail.
+// problems are the reasons why requests for a type fail.
 func (t *privateType) problems() []string {
 	var out []string
 	established := false
@@ -204,7 +204,7 @@ func status(ctx context.Context, p *cli.Plugin) error {
 
 var errNotReady = errors.New("not ready")
 
-// shimState says how many replicas of the shim are ready.
+// shimState describes how many replicas of the shim are ready.
 func shimState(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (string, error) {
 	d, err := client.Resource(presence.Deployments).Namespace(namespaceOf(p)).Get(ctx,
 		privatetypes.Shim, metav1.GetOptions{})

@@ -33,7 +33,8 @@ func newUninstall(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Delete the private definitions and the shim, unless objects of them are left",
-		Long: `Delete the private definitions and the shim, unless objects of them are left: with the definitions those would go too, and with them what they stand for.
+		Long: `Delete the private definitions and the shim, unless objects of them are left:
+with the definitions those would go too, and with them what they stand for.
 
 It deletes what install created, and nothing else.`,
 		Example: `  kubectl poundlock private-types uninstall`,
@@ -45,7 +46,7 @@ It deletes what install created, and nothing else.`,
 	return cmd
 }
 
-// run deletes definitions first: while there is one, it may need the shim.
+// run deletes definitions first: each may need the shim until it is deleted.
 func (o *uninstallOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
@@ -70,20 +71,20 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	if len(left) > 0 {
 		return cli.Exit(cli.CodeNo, "there are objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
 	}
-	doomed, err := o.installed(ctx, client, types)
+	installed, err := o.installed(ctx, client, types)
 	if err != nil {
 		return err
 	}
-	for _, d := range doomed {
-		_, name, _ := resourceOf(client, d)
+	for _, i := range installed {
+		_, name, _ := resourceOf(client, i)
 		if o.dryRun == "client" || o.dryRun == "none" && !o.yes {
 			fmt.Fprintf(o.Out, "%s is to be deleted\n", name)
 		}
 	}
-	if len(doomed) == 0 {
+	if len(installed) == 0 {
 		fmt.Fprintln(o.Out, "Nothing is installed.")
 	}
-	if o.dryRun == "client" || len(doomed) == 0 {
+	if o.dryRun == "client" || len(installed) == 0 {
 		return nil
 	}
 	if o.dryRun == "none" {
@@ -91,15 +92,15 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, d := range doomed {
-		if err := o.remove(ctx, client, d); err != nil {
+	for _, i := range installed {
+		if err := o.remove(ctx, client, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove deletes an object. A definition is gone when the API server has looked for objects of it, for which it may need the shim.
+// remove deletes an object. A definition is deleted once the API server has listed objects of it, for which it may need the shim.
 func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	at, name, _ := resourceOf(client, object)
 	uid := object.GetUID()
@@ -124,7 +125,7 @@ func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// installed are the objects that are there and that install has created: the definitions first.
+// installed are the existing objects that install has created: the definitions first.
 func (o *uninstallOptions) installed(ctx context.Context, client dynamic.Interface, types []privateType) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, t := range types {

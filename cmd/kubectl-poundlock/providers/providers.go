@@ -47,8 +47,9 @@ Exit codes of --diff, and of --render but for 3:
 	}
 	cmd.Flags().BoolVar(&o.render, "render", false, "Print the objects that would be applied, as YAML (false)")
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "Print what in the cluster differs from them (false)")
-	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil, "Also look at these platforms, as the installer is told: IBMCloud, Nutanix, KubeVirt (none)")
-	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "Accept images that are named by a tag, as the installer is told (false)")
+	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil,
+		"Also look at these platforms, as with the installer's flag: IBMCloud, Nutanix, KubeVirt (none)")
+	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "Accept images that are named by a tag, as with the installer's flag (false)")
 	return cmd
 }
 

@@ -73,7 +73,7 @@ func TestProvidersTable(t *testing.T) {
 	}
 }
 
-// Each end of --diff and --render has a code of its own, and an error says what holds the release back.
+// Each result of --diff and --render has its own exit code, and an error names what blocks the release.
 func TestProvidersExitCodes(t *testing.T) {
 	on := installation.Platform{Name: "AWS"}
 	of := func(o install.ObjectView) []install.ProviderView {
@@ -129,7 +129,7 @@ func squeezed(text string) string {
 	return out.String()
 }
 
-// The README shows the table of a whole installation.
+// The README shows the table of a complete installation.
 func TestREADMEShowsProviders(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestREADMEShowsProviders(t *testing.T) {
 	}})
 	readme := squeezed(string(text))
 	for line := range strings.Lines(squeezed(out.String())) {
-		before, after, _ := strings.Cut(line, "0123456789ab") // the hash is of what was bundled
+		before, after, _ := strings.Cut(line, "0123456789ab") // the hash is of the bundled content
 		if !strings.Contains(readme, before) || !strings.Contains(readme, after) {
 			t.Errorf("README.md does not show %q", line)
 		}

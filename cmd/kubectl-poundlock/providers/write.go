@@ -50,7 +50,7 @@ func held(view *install.View) error {
 	return nil
 }
 
-// writeDiff prints what differs. Each end has a code of its own; what could not be read comes first, because then the others may be wrong.
+// writeDiff prints the differences. Each result has its own exit code. An object that could not be read comes first, because the others may then be wrong.
 func (o *options) writeDiff(view *install.View) error {
 	differs := false
 	var unread []error
@@ -132,7 +132,7 @@ func row(provider install.ProviderView) []string {
 	}
 	switch {
 	case progress.Hash != provider.Hash:
-		stage, waits = "not begun", "" // what the installer noted is about earlier content
+		stage, waits = "not begun", "" // the installer's record is about earlier content
 	case progress.Stage > 0:
 		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
 	}
@@ -146,7 +146,7 @@ func row(provider install.ProviderView) []string {
 	return []string{provider.Label(), provider.Version, short(provider.Hash), installed, stage, waits}
 }
 
-// short is enough of a hash to tell contents apart.
+// short is enough of a hash to distinguish contents.
 func short(hash string) string {
 	const length = 12
 	hash = strings.TrimPrefix(hash, "sha256:")

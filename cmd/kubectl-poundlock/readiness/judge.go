@@ -22,29 +22,29 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Readiness is the answer in a word.
+// Readiness is the answer in one word.
 type Readiness string
 
 // The verdicts, the worst first.
 const (
 	// Blocked: it cannot move until a person changes something.
 	Blocked Readiness = "blocked"
-	// Unknown: what was shown of the cluster does not say whether it can.
+	// Unknown: the part of the cluster that was shown does not decide it.
 	Unknown Readiness = "unknown"
-	// Waiting: a request would be carried out, but not at once; nobody has to do anything.
+	// Waiting: a request would be executed, but not at once; nobody has to do anything.
 	Waiting Readiness = "waiting"
-	// Moving: it is on its way.
+	// Moving: it is in progress.
 	Moving Readiness = "moving"
-	// Ready: a request would be carried out now.
+	// Ready: a request would be executed now.
 	Ready Readiness = "ready"
-	// There: the API that is asked about is authoritative already.
+	// There: the requested API is authoritative already.
 	There Readiness = "there"
 )
 
 // Readinesses lists them all.
 func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
-// Verdicts explains them.
+// Verdicts explains the readinesses.
 func Verdicts() []Reason {
 	return []Reason{
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
@@ -56,18 +56,18 @@ func Verdicts() []Reason {
 	}
 }
 
-// Answers are the words of check's table for the verdicts that have another one there.
+// Answers are the words of check's table, where they differ from the readiness.
 func Answers() map[Readiness]string {
 	return map[Readiness]string{Blocked: "no", Waiting: "not yet", Ready: "yes", There: "is there"}
 }
 
-// The mirror's words for an object that does not convert, and for a platform that cannot be.
+// The mirror's reasons for an object that does not convert, and for a platform that is not supported.
 const (
 	ReasonFields   = "FieldsNotConvertible"
 	ReasonPlatform = conversion.ReasonPlatformNotSupported
 )
 
-// The reasons that neither the handoff nor the mirror has a word for; Reasons explains them.
+// The reasons that neither the handoff nor the mirror has. Reasons explains them.
 const (
 	ReasonNoObject   = "NoMachineAPIObject"
 	ReasonNotManaged = "NoAuthorityFields"
@@ -77,7 +77,7 @@ const (
 	ReasonNotServed  = "KindNotServed"
 )
 
-// Reason explains one of the reasons that the plugin alone gives.
+// Reason explains a reason that only the plugin reports.
 type Reason struct{ Name, Means, Do string }
 
 // Reasons lists them.
@@ -93,7 +93,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Field is a field that keeps the object from moving.
+// Field is a field that prevents the move.
 type Field struct {
 	Path   string `json:"path"`
 	Value  string `json:"value,omitempty"`
@@ -108,34 +108,34 @@ type Finding struct {
 	Authoritative authority.API `json:"authoritativeAPI"`
 	To            authority.API `json:"to"`
 	Readiness     Readiness     `json:"verdict"`
-	// Reason is a word for scripts: of the condition that the object has or would have.
+	// Reason is a word for scripts: that of the condition which the object has or would have.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Fields are all that do not convert.
+	// Fields are all fields that do not convert.
 	Fields []Field `json:"fields,omitempty"`
-	// Needs are what has to be shown for an answer, or for a whole one.
+	// Needs are what must be shown for an answer, or for a complete one.
 	Needs []string `json:"needs,omitempty"`
-	// Warnings are what the webhook answers to a request, with the rule's id.
+	// Warnings are the webhook's to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
-	// Neighbours are who else writes to the Machine API object, where Cluster API is authoritative for it or is to be.
+	// Neighbours are the other writers of the Machine API object, if Cluster API is or is to be authoritative.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
-	// Undrained is what Cluster API leaves out when it deletes the object's Machines, and what to do, in sentences.
+	// Undrained has what Cluster API leaves out when it deletes the object's Machines, and the remedy, in sentences.
 	Undrained string `json:"undrained,omitempty"`
-	// PausedCluster is what a paused Cluster means for the object, and what to do, in sentences.
+	// PausedCluster has what a paused Cluster means for the object, and the remedy, in sentences.
 	PausedCluster string `json:"pausedCluster,omitempty"`
 	Source        string `json:"source,omitempty"`
 
 	object string
 }
 
-// Ref is the object as a person names it: machineset/worker-a.
+// Ref is KIND/NAME: machineset/worker-a.
 func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
 
-// Object is the object for other commands to read: machineset.machine.openshift.io/worker-a.
+// Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
 
-// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can; lacks are what of
-// its cluster was not shown.
+// Judge decides whether the pair could move to an API. unknown is why no conversion of it can be tried, nil if one can. lacks are what was not shown of its
+// cluster.
 func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
@@ -163,25 +163,25 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	return conclude(f, p, to, j, needs)
 }
 
-// judged reports whether Poundlock has converted the object with its whole cluster, and says so in the object's status.
+// judged reports whether Poundlock has converted the object with its whole cluster, by the object's status.
 func judged(p inventory.Pair) bool {
 	s := p.Shape()
 	synchronized := s.Condition(authority.ConditionSynchronized).Status
 	return p.Stored() && s.Current != authority.Unset && (synchronized == "True" || synchronized == "False")
 }
 
-// affects reports whether others who write to the Machine API object have to do with the move: it begins what changes for them, is under way, or ends it.
-// They are named afterwards, too, since their controllers report a refusal where nobody looks for the cause.
+// affects reports whether other writers of the Machine API object are concerned: the move begins, continues or ends what changes for them. They are named after
+// a move too, since their controllers report refusals where nobody looks for the cause.
 func affects(p inventory.Pair, to authority.API) bool {
 	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
 
-// settledThere reports that nothing is asked for and nothing moves. A manifest that asks for Cluster API is there already.
+// settledThere reports that no move is requested or in progress. A manifest that requests Cluster API has arrived.
 func settledThere(p inventory.Pair, to authority.API) bool {
 	return !p.Moving() && p.Authoritative() == to
 }
 
-// alone judges what only Cluster API has: it is there already, or lacks the Machine API object that would be moved.
+// alone judges an object that only Cluster API has: it has arrived already, or lacks the Machine API object that would move.
 func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	if f.To == authority.ClusterAPI {
 		return f.say(There, "", "")
@@ -201,7 +201,7 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
 }
 
-// unconverted concludes where no conversion can be tried.
+// unconverted is the finding if no conversion can be tried.
 func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 	if needs := Unplaced(p, unknown); len(needs.Names()) > 0 {
 		f.Needs = needs.Names()
@@ -213,7 +213,7 @@ func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 	return f.say(Blocked, ReasonPlatform, unknown.Error())
 }
 
-// Unplaced is what has to be shown for files that do not name their platform; nothing for any other reason why no conversion can be tried.
+// Unplaced returns what must be shown for files that do not name their platform; nothing if no conversion can be tried for another reason.
 func Unplaced(p inventory.Pair, unknown error) Needs {
 	if p.Source == "" || !errors.Is(unknown, inventory.ErrPlatformNotKnown) {
 		return Needs{}
@@ -221,7 +221,8 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 	return Needs{lacks: []inventory.Lack{inventory.LackOfInfrastructure()}}
 }
 
-// lacking concludes where something of the cluster is missing: what does not exist is the mirror's reason, and what was not shown is no answer.
+// lacking is the finding if a part of the cluster is missing. An object that does not exist has the mirror's reason; one that was not shown leaves the answer
+// open.
 func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
 	for _, l := range needs.lacks {
 		if l.Missing.Reason != "" {
@@ -236,11 +237,11 @@ func (f Finding) say(v Readiness, reason, message string) Finding {
 	return f
 }
 
-// conclude puts the answers in the order in which a person has to deal with them.
+// conclude returns the first problem in the order in which a person must fix them.
 func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
 	for _, finding := range j {
 		if finding.Rule == uninitialised {
-			continue // Poundlock has yet to look at it, and the question is whether it could move then
+			continue // Poundlock has yet to initialise it, and the question is about the time after that
 		}
 		for _, denial := range finding.Denials {
 			return f.say(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
@@ -271,7 +272,7 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	return f.step(step, p)
 }
 
-// unborn is why a Machine without the ID of an instance cannot move yet; "" for any other.
+// unborn returns why a Machine without an instance's ID cannot move yet; "" for any other.
 func unborn(p inventory.Pair) string {
 	if !p.Kind.InfraActs() || authority.InstanceKeyOf(p.MachineAPI) != "" {
 		return ""
@@ -279,11 +280,11 @@ func unborn(p inventory.Pair) string {
 	return "spec.providerID is empty: the Machine API may be creating an instance. The Machine can move once its controller has stored the instance's ID"
 }
 
-// Needs are what has to be shown for an answer, and the fields that depend on it.
+// Needs are what must be shown for an answer, and the fields that depend on it.
 type Needs struct {
 	lacks  []inventory.Lack
 	fields []string
-	// converts: what was shown converts.
+	// converts: it converts with what was shown.
 	converts bool
 }
 
@@ -297,7 +298,7 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	return n
 }
 
-// and adds what has to be shown, too, in the order of the lacks; each once.
+// and adds further needs, in the order of the lacks, each once.
 func (n Needs) and(more Needs) Needs {
 	n.converts = more.converts && len(n.lacks) == 0
 	for _, l := range more.lacks {
@@ -310,8 +311,7 @@ func (n Needs) and(more Needs) Needs {
 
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// Short is a path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine; of a
-// list, any element.
+// Short returns a path as in docs/fields: below the providerSpec, or below the spec of the infrastructure machine, without indexes.
 func Short(path string) string {
 	path = indexes.ReplaceAllString(path, "[]")
 	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
@@ -322,7 +322,7 @@ func Short(path string) string {
 	return path
 }
 
-// Names are what has to be shown, nil where nothing has to be.
+// Names are what must be shown, nil for nothing.
 func (n Needs) Names() []string {
 	var out []string
 	for _, l := range n.lacks {
@@ -331,7 +331,7 @@ func (n Needs) Names() []string {
 	return out
 }
 
-// Sentence is for a person: what has to be shown, for which fields, and how.
+// Sentence is for a person: what must be shown, for which fields, and how.
 func (n Needs) Sentence(p inventory.Pair) string {
 	what := "needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
@@ -363,11 +363,11 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	return what
 }
 
-// uninitialised is the rule that refuses a request until status says which API is authoritative. A manifest has no status, and a cluster in
-// which Poundlock does not run has none either.
+// uninitialised is the rule that refuses a request until status has the authoritative API. A manifest has no status, nor has an object in a cluster without
+// Poundlock.
 const uninitialised = "authority/uninitialised"
 
-// refusal is the reason of a denial: the handoff has one for what is being deleted.
+// refusal is the reason for a denial: that of the handoff for an object that is being deleted.
 func refusal(rule, detail string) string {
 	if rule == "authority/request-blocked" && strings.Contains(detail, "being deleted") {
 		return authority.ReasonDeleting
@@ -375,7 +375,7 @@ func refusal(rule, detail string) string {
 	return ReasonRefused
 }
 
-// step reads what the handoff would do next.
+// step returns the handoff's next step.
 func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	switch {
 	case p.Shape().Current == authority.Migrating:
@@ -391,7 +391,7 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	return f.say(Waiting, step.Reason, because(step, p))
 }
 
-// Stuck reports whether what the reason names goes on by itself, or stays until a person fixes it.
+// Stuck reports whether a person must fix what the reason names.
 func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
@@ -400,13 +400,13 @@ func Stuck(reason string) bool {
 	}, reason)
 }
 
-// because adds the mirror's own words to a step that waits for it.
+// because adds the mirror's message to a step that waits for the mirror.
 func because(step authority.Step, p inventory.Pair) string {
 	c := p.Shape().Condition(authority.ConditionSynchronized)
 	if step.Reason == authority.ReasonNotSynchronized && c.Message != "" {
 		return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, c.Message)
 	}
-	message, _, _ := strings.Cut(step.Message, " To cancel,") // there is nothing to cancel yet
+	message, _, _ := strings.Cut(step.Message, " To cancel,") // before a move there is nothing to cancel
 	if step.On.Has(authority.WhoMachines) {
 		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
 	}
@@ -431,8 +431,8 @@ func InfraFinalizer(p inventory.Pair) string {
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has
-// what to show then. The mirror's own verdict stands: it was made with the whole cluster.
+// Unconvertible converts away from the authoritative API. It leaves out errors that something which was not shown would change; needs has what to show then.
+// The mirror's own condition counts, because the mirror has the whole cluster.
 func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
 		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
@@ -444,7 +444,7 @@ func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack)
 	return certain, needsOf(fewest, open)
 }
 
-// referred is the resource of a kind of the platform's.
+// referred is the resource of one of the platform's kinds.
 func referred(env conversion.Env, kind string) conversion.Resource {
 	for _, r := range env.Platform.Resources() {
 		if r.Kind == kind {
@@ -455,7 +455,7 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 		Plural: strings.ToLower(kind) + "s"}
 }
 
-// Doubts are what of the lacks might keep a pair from moving that converts with what was shown. Where Poundlock has converted it there are none.
+// Doubts are the lacks that may prevent the move of a pair which converts with what was shown. There are none if Poundlock has converted it.
 func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs {
 	if judged(p) {
 		return Needs{}
@@ -492,7 +492,7 @@ func fields(errs field.ErrorList) []Field {
 	return out
 }
 
-// request is the change that `kubectl patch` of spec.authoritativeAPI makes, with the facts that the webhook gathers for it.
+// request is the change that `kubectl patch` of spec.authoritativeAPI makes, with the facts that the webhook gathers.
 func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.Change {
 	return policies.Change{
 		Subject: policies.Subject{
@@ -507,7 +507,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 	}
 }
 
-// asking is the object with another spec.authoritativeAPI; what cannot be changed stays as it is.
+// asking is the object with another spec.authoritativeAPI. An object that cannot be changed stays as it is.
 func asking(o *policies.Object, to authority.API) *policies.Object {
 	var content map[string]any
 	if json.Unmarshal(o.Raw(), &content) != nil {

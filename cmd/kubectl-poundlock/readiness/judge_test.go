@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// set is a MachineSet of AWS that converts, but for what a case changes.
+// set is a MachineSet of AWS that converts, unless a case changes it.
 const (
 	cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
 	set     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
@@ -32,7 +32,7 @@ func judge(t *testing.T, to authority.API, documents ...string) readiness.Findin
 	return judgeFrom(t, false, to, documents...)
 }
 
-// judgeFrom judges what files have, or the same in a cluster.
+// judgeFrom judges the objects of files, or the same ones in a cluster.
 func judgeFrom(t *testing.T, live bool, to authority.API, documents ...string) readiness.Finding {
 	t.Helper()
 	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
@@ -103,7 +103,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What a provider keeps for an instance keeps the Machine from moving as it does for the handoff, and in the webhook's words.
+// The object that a provider keeps for an instance prevents the Machine's move as in the handoff, with the webhook's message.
 func TestWhatIsKeptForAnInstance(t *testing.T) {
 	const (
 		vsphere = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"VSphere","vsphere":{}}}}`
@@ -162,7 +162,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	}
 }
 
-// The webhook's own words come with each answer.
+// Each answer has the webhook's warnings.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)
 	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "those that it has stay") {
@@ -193,7 +193,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// The plugin compares what both sets count as the handoff and the webhook do.
+// The plugin compares what both sets count, as the handoff and the webhook do.
 func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`,
 		`"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
@@ -218,7 +218,7 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 	}
 }
 
-// Cluster API leaves the objects of a paused Cluster alone. A move goes there all the same.
+// Cluster API ignores the objects of a paused Cluster. They can move all the same.
 func TestAPausedCluster(t *testing.T) {
 	const paused = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"paused":true}}`
 	for sentence, c := range map[string]struct {

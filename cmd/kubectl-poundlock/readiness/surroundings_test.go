@@ -23,7 +23,7 @@ import (
 
 const corpusFolder = "../../../conversion/platforms/testdata/corpus"
 
-// surroundings are what a cluster has around an object; each member may be missing.
+// surroundings are a cluster's objects around an object; each member may be missing.
 type surroundings struct {
 	Infrastructure json.RawMessage `json:"infrastructure,omitempty"`
 	InfraCluster   json.RawMessage `json:"infraCluster,omitempty"`
@@ -32,7 +32,7 @@ type surroundings struct {
 	nodeSync, gates bool
 }
 
-// manifestCase is a manifest of an installation, with what surrounds it.
+// manifestCase is a manifest of an installation, with its surroundings.
 type manifestCase struct {
 	platform, object string
 	around           surroundings
@@ -114,7 +114,7 @@ func around(t *testing.T, cluster []byte) surroundings {
 	return s
 }
 
-// judgeManifest judges a manifest with what is left of its surroundings. on is the gate for taints.
+// judgeManifest judges a manifest with the remaining surroundings. on is the gate for taints.
 func judgeManifest(t *testing.T, c manifestCase, s surroundings, on bool) readiness.Finding {
 	t.Helper()
 	documents := []string{c.object}
@@ -158,8 +158,8 @@ func judgeManifest(t *testing.T, c manifestCase, s surroundings, on bool) readin
 	return readiness.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, f.Lacks(cluster, env))
 }
 
-// With all of its cluster a manifest can move or cannot. Without a part that decides about it, check knows neither, and says what it needs: it never says yes
-// or no where the whole cluster says otherwise.
+// With its whole cluster a manifest can move or cannot. Without a part that decides that, check reports Unknown and what it needs. It never contradicts the
+// answer with the whole cluster.
 func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 	parts := map[string]func(*surroundings){
 		"infrastructure cluster": func(s *surroundings) { s.InfraCluster = nil },
@@ -176,7 +176,7 @@ func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 			switch whole.Readiness {
 			case readiness.Unknown:
 				if c.around.CloudConfig == "" && c.platform == "azure" {
-					return // the manifest is one whose account nothing names
+					return // the manifest is one without an account
 				}
 				t.Errorf("with everything given it is %s: %s", whole.Readiness, whole.Message)
 			case readiness.Ready:

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Standing is one pair at a glance. A condition that nobody has set is "".
+// Standing is the summary of one pair. A condition that is not set is "".
 type Standing struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
@@ -22,35 +22,35 @@ type Standing struct {
 	// Requested is spec.authoritativeAPI, Current is status.authoritativeAPI.
 	Requested authority.API `json:"requestedAPI,omitempty"`
 	Current   authority.API `json:"authoritativeAPI,omitempty"`
-	// Origin is where authority comes from while Current is Migrating.
+	// Origin is the API that authority leaves while Current is Migrating.
 	Origin       authority.API          `json:"origin,omitempty"`
 	Synchronized metav1.ConditionStatus `json:"synchronized,omitempty"`
 	Settled      metav1.ConditionStatus `json:"settled,omitempty"`
 	Paused       Paused                 `json:"paused"`
-	// Reason and Message say what is waited for, or what is wrong; empty where all is in order.
+	// Reason and Message are what it waits for, or what is wrong; empty if all is well.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Since is when that began, or when authority settled; zero where nothing says it.
+	// Since is when that began, or when authority settled; zero if unknown.
 	Since metav1.Time `json:"since,omitzero"`
 	// Deleting reports that one of the core objects is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
-	// MirrorDeleting reports that the mirror is being deleted, and what it mirrors is not.
+	// MirrorDeleting reports that only the mirror is being deleted.
 	MirrorDeleting bool `json:"mirrorDeleting,omitempty"`
 
 	ref, object string
 }
 
-// Paused is what each side's controllers say: True, False, or nothing.
+// Paused are each side's acknowledgements: True, False, or nothing.
 type Paused struct {
 	MachineAPI     metav1.ConditionStatus `json:"machineAPI,omitempty"`
 	ClusterAPI     metav1.ConditionStatus `json:"clusterAPI,omitempty"`
 	Infrastructure metav1.ConditionStatus `json:"infrastructure,omitempty"`
 }
 
-// Ref is the object as a person names it.
+// Ref is KIND/NAME.
 func (s Standing) Ref() string { return s.ref }
 
-// Object is its object for other commands to read: machineset.machine.openshift.io/worker-a.
+// Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
 func (s Standing) Object() string { return s.object }
 
 // Of reads a pair.
@@ -94,7 +94,7 @@ func paused(p inventory.Pair, shape authority.Shape) Paused {
 	return out
 }
 
-// provider is what the provider's controller says, in whatever way it says so; of one that never answers, what it was told.
+// provider is the provider's acknowledgement, in whichever form it has; of a provider that never acknowledges, whether it is paused.
 func provider(p inventory.Pair) metav1.ConditionStatus {
 	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
 		InfraInstance: p.InfraInstance}).State().Infra.Acknowledged {
@@ -109,13 +109,13 @@ func provider(p inventory.Pair) metav1.ConditionStatus {
 
 func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o).Status }
 
-// ReasonRequested is why an object waits that Poundlock has yet to look at.
+// ReasonRequested is the reason of an object that Poundlock has yet to reconcile.
 const ReasonRequested = "Requested"
 
-// ReasonDeletionPaused is why the deletion does not end of an object that only Cluster API has (authority.DeletionPaused).
+// ReasonDeletionPaused is why the deletion of an object that only Cluster API has does not end (authority.DeletionPaused).
 const ReasonDeletionPaused = "DeletionPaused"
 
-// explain finds what is waited for: a move first, then the mirror.
+// explain finds what the pair waits for: a move first, then the mirror.
 func (s *Standing) explain(shape authority.Shape) {
 	settled, synchronized := shape.Condition(authority.ConditionSettled), shape.Condition(authority.ConditionSynchronized)
 	s.Since = settled.LastTransitionTime
@@ -129,17 +129,17 @@ func (s *Standing) explain(shape authority.Shape) {
 	}
 }
 
-// Moving reports whether another API is asked for than is authoritative, or authority is between the two.
+// Moving reports whether a move is requested or in progress.
 func (s Standing) Moving() bool {
 	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
 }
 
-// At reports whether the API is authoritative, nothing else is asked for, and all controllers have acknowledged it.
+// At reports whether the API is authoritative, no move is requested, and all controllers have acknowledged it.
 func (s Standing) At(api authority.API) bool {
 	return s.Current == api && !s.Moving() && s.Settled == metav1.ConditionTrue
 }
 
-// Age is how long ago Since was, in the units of kubectl; "" where nothing says it.
+// Age is the time since Since, in kubectl's units; "" if that is unknown.
 func (s Standing) Age(now time.Time) time.Duration {
 	if s.Since.IsZero() {
 		return 0

@@ -51,7 +51,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Providers answer in their own ways; a person sees one column.
+// Providers acknowledge in different ways; a person reads one column.
 func TestWhatAProviderSays(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		kind, annotations, conditions string
@@ -77,7 +77,7 @@ func TestWhatAProviderSays(t *testing.T) {
 	}
 }
 
-// What only Cluster API has waits for nobody but a person: it is paused, and is being deleted.
+// An object that only Cluster API has waits for a person alone: it is paused, and is being deleted.
 func TestADeletionThatDoesNotEnd(t *testing.T) {
 	const paused, deleting, held = `"annotations":{"cluster.x-k8s.io/paused":""}`, `"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"finalizers":["machine.cluster.x-k8s.io"]`
 	for sentence, c := range map[string]struct{ metadata, beside, want string }{
@@ -100,7 +100,7 @@ func TestADeletionThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// A healthy Machine whose mirror goes with its namespace is not being deleted itself.
+// A healthy Machine whose mirror is deleted with its namespace is not being deleted itself.
 func TestWhichOfAPairIsBeingDeleted(t *testing.T) {
 	const mapi = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api"%s},` +
 		`"spec":{"authoritativeAPI":%[2]q},"status":{"authoritativeAPI":%[2]q}}`

@@ -9,8 +9,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 )
 
-// Fit chooses what to show of a fleet that is higher than the screen: first what moves or waits, then the rest, in the order of the fleet. left is how
-// many are not shown.
+// Fit selects the rows of a fleet that is higher than the screen: first what moves or waits, then the rest, in the fleet's order. left counts the others.
 func Fit(all []standing.Standing, rows int) (shown []standing.Standing, left int) {
 	rows = max(rows, 0)
 	if len(all) <= rows {

@@ -8,16 +8,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Progress is a fleet that moves.
+// Progress is the progress of a fleet.
 type Progress struct {
 	To authority.API `json:"to"`
-	// All were asked to go to To: There of them are there, and Moving are on the way.
+	// All were requested to move to To: There of them have arrived, and Moving are in progress.
 	There  int `json:"there"`
 	Moving int `json:"moving"`
 	All    int `json:"all"`
 }
 
-// ProgressOf counts, for each API that something moves to, the objects that are there. It is empty while nothing moves.
+// ProgressOf counts, for each API to which an object moves, the objects that have arrived. It is empty while nothing moves.
 func ProgressOf(all []standing.Standing) []Progress {
 	var out []Progress
 	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {

@@ -13,7 +13,9 @@ import (
 )
 
 func TestProgressOf(t *testing.T) {
-	there, moving, rest := standing.Standing{Requested: authority.ClusterAPI, Current: authority.ClusterAPI}, standing.Standing{Requested: authority.ClusterAPI, Current: authority.Migrating}, standing.Standing{Requested: authority.MachineAPI, Current: authority.MachineAPI}
+	there := standing.Standing{Requested: authority.ClusterAPI, Current: authority.ClusterAPI}
+	moving := standing.Standing{Requested: authority.ClusterAPI, Current: authority.Migrating}
+	rest := standing.Standing{Requested: authority.MachineAPI, Current: authority.MachineAPI}
 	want := []Progress{{To: authority.ClusterAPI, There: 1, Moving: 1, All: 2}}
 	if diff := cmp.Diff(want, ProgressOf([]standing.Standing{there, moving, rest})); diff != "" {
 		t.Error(diff)

@@ -84,7 +84,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return o.writeSurvey(s)
 }
 
-// away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
+// away returns that Poundlock does not answer, or that no manager leads, and since when; "" if all is well or unknown.
 func (o *options) away(ctx context.Context, namespace string) string {
 	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
@@ -116,7 +116,7 @@ func (o *options) writeSurvey(s survey) error {
 	return nil
 }
 
-// follow shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
+// follow redraws the fleet in place on a terminal; elsewhere it adds a line for each object that changed.
 func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List) error {
 	client, err := o.Client(nil)
 	if err != nil {
@@ -135,12 +135,12 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 		return false, o.writeNews(s, seen)
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // Ctrl-C is how a watch ends
+		return nil // Ctrl-C ends a watch
 	}
 	return err
 }
 
-// writeNews writes the objects that are not as they were seen last.
+// writeNews writes the objects that have changed.
 func (o *options) writeNews(s survey, seen map[string]string) error {
 	var news []standing.Standing
 	for _, one := range s.Objects {

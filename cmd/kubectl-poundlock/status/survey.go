@@ -11,21 +11,21 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// survey is what status says, as a program reads it.
+// survey is the output of status for programs.
 type survey struct {
 	Objects  []standing.Standing `json:"objects"`
 	Progress []Progress          `json:"progress,omitempty"`
-	// Neighbours counts the objects that others write to, too, by who.
+	// Neighbours counts the objects that others write to, by writer.
 	Neighbours map[string]int `json:"neighbours,omitempty"`
-	// Rival is what of OpenShift's own migration keeps everything where it is.
+	// Rival names the parts of OpenShift's own migration that block every move.
 	Rival string `json:"rival,omitempty"`
 	// Away reports that Poundlock does not answer, and since when.
 	Away string `json:"away,omitempty"`
-	// GateOff reports that the feature gate is off, and what follows.
+	// GateOff reports that the feature gate is off, and the consequence.
 	GateOff string `json:"gateOff,omitempty"`
-	// Terminating names the namespaces of the pairs that are being deleted, and what follows.
+	// Terminating names the pairs' namespaces that are being deleted, and the consequence.
 	Terminating string `json:"terminating,omitempty"`
-	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and what to do.
+	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and the remedy.
 	NoInfrastructure string `json:"noInfrastructure,omitempty"`
 
 	leftAlone int
@@ -47,7 +47,7 @@ func surveyOf(f *inventory.Fleet) survey {
 	return s
 }
 
-// count counts who else writes to an object.
+// count counts an object for each of its other writers.
 func (s *survey) count(by []authority.Neighbour) {
 	for _, n := range by {
 		if s.Neighbours == nil {
@@ -57,7 +57,7 @@ func (s *survey) count(by []authority.Neighbour) {
 	}
 }
 
-// first are the sentences that come before all else.
+// first are the sentences before everything else.
 func (s *survey) first() []string {
 	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.NoInfrastructure, s.Terminating}, func(text string) bool { return text == "" })
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// namespaces are those of Kubernetes.
+// namespaces are Kubernetes' Namespaces.
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
 // terminating returns which of the pairs' namespaces are being deleted, as far as the user may read them.

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// glance writes the fleet for people.
+// glance writes the fleet for a person.
 type glance struct {
 	printers.Output
 	cli.OutputFlags
@@ -52,7 +52,7 @@ func (w glance) write(s survey) {
 	w.others(s)
 }
 
-// repaint shows the fleet in the place of what was shown before, and never more than the terminal's height: else the top, with the headings, would be gone.
+// repaint overwrites what was shown before, within the terminal's height: else the top, with the headings, would scroll away.
 func (w glance) repaint(s survey) {
 	whole := &bytes.Buffer{}
 	paper := w
@@ -195,14 +195,14 @@ func (w glance) counts(all []standing.Standing) {
 
 const barWidth = 30
 
-// bar is how much of the fleet is there.
+// bar is the share of the fleet that has arrived.
 func (w glance) bar(p Progress) string {
 	done := barWidth * p.There / p.All
 	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
 		p.There, p.All, p.Moving)
 }
 
-// messages says in whole sentences what is waited for, each once.
+// messages explain in sentences what is waited for, each once.
 func (w glance) messages(all []standing.Standing) {
 	const most = 10
 	shown, fields := 0, map[authority.API]bool{}
@@ -224,9 +224,9 @@ func (w glance) messages(all []standing.Standing) {
 	}
 	back := fields[authority.ClusterAPI]
 	if delete(fields, authority.ClusterAPI); len(fields) > 0 {
-		w.Linef("\n%s: kubectl poundlock check tells each field and why.", readiness.ReasonFields)
+		w.Linef("\n%s: kubectl poundlock check lists each field and why.", readiness.ReasonFields)
 	}
 	if back {
-		w.Linef("\n%s, with Cluster API authoritative: kubectl poundlock check --to machineapi tells each field and why.", readiness.ReasonFields)
+		w.Linef("\n%s, with Cluster API authoritative: kubectl poundlock check --to machineapi lists each field and why.", readiness.ReasonFields)
 	}
 }

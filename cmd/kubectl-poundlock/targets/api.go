@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ParseAPI reads --to.
+// ParseAPI parses --to.
 func ParseAPI(text string) (authority.API, error) {
 	switch strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", "")) {
 	case "clusterapi", "capi":
@@ -23,7 +23,7 @@ func ParseAPI(text string) (authority.API, error) {
 	return authority.Unset, cli.Usagef("--to %q: want clusterapi or machineapi", text)
 }
 
-// CompleteAPI completes what ParseAPI reads.
+// CompleteAPI completes the values of ParseAPI.
 func CompleteAPI(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"clusterapi\tmove to Cluster API", "machineapi\tmove to Machine API"}, cobra.ShellCompDirectiveNoFileComp
 }

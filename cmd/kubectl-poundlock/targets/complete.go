@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Complete completes KIND/NAME: the kinds, and behind a slash the names that the cluster has.
+// Complete completes KIND/NAME: the kinds and, behind a slash, the cluster's names.
 func Complete(p *cli.Plugin) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd.Context(), p, begun)
@@ -35,7 +35,7 @@ func complete(ctx context.Context, p *cli.Plugin, begun string) ([]string, cobra
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // who waits for a completion types on
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a user who waits for a completion goes on typing
 	defer cancel()
 	var out []string
 	for _, n := range names(ctx, p, kind) {
@@ -44,7 +44,7 @@ func complete(ctx context.Context, p *cli.Plugin, begun string) ([]string, cobra
 	return cli.Starting(out, word+"/"+name), cobra.ShellCompDirectiveNoFileComp
 }
 
-// names lists objects of a kind by their names, none where the cluster does not answer.
+// names lists a kind's objects by name, none if the cluster does not answer.
 func names(ctx context.Context, p *cli.Plugin, kind authority.Kind) []string {
 	pairs, err := p.Pairs()
 	if err != nil {

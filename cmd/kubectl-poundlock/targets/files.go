@@ -20,20 +20,20 @@ import (
 	"github.com/poundlock/poundlock/internal/spelling"
 )
 
-// Files is where objects are read from, if not from the cluster, and what of their cluster they do not say.
+// Files is where objects are read from instead of the cluster, with facts about their cluster that files lack.
 type Files struct {
 	Paths []string
 	Said  inventory.Cluster
 
-	// Parents has the MachineSets of the cluster read too, where Machines alone are asked for: what is made of a Machine depends on its set.
+	// Parents reads the cluster's MachineSets too if only Machines are requested: a Machine's conversion depends on its set.
 	Parents bool
 
 	given func() bool
-	// reads is the command.
+	// reads names the command.
 	reads string
 }
 
-// AddFlags adds -f with its help, and what the files may lack.
+// AddFlags adds -f with its help, and the flags for facts that files lack.
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
 	f.reads = cmd.Name()
@@ -52,14 +52,14 @@ func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 
-// platformName is a flag of a platform as the Infrastructure names it, in whatever case it is typed.
+// platformName is a flag: the Infrastructure's name of a platform, in any case.
 type platformName string
 
 func (p *platformName) String() string { return string(*p) }
 
 func (p *platformName) Type() string { return "string" }
 
-// Set takes the platforms that Poundlock has no conversion for too: what it says of them is an answer.
+// Set accepts platforms without a conversion too: that there is none is an answer.
 func (p *platformName) Set(text string) error {
 	all := append(platformNames(), string(configv1.BareMetalPlatformType), string(configv1.IBMCloudPlatformType), string(configv1.KubevirtPlatformType),
 		string(configv1.LibvirtPlatformType), string(configv1.OvirtPlatformType), string(configv1.EquinixMetalPlatformType),
@@ -77,7 +77,7 @@ func (p *platformName) Set(text string) error {
 	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
 }
 
-// platformNames are the platforms that Poundlock converts.
+// platformNames are the platforms with a conversion.
 func platformNames() []string {
 	var out []string
 	for _, p := range platforms.List() {

@@ -47,7 +47,7 @@ func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
 	return append(t, more...), err
 }
 
-// names are those of the files. Files without any are an error: no names mean all objects.
+// names reads the files. Files without names are an error, since no names would mean all objects.
 func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 	var out []string
 	for _, path := range n.Paths {
@@ -82,7 +82,7 @@ func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, err
 	return namesOf(string(raw), pairs)
 }
 
-// namesOf reads lines of KIND/NAME, or manifests.
+// namesOf parses lines of KIND/NAME, or manifests.
 func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 	var out []string
 	for _, line := range strings.Split(text, "\n") {

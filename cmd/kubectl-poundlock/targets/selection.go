@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Selection is which objects are meant.
+// Selection is which objects to read.
 type Selection struct {
 	Selector string
 	All      bool
@@ -23,10 +23,10 @@ type Selection struct {
 // AddFlags adds -l and -A.
 func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.Selector, "selector", "l", "", "only objects whose labels match, such as machine.openshift.io/cluster-api-machine-role=worker")
-	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces, whatever -n says")
+	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces; -n is ignored")
 }
 
-// Query is what of the cluster is meant by the flags; kinds nil is all.
+// Query is the query of the flags; kinds nil is all.
 func (s Selection) Query(p *cli.Plugin, t List) (inventory.Query, error) {
 	if s.All {
 		*p.Config.Namespace = ""

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// List is the objects that arguments name.
+// List is the arguments' objects.
 type List []Target
 
 // Target is one argument; name is "" for all of the kind.
@@ -25,8 +25,7 @@ type Target struct {
 	Name string
 }
 
-// Parse reads KIND, KIND,KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either
-// group.
+// Parse parses KIND, KIND,KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural or short, and may have either group.
 func Parse(args []string) (List, error) {
 	if len(args) > 1 && !strings.Contains(args[0], "/") && !slices.ContainsFunc(args[1:], func(a string) bool { return strings.Contains(a, "/") || isKind(a) }) {
 		kind, err := parseKind(args[0])
@@ -78,7 +77,7 @@ func parseKind(word string) (authority.Kind, error) {
 	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
-// instead is what somebody may have meant by a word that is no kind that moves.
+// instead suggests a kind for a word that is no kind that moves.
 func instead(word string) string {
 	switch {
 	case strings.HasPrefix(word, "machinedeployment"):
@@ -102,14 +101,14 @@ func instead(word string) string {
 
 var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
 
-// Mean reports whether the pair is meant; no targets mean all.
+// Mean reports whether the pair is a target; no targets mean all.
 func (t List) Mean(p inventory.Pair) bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(one Target) bool {
 		return one.Kind.Name == p.Kind.Name && (one.Name == "" || one.Name == p.Name)
 	})
 }
 
-// Pick keeps what the targets name; a name that is not there is an error.
+// Pick returns the targets' pairs; a missing name is an error.
 func (t List) Pick(f *inventory.Fleet, pairs authority.Pairs) error {
 	f.Narrow(t.Mean)
 	for _, one := range t {
@@ -120,7 +119,7 @@ func (t List) Pick(f *inventory.Fleet, pairs authority.Pairs) error {
 	return nil
 }
 
-// Absent says where an object was looked for that is not there.
+// Absent is where a missing object was looked for.
 func (t Target) Absent(pairs authority.Pairs) error {
 	var where []string
 	for _, pair := range pairs {
@@ -129,7 +128,7 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
-// InOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
+// InOrder sorts the pairs by their targets, and keeps the order within one target: a user names a canary first to move it first.
 func (t List) InOrder(pairs []inventory.Pair) {
 	place := func(p inventory.Pair) int {
 		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Who names what does not move reads what does, and what is nearest to what was meant.
+// The error about a kind that does not move lists the kinds that do, and suggests the nearest.
 func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 	for word, want := range map[string]string{
 		"machneset": "Did you mean machineset?",
@@ -30,7 +30,7 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 	}
 }
 
-// Who misses an object reads where it was looked for.
+// The error about a missing object names where it was looked for.
 func TestAnObjectThatIsNotThereNamesTheNamespaces(t *testing.T) {
 	t1, err := Parse([]string{"machineset/a"})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestAnObjectThatIsNotThereNamesTheNamespaces(t *testing.T) {
 	}
 }
 
-// A platform is found in whatever case it is typed; what is none is a mistake of the command line, and no answer about the objects.
+// A platform's name is accepted in any case. An unknown name is a usage error, and no answer about the objects.
 func TestThePlatformIsTypedInAnyCase(t *testing.T) {
 	for typed, want := range map[string]string{"aws": "AWS", "AWS": "AWS", "vsphere": "VSphere", "powervs": "PowerVS", "baremetal": "BareMetal", "azur": "", "": ""} {
 		var p platformName

@@ -20,11 +20,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// mentioned are the annotations, labels, finalizers and feature gates in the sentences that the sources of a tree can write, each with a place that does. A
-// sentence is a literal with spaces, together with what it is joined with or what a call is given beside it.
+// mentioned are the annotations, labels, finalizers and feature gates in the sentences of a tree's sources, each with one place. A sentence is a literal with
+// spaces, with what is concatenated with it or passed beside it.
 type mentioned struct {
 	sources *printed
-	// constants are what the tree's constants hold, by package and name, and those of others that its messages name. in is the package that is read.
+	// constants are the values of the tree's constants, by package and name, and of other packages' constants in its messages. in is the current package.
 	constants map[string]string
 	in        string
 	found     map[string]string
@@ -34,13 +34,13 @@ type mentioned struct {
 var (
 	// qualified is the name of an annotation, a label or a finalizer.
 	qualified = regexp.MustCompile(`(?:^|[\s"'` + "`" + `(\[{,])((?:[a-z0-9-]+\.)+(?:io|dev|com)/[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9])(?:$|[\s"'` + "`" + `)\]}.,;:=])`)
-	// version ends an apiVersion, which looks like such a name.
+	// version matches the end of an apiVersion, which looks like such a name.
 	version = regexp.MustCompile(`/v[0-9]+((alpha|beta)[0-9]+)?$`)
-	// aName is in the name of a constant that holds such a name, or that of a gate.
+	// aName matches the names of constants with such a name, or with a gate's.
 	aName = regexp.MustCompile(`(Annotation|Label|Finalizer|Gate)$`)
 )
 
-// read looks for messages everywhere but in what rewrites the objects of others.
+// read looks for messages in all folders but the one that rewrites the objects of others.
 func (m *mentioned) read() {
 	for range 3 { // a constant may be another one
 		for folder, files := range m.sources.files {
@@ -74,7 +74,7 @@ func (m *mentioned) declared(n ast.Node) bool {
 	return true
 }
 
-// value is what a literal, or a literal that is joined with a constant, holds; "" where that is not known.
+// value is the value of a literal, or of a literal concatenated with a constant; "" if unknown.
 func (m *mentioned) value(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -120,7 +120,7 @@ func (m *mentioned) look(n ast.Node) bool {
 	return true
 }
 
-// beside takes the constants among expressions, if one of these is a sentence.
+// beside adds the constants among expressions if one of these is a sentence.
 func (m *mentioned) beside(all []ast.Expr) {
 	said := false
 	for _, e := range all {
@@ -142,7 +142,7 @@ func (m *mentioned) beside(all []ast.Expr) {
 
 func (m *mentioned) at(n ast.Node) string { return m.sources.set.Position(n.Pos()).String() }
 
-// operands are what an expression joins.
+// operands are the parts of a concatenation.
 func operands(e ast.Expr) []ast.Expr {
 	if b, is := e.(*ast.BinaryExpr); is && b.Op == token.ADD {
 		return append(operands(b.X), operands(b.Y)...)
@@ -159,7 +159,7 @@ func sentence(e ast.Expr) (string, bool) {
 	return text, err == nil && strings.Contains(strings.TrimSpace(text), " ")
 }
 
-// Whatever annotation, label, finalizer or feature gate a message names, explain knows.
+// explain finds every annotation, label, finalizer and feature gate in a message.
 func TestWhatMessagesNameIsExplained(t *testing.T) {
 	p := &printed{set: token.NewFileSet(), found: map[string]string{}, takes: map[string][]int{}, files: map[string][]*ast.File{}}
 	p.read(t, "../../..")

@@ -18,20 +18,20 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 )
 
-// printed are the reasons, events and conditions that the sources of a tree can write, each with a place that does. It finds a string constant by its name or
-// its type, the value of a member, and the argument of a function by the name of its parameter, so that code which moves is found where it went.
+// printed are the reasons, events and conditions in a tree's sources, each with one place. It finds a string constant by its name or type, the value of a
+// member, and a function's argument by the name of its parameter, so that moved code is found too.
 type printed struct {
 	set   *token.FileSet
 	found map[string]string
-	// takes are the positions at which a function, or a method, of a package's folder takes such a text.
+	// takes are the positions of such arguments, by function or method of a package's folder.
 	takes map[string][]int
 	files map[string][]*ast.File
 }
 
 var (
-	// about is in the name of what has such a text.
+	// about matches the names of what has such a text.
 	about = regexp.MustCompile(`(?i)reason|^cause|^event$|^condition`)
-	// camel is such a text. A word alone, such as Failed, may be anything.
+	// camel matches such a text. A single word, such as Failed, may be anything.
 	camel = regexp.MustCompile(`^[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]+$`)
 )
 
@@ -67,7 +67,7 @@ func (p *printed) read(t *testing.T, root string) {
 	}
 }
 
-// declared notes where a function takes such a text.
+// declared records where a function takes such a text.
 func (p *printed) declared(folder string, n ast.Node) {
 	f, is := n.(*ast.FuncDecl)
 	if !is {
@@ -110,7 +110,7 @@ func (p *printed) look(folder string, n ast.Node) {
 		}
 		places := slices.Clone(p.takes[folder+"."+name])
 		if places == nil && ast.IsExported(name) {
-			for of, at := range p.takes { // of another package; the name is what is known
+			for of, at := range p.takes { // of another package: only the name is known
 				if strings.HasSuffix(of, "."+name) {
 					places = append(places, at...)
 				}
@@ -147,7 +147,7 @@ func last(e ast.Expr) string {
 	return ""
 }
 
-// Whatever reason, event or condition the code can write, explain knows.
+// explain finds every reason, event and condition that the code can write.
 func TestEveryReasonEventAndConditionIsExplained(t *testing.T) {
 	p := &printed{set: token.NewFileSet(), found: map[string]string{}, takes: map[string][]int{}, files: map[string][]*ast.File{}}
 	p.read(t, "../../..")

@@ -21,11 +21,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Topic is something that can be explained.
+// Topic is an explained word.
 type Topic struct {
-	// Name is what a person asks for: a rule's id, a reason, a condition, an event, an alert, a metric, the path of a field.
+	// Name is the word: a rule's id, a reason, a condition, an event, an alert, a metric, the path of a field.
 	Name string `json:"name"`
-	// About is what it is: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
+	// About is its kind: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
 	About string `json:"about"`
 	// Parts are the explanation.
 	Parts []Part `json:"parts"`
@@ -48,22 +48,23 @@ const (
 	field
 )
 
-// Catalog is everything that can be explained.
+// Catalog is all topics.
 type Catalog []Topic
 
-// Topics lists everything that can be explained.
+// Topics returns all topics.
 func Topics() Catalog {
 	return slices.Concat(rules(), reasons(), verdicts(), signals(), fields())
 }
 
-// verdicts are what the plugin's own tables have.
+// verdicts are the words of the plugin's own tables.
 func verdicts() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
 		"another API was asked for, and Poundlock has not looked at the object since",
 		"if it stays, look whether Poundlock runs: the first line of status reports it"),
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
-			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. The message has the command")}
+			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
+				"The message has the command")}
 	for _, v := range readiness.Verdicts() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
@@ -118,7 +119,7 @@ func reasons() []Topic {
 	return out
 }
 
-// ReasonNames are the reasons that a condition, an event or check may give.
+// ReasonNames are the reasons that a condition, an event or check may have.
 func ReasonNames() []string {
 	var out []string
 	for _, t := range reasons() {
@@ -172,7 +173,7 @@ func line(l conversion.Line) []Part {
 	return parts
 }
 
-// only explains a field that one API alone has.
+// only explains a field that just one API has.
 func only(api, other string, l conversion.Line) []Part {
 	text := "Only " + api + " has this field. "
 	if l.Passes != "" {
@@ -190,8 +191,7 @@ func list(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Find returns what a person may mean, the nearest first: what bears the name exactly, else what ends in it or lies below it. It
-// is empty where nothing does.
+// Find returns the topics for a word, the nearest first: those with that name, else those that end in it or are below it. It is empty if there are none.
 func (c Catalog) Find(asked string) []Topic {
 	asked = normal(asked)
 	if strings.Trim(asked, ".*/") == "" {
@@ -222,12 +222,12 @@ const (
 
 var (
 	index = regexp.MustCompile(`\[[^\]]*\]`)
-	// ways are matched in any case, as the Machine API's readers take names in any.
+	// ways match in any case, as the Machine API's decoders accept names in any case.
 	ways = regexp.MustCompile(`(?i)(^|\.)providerSpec\.value\.|MachineTemplate\.spec\.template\.spec\.|Machine\.spec\.`)
 )
 
-// normal is what was asked for without what differs from object to object: indexes, and the way to the providerSpec or to the spec of
-// the infrastructure machine. The brackets of a rule's id in a message are left out too.
+// normal removes from a word what differs between objects: indexes, and the path to the providerSpec or to the infrastructure machine's spec. It also removes
+// the brackets of a rule's id in a message.
 func normal(asked string) string {
 	asked = strings.TrimSpace(asked)
 	if strings.HasPrefix(asked, "[") && strings.HasSuffix(asked, "]") {
@@ -259,8 +259,8 @@ func (t Topic) matches(asked string) match {
 	return best
 }
 
-// pathMatches compares without the brackets of lists, which people leave out, and with another object's field as messages name it. A Machine's field stands
-// in a set's template.
+// pathMatches ignores the brackets of lists, which people leave out. It also accepts a field of another object as messages name it: a Machine's field is in a
+// set's template.
 func pathMatches(path, asked string) match {
 	path, asked = plain(path), plain(asked)
 	below, whole := strings.CutSuffix(path, ".*")
@@ -279,7 +279,7 @@ func plain(path string) string {
 	return strings.ToLower(strings.NewReplacer("[]", "", conversion.Elsewhere, ".").Replace(path))
 }
 
-// Names lists what can be asked for, each once, in order.
+// Names lists all words with a topic, each once, sorted.
 func (c Catalog) Names() []string {
 	var out []string
 	for _, t := range c {
@@ -292,7 +292,7 @@ func (c Catalog) Names() []string {
 	return slices.Compact(out)
 }
 
-// Similar lists names that a person may have meant by one that nothing bears, the nearest first, a handful at most.
+// Similar lists names similar to an unknown word, the nearest first, a handful at most.
 func (c Catalog) Similar(asked string) []string {
 	asked = strings.ToLower(normal(asked))
 	type scored struct {

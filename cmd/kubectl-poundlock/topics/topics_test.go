@@ -78,7 +78,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What a person reads in a condition, and waits because of, is explained.
+// Every condition that a person reads while waiting is explained.
 func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	all := topics.Topics()
 	for _, reason := range []string{
@@ -93,7 +93,7 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	}
 }
 
-// Every installed set of AWS has deviceIndex 0, which moves.
+// Every installed set of AWS has deviceIndex 0, which converts.
 func TestAFieldMovesWithItsZeroValue(t *testing.T) {
 	found := topics.Topics().Find("deviceIndex")
 	if len(found) == 0 || !strings.Contains(found[0].Parts[0].Text, "another value than zero") {
@@ -115,7 +115,7 @@ func TestATopicIsWhole(t *testing.T) {
 	}
 }
 
-// Whatever a person can read of Poundlock's, explain answers. The sources say what there is; docs compares conditions, events, alerts and metrics with them.
+// explain finds everything of Poundlock's that a person can read. The sources list it; docs compares conditions, events, alerts and metrics with them.
 func TestWhatIsPrintedIsExplained(t *testing.T) {
 	all := topics.Topics()
 	asked := map[string]string{standing.ReasonRequested: "a reason of status", "error_type": "a label", "enforced": "a label's value"}
@@ -141,7 +141,7 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 	for what, of := range map[string]struct {
 		files []string
 		name  *regexp.Regexp
-		// prefix completes what the sources have of the name.
+		// prefix completes a name from the sources.
 		prefix string
 		least  int
 	}{

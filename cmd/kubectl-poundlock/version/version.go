@@ -37,7 +37,7 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	return cmd
 }
 
-// versions is what version prints.
+// versions is the output of version.
 type versions struct {
 	Client string           `json:"client"`
 	Server *presence.Server `json:"server,omitempty"`

@@ -37,8 +37,9 @@ func Proxy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Let a client of Cluster API work on private types under their standard names",
-		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows (cluster.x-k8s.io and those beneath it) and the
-private ones that the API server stores (cluster.hypershift.openshift.io). The client connects to --listen in plain HTTP, without credentials.`,
+		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows
+(cluster.x-k8s.io and those beneath it) and the private ones that the API server stores (cluster.hypershift.openshift.io).
+The client connects to --listen in plain HTTP, without credentials.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
@@ -123,7 +124,7 @@ func (o options) clients() (net.Listener, error) {
 		return nil, fmt.Errorf("--listen %s is no address and port: %w", o.listen, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--listen %s would give the pod's rights to whoever reaches that address: use 127.0.0.1", o.listen)
+		return nil, fmt.Errorf("--listen %s would give the pod's rights to anyone who reaches that address: use 127.0.0.1", o.listen)
 	}
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {

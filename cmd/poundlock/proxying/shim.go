@@ -31,8 +31,9 @@ func Shim() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shim --upstream SUFFIX=URL",
 		Short: "Convert private types of Cluster API with the converters of the standard ones",
-		Long: `Answer the API server's conversion webhooks of private types (cluster.hypershift.openshift.io and the groups beneath it): give the objects their standard names, have
-them converted by the webhook that Cluster API or its provider has for the standard types, and give the answer its private names back.`,
+		Long: `Answer the API server's conversion webhooks of private types (cluster.hypershift.openshift.io and the groups beneath it):
+give the objects their standard names, have them converted by the webhook that Cluster API or its provider has for the standard types,
+and give the answer its private names back.`,
 		Example: `  poundlock shim \
     --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert`,

@@ -28,7 +28,7 @@ func InfraValues() conversiontest.Values {
 		"hostAffinity":                             one("default"),
 		"hostID":                                   func(*rand.Rand) any { return (*string)(nil) },
 		"dynamicHostAllocation":                    func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
-		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // means nothing beside Ignition
+		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // has no meaning beside Ignition
 		"ignition.storageType":                     one("UnencryptedUserData"),
 		"ignition.version":                         one("", "2.3", "3.2", "3.4"),
 		"instanceMetadataOptions.httpTokens":       one("", "optional", "required"),
@@ -102,7 +102,7 @@ func repairInfraReference(r *rand.Rand, ref *awsv1.AWSResourceReference) {
 	}
 }
 
-// NormalInfra is the form that an AWSMachine's spec comes back in: what the API server's defaults and the controllers would make of it anyway.
+// NormalInfra is an AWSMachine's spec after the round trip: with the API server's defaults and the values that the controllers set.
 func NormalInfra(c *awsv1.AWSMachineSpec) {
 	c.ProviderID, c.InstanceID = new("aws:///us-east-1a/i-0123456789abcdef0"), new("i-0123456789abcdef0")
 	if c.Subnet != nil && c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {

@@ -46,7 +46,7 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// publicSubnet is the subnet that the AWSCluster lists, in which machines get public addresses. OpenShift's lists none.
+// publicSubnet is the AWSCluster's subnet in which machines get public addresses. OpenShift's AWSCluster lists none.
 const publicSubnet = "subnet-0a1b2c3d4e5f60718"
 
 func providerSpec() map[string]any {
@@ -67,7 +67,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's: no load balancer stands before it.
+// anyProviderSpec is a worker's: it has no load balancers.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AWSMachineProviderConfig, awsv1.AWSMachineSpec]{
 		Lines: aws.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

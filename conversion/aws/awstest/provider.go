@@ -22,21 +22,24 @@ func ProviderValues() conversiontest.Values {
 	id := func(r *rand.Rand) any { return new("ami-" + conversiontest.Word(r)) }
 	return conversiontest.Values{
 		"kind": one(""), "apiVersion": one(""),
-		"metadata":                               conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
-		"ami.id":                                 id,
-		"ami.filters":                            func(*rand.Rand) any { return []machinev1beta1.Filter(nil) },
-		"instanceType":                           one("m6i.large", "c7g.metal", "t3.nano"),
-		"cpuOptions.confidentialCompute":         one("Disabled", "AMDEncryptedVirtualizationNestedPaging"),
-		"iamInstanceProfile.id":                  id,
-		"userDataSecret":                         conversiontest.OneOf(&corev1.LocalObjectReference{Name: "worker-user-data"}),
-		"credentialsSecret":                      conversiontest.OneOf(corev1.LocalObjectReference{Name: "aws-cloud-credentials"}),
-		"networkInterfaceType":                   one("", "ENA", "EFA"),
-		"placement.region":                       one("", "us-east-1"),
-		"placement.tenancy":                      one("", "default", "dedicated", "host"),
-		"placement.host":                         func(*rand.Rand) any { return (*machinev1beta1.HostPlacement)(nil) },
-		"marketType":                             one("", "OnDemand", "Spot", "CapacityBlock"),
-		"metadataServiceOptions":                 conversiontest.OneOf(machinev1beta1.MetadataServiceOptions{}, machinev1beta1.MetadataServiceOptions{Authentication: "Required"}, machinev1beta1.MetadataServiceOptions{Authentication: "Optional"}),
-		"loadBalancers":                          conversiontest.OneOf([]machinev1beta1.LoadBalancerReference{{Name: "lock-7x2k9-int", Type: "network"}, {Name: "lock-7x2k9-ext", Type: "network"}}, []machinev1beta1.LoadBalancerReference{{Name: "lock-7x2k9-ext", Type: "network"}, {Name: "lock-7x2k9-int", Type: "network"}}),
+		"metadata":                       conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
+		"ami.id":                         id,
+		"ami.filters":                    func(*rand.Rand) any { return []machinev1beta1.Filter(nil) },
+		"instanceType":                   one("m6i.large", "c7g.metal", "t3.nano"),
+		"cpuOptions.confidentialCompute": one("Disabled", "AMDEncryptedVirtualizationNestedPaging"),
+		"iamInstanceProfile.id":          id,
+		"userDataSecret":                 conversiontest.OneOf(&corev1.LocalObjectReference{Name: "worker-user-data"}),
+		"credentialsSecret":              conversiontest.OneOf(corev1.LocalObjectReference{Name: "aws-cloud-credentials"}),
+		"networkInterfaceType":           one("", "ENA", "EFA"),
+		"placement.region":               one("", "us-east-1"),
+		"placement.tenancy":              one("", "default", "dedicated", "host"),
+		"placement.host":                 func(*rand.Rand) any { return (*machinev1beta1.HostPlacement)(nil) },
+		"marketType":                     one("", "OnDemand", "Spot", "CapacityBlock"),
+		"metadataServiceOptions": conversiontest.OneOf(machinev1beta1.MetadataServiceOptions{},
+			machinev1beta1.MetadataServiceOptions{Authentication: "Required"}, machinev1beta1.MetadataServiceOptions{Authentication: "Optional"}),
+		"loadBalancers": conversiontest.OneOf(
+			[]machinev1beta1.LoadBalancerReference{{Name: "lock-7x2k9-int", Type: "network"}, {Name: "lock-7x2k9-ext", Type: "network"}},
+			[]machinev1beta1.LoadBalancerReference{{Name: "lock-7x2k9-ext", Type: "network"}, {Name: "lock-7x2k9-int", Type: "network"}}),
 		"placementGroupPartition":                conversiontest.OneOf[int32](1, 7),
 		"blockDevices[].ebs.deleteOnTermination": conversiontest.OneOf(true),
 		"blockDevices[].ebs.kmsKey.id":           one("", "1234abcd-12ab"),
@@ -102,7 +105,7 @@ func repairDevice(d *machinev1beta1.BlockDeviceMappingSpec, i int, root *bool) {
 	}
 }
 
-// host makes a placement that Cluster API can say, of each kind.
+// host makes a placement that Cluster API can express, of each kind.
 func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	provided, dynamic := machinev1beta1.AllocationStrategyUserProvided, machinev1beta1.AllocationStrategyDynamic
 	pin, any := machinev1beta1.HostAffinityDedicatedHost, machinev1beta1.HostAffinityAnyAvailable
@@ -119,7 +122,7 @@ func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	return all[r.IntN(len(all))]
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row says.
 func NormalProvider(m *machinev1beta1.AWSMachineProviderConfig) {
 	byName := func(a, b machinev1beta1.TagSpecification) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(m.Tags, byName)

@@ -84,7 +84,7 @@ func repairImage(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairInterface makes the one interface, in its place or in its former one.
+// repairInterface makes the one interface, in its current or its former field.
 func repairInterface(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	on := r.IntN(2) == 0
 	if r.IntN(4) == 0 {
@@ -142,7 +142,7 @@ func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairDisk gives each disk a name of its own, and a lun of its own or none.
+// repairDisk gives each disk its own name, and its own lun or none.
 func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 	d.NameSuffix, d.Lun = fmt.Sprintf("%s.%d", d.NameSuffix, i), nil
 	if lun {
@@ -159,8 +159,8 @@ func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 // owned is the tag by which an uninstall of OpenShift finds what belongs to the cluster.
 const owned = "kubernetes.io_cluster.lock-7x2k9"
 
-// NormalInfra is the form that an AzureMachine's spec comes back in: what the API server's defaults and the provider's
-// webhook would make of it anyway, and the identity of an instance, which the Machine has too.
+// NormalInfra is an AzureMachine's spec after the round trip: with the defaults of the API server and of the provider's webhook, and with the identity of an
+// instance, which the Machine has too.
 func NormalInfra(c *azurev1.AzureMachineSpec) {
 	if _, marked := c.AdditionalTags[owned]; !marked { // Machine API gives it to each virtual machine
 		if c.AdditionalTags == nil {
@@ -178,7 +178,7 @@ func NormalInfra(c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// Default fills in what the CRD and the AzureMachine's webhook fill in, but for the public key that the webhook makes up.
+// Default sets the defaults of the CRD and of the AzureMachine's webhook, except the public key that the webhook generates.
 func Default(c *azurev1.AzureMachineSpec) {
 	fill := func(at *string, value string) {
 		if *at == "" {

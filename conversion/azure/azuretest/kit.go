@@ -86,7 +86,7 @@ func infraCluster() map[string]any {
 	}
 }
 
-// providerSpec is as Machine API's webhook leaves it: it writes the fields that are never left out.
+// providerSpec is as Machine API's webhook stores it: it writes the fields that are never left out.
 func providerSpec() map[string]any {
 	return map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "AzureMachineProviderSpec", "metadata": map[string]any{"creationTimestamp": nil},
@@ -104,7 +104,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's, of a set too: without a zone only a spot machine's can go there.
+// anyProviderSpec is a worker's, also of a set: without a zone only that of a spot machine converts.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AzureMachineProviderSpec, azurev1.AzureMachineSpec]{
 		Lines: azure.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

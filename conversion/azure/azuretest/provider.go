@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// Key is a public key as both APIs take it: the base64 of a line as in authorized_keys. Nobody has its other half.
+// Key is a public key in both APIs' form: the base64 of a line of authorized_keys. Its private key does not exist.
 const Key = "c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUJPYmwvRE1VSVJVRmVFOFpkTy92czVGRlZ2ZFZUOHcwTUdRL3RjQkEzN0k="
 
 // ProviderValues makes valid values for the fields of a providerSpec that have rules.
@@ -24,9 +24,11 @@ func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
 		"kind": one(""), "apiVersion": one(""),
-		"metadata":             conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
-		"userDataSecret":       conversiontest.OneOf(&corev1.SecretReference{Name: "worker-user-data"}, &corev1.SecretReference{Name: "mine", Namespace: "openshift-machine-api"}),
-		"credentialsSecret":    conversiontest.OneOf(corev1.SecretReference{Name: "azure-cloud-credentials"}, corev1.SecretReference{Name: "azure-cloud-credentials", Namespace: "openshift-machine-api"}),
+		"metadata": conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
+		"userDataSecret": conversiontest.OneOf(&corev1.SecretReference{Name: "worker-user-data"},
+			&corev1.SecretReference{Name: "mine", Namespace: "openshift-machine-api"}),
+		"credentialsSecret": conversiontest.OneOf(corev1.SecretReference{Name: "azure-cloud-credentials"},
+			corev1.SecretReference{Name: "azure-cloud-credentials", Namespace: "openshift-machine-api"}),
 		"location":             one("", "westeurope", "West Europe"),
 		"resourceGroup":        one("", "lock-7x2k9-rg", "LOCK-7x2k9-rg"),
 		"networkResourceGroup": one("", "lock-7x2k9-rg"),
@@ -57,12 +59,13 @@ func ProviderValues() conversiontest.Values {
 		"securityGroup":                                one("", "lock-7x2k9-nsg"),
 		"publicLoadBalancer":                           one(""),
 		"internalLoadBalancer":                         one(""),
-		"managedIdentity":                              one("", "lock-7x2k9-identity", subscription+identityID, subscription+"/resourceGroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"),
-		"zone":                                         one("", "1", "3"),
-		"tags.key":                                     one("a", "B", "c-1", "team", "kubernetes.io_cluster.lock-7x2k9"),
-		"spotVMOptions.maxPrice":                       conversiontest.OneOf(resource.MustParse("0.25"), resource.MustParse("-1")),
-		"securityProfile":                              func(*rand.Rand) any { return (*machinev1beta1.SecurityProfile)(nil) },
-		"ultraSSDCapability":                           one("", "Enabled", "Disabled"),
+		"managedIdentity": one("", "lock-7x2k9-identity", subscription+identityID,
+			subscription+"/resourceGroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"),
+		"zone":                   one("", "1", "3"),
+		"tags.key":               one("a", "B", "c-1", "team", "kubernetes.io_cluster.lock-7x2k9"),
+		"spotVMOptions.maxPrice": conversiontest.OneOf(resource.MustParse("0.25"), resource.MustParse("-1")),
+		"securityProfile":        func(*rand.Rand) any { return (*machinev1beta1.SecurityProfile)(nil) },
+		"ultraSSDCapability":     one("", "Enabled", "Disabled"),
 		"diagnostics.boot": conversiontest.OneOf(
 			machinev1beta1.AzureBootDiagnostics{StorageAccountType: "AzureManaged"},
 			machinev1beta1.AzureBootDiagnostics{StorageAccountType: "CustomerManaged",
@@ -99,7 +102,7 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AzureMachineProviderSpec) {
 	}
 }
 
-// security makes each kind of profile, and the OS disk's that goes with it.
+// security makes each kind of profile, with the OS disk's matching one.
 func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMDiskSecurityProfile) {
 	yes, no := true, false
 	uefi := machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyEnabled,
@@ -130,7 +133,7 @@ func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMD
 	return made.profile, made.disk
 }
 
-// NormalProvider is the form that a worker's providerSpec comes back in, where two forms mean the same; each as its row says.
+// NormalProvider is a worker's providerSpec after the round trip, where two forms mean the same; each as its row says.
 func NormalProvider(m *machinev1beta1.AzureMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.SecretReference{Name: "azure-cloud-credentials", Namespace: "openshift-machine-api"}
 	m.UserDataSecret = &corev1.SecretReference{Name: m.UserDataSecret.Name}

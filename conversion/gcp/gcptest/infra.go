@@ -17,25 +17,27 @@ func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	kms := one("projects/keys/locations/global/keyRings/ring/cryptoKeys/key", "projects/"+Project+"/locations/us/keyRings/r/cryptoKeys/k")
 	return conversiontest.Values{
-		"providerID":                                  one(ProviderID("x")),
-		"instanceType":                                one("n2-standard-4", "e2-custom-4-16384"),
-		"image":                                       conversiontest.OneOf(new("projects/rhcos-cloud/global/images/rhcos-9"), new("global/images/mine")),
-		"rootDeviceType":                              conversiontest.OneOf(new(gcpv1.DiskType("pd-standard")), new(gcpv1.DiskType("pd-ssd"))),
-		"additionalLabels.key":                        one("team", "cost-centre", clusterLabel, "capg-cluster-"+Cluster),
-		"publicIP":                                    conversiontest.OneOf(true),
-		"provisioningModel":                           one("Spot"),
-		"ipForwarding":                                one("Enabled", "Disabled"),
-		"onHostMaintenance":                           one("Migrate", "Terminate"),
-		"confidentialCompute":                         one("Disabled", "Enabled", "AMDEncryptedVirtualization", "AMDEncryptedVirtualizationNestedPaging", "IntelTrustedDomainExtensions"),
-		"aliasIPRanges[].ipCidrRange":                 one("10.2.3.4", "/24"),
-		"resourceManagerTags[].parentID":              one("123456789012", Project),
-		"guestAccelerators[].type":                    one("projects/"+Project+"/zones/"+Zone+"/acceleratorTypes/nvidia-tesla-t4", "projects/"+Project+"/zones/"+Zone+"/acceleratorTypes/nvidia-tesla-k80"),
-		"additionalDisks[].deviceType":                conversiontest.OneOf(new(gcpv1.DiskType("pd-balanced")), new(gcpv1.DiskType("pd-ssd"))),
-		"additionalDisks[].size":                      conversiontest.OneOf(new(int64(30)), new(int64(500))),
-		"rootDiskEncryptionKey.keyType":               one("Managed"),
-		"additionalDisks[].encryptionKey.keyType":     one("Managed"),
-		"rootDiskEncryptionKey.managedKey.kmsKeyName": kms,
-		"rootDiskEncryptionKey.kmsKeyServiceAccount":  one(account),
+		"providerID":           one(ProviderID("x")),
+		"instanceType":         one("n2-standard-4", "e2-custom-4-16384"),
+		"image":                conversiontest.OneOf(new("projects/rhcos-cloud/global/images/rhcos-9"), new("global/images/mine")),
+		"rootDeviceType":       conversiontest.OneOf(new(gcpv1.DiskType("pd-standard")), new(gcpv1.DiskType("pd-ssd"))),
+		"additionalLabels.key": one("team", "cost-centre", clusterLabel, "capg-cluster-"+Cluster),
+		"publicIP":             conversiontest.OneOf(true),
+		"provisioningModel":    one("Spot"),
+		"ipForwarding":         one("Enabled", "Disabled"),
+		"onHostMaintenance":    one("Migrate", "Terminate"),
+		"confidentialCompute": one("Disabled", "Enabled", "AMDEncryptedVirtualization", "AMDEncryptedVirtualizationNestedPaging",
+			"IntelTrustedDomainExtensions"),
+		"aliasIPRanges[].ipCidrRange":    one("10.2.3.4", "/24"),
+		"resourceManagerTags[].parentID": one("123456789012", Project),
+		"guestAccelerators[].type": one("projects/"+Project+"/zones/"+Zone+"/acceleratorTypes/nvidia-tesla-t4",
+			"projects/"+Project+"/zones/"+Zone+"/acceleratorTypes/nvidia-tesla-k80"),
+		"additionalDisks[].deviceType":                            conversiontest.OneOf(new(gcpv1.DiskType("pd-balanced")), new(gcpv1.DiskType("pd-ssd"))),
+		"additionalDisks[].size":                                  conversiontest.OneOf(new(int64(30)), new(int64(500))),
+		"rootDiskEncryptionKey.keyType":                           one("Managed"),
+		"additionalDisks[].encryptionKey.keyType":                 one("Managed"),
+		"rootDiskEncryptionKey.managedKey.kmsKeyName":             kms,
+		"rootDiskEncryptionKey.kmsKeyServiceAccount":              one(account),
 		"additionalDisks[].encryptionKey.kmsKeyServiceAccount":    one(account),
 		"shieldedInstanceConfig.secureBoot":                       one("", "Enabled", "Disabled"),
 		"shieldedInstanceConfig.virtualizedTrustedPlatformModule": one("", "Enabled", "Disabled"),
@@ -91,7 +93,7 @@ func repairInfraScheduling(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// repairKeys keeps whatever a supplied key says: that is refused as such.
+// repairKeys keeps a supplied key's content: it is refused as such.
 func repairKeys(c *gcpv1.GCPMachineSpec) {
 	root := c.RootDiskEncryptionKey
 	if root != nil && root.ManagedKey == nil {
@@ -107,8 +109,8 @@ func repairKeys(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// NormalInfra is the form that a GCPMachine's spec comes back in: with the API server's defaults, the controllers' provider id, and the label
-// that Machine API gives every instance. Nothing else may change: the provider lets nobody change it.
+// NormalInfra is a GCPMachine's spec after the round trip: with the API server's defaults, the controllers' provider id, and the label that Machine API gives
+// every instance. Nothing else may change: the provider makes it immutable.
 func NormalInfra(c *gcpv1.GCPMachineSpec) {
 	c.ProviderID = new(ProviderID("x"))
 	if c.IPForwarding == nil {

@@ -48,7 +48,7 @@ func Kit() conversiontest.Kit {
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
 		ProviderID: ProviderID,
-		Zones:      nil, // its provider IDs tell the zone, and the simulated cloud's all tell the kit's
+		Zones:      nil, // its provider IDs contain the zone, and those of the simulated cloud all have the kit's
 		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-gcp", Dir: "config/default", Name: "gcp", Version: "v1.13.1"},
 		Actuator: conversiontest.Actuator{
 			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",

@@ -39,13 +39,14 @@ func ProviderValues() conversiontest.Values {
 		"disks[].type":       one("", "pd-standard", "pd-ssd", "hyperdisk-balanced"),
 		"disks[].image": one("rhcos", "projects/rhcos-cloud/global/images/rhcos-9", "projects/rhcos-cloud/global/images/family/rhcos",
 			"https://www.googleapis.com/compute/v1/projects/p/global/images/x"),
-		"disks[].encryptionKey.kmsKey.projectID":                  one("", Project, "keys"),
-		"disks[].encryptionKey.kmsKeyServiceAccount":              one("", account),
-		"networkInterfaces[].network":                             one(Network),
-		"networkInterfaces[].projectID":                           one("", Project),
-		"gpus[].type":                                             one("nvidia-tesla-t4", "nvidia-tesla-v100"),
-		"resourceManagerTags[].parentID":                          one("123456789012", Project),
-		"confidentialCompute":                                     one("", "", "Disabled", "Enabled", "AMDEncryptedVirtualization", "AMDEncryptedVirtualizationNestedPaging", "IntelTrustedDomainExtensions"),
+		"disks[].encryptionKey.kmsKey.projectID":     one("", Project, "keys"),
+		"disks[].encryptionKey.kmsKeyServiceAccount": one("", account),
+		"networkInterfaces[].network":                one(Network),
+		"networkInterfaces[].projectID":              one("", Project),
+		"gpus[].type":                                one("nvidia-tesla-t4", "nvidia-tesla-v100"),
+		"resourceManagerTags[].parentID":             one("123456789012", Project),
+		"confidentialCompute": one("", "", "Disabled", "Enabled", "AMDEncryptedVirtualization",
+			"AMDEncryptedVirtualizationNestedPaging", "IntelTrustedDomainExtensions"),
 		"shieldedInstanceConfig.secureBoot":                       one("", "Enabled", "Disabled"),
 		"shieldedInstanceConfig.virtualizedTrustedPlatformModule": one("", "Enabled", "Disabled"),
 		"shieldedInstanceConfig.integrityMonitoring":              one("", "Enabled", "Disabled"),
@@ -97,7 +98,7 @@ func repairScheduling(m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// series is one series of machine types that takes a policy of confidential computing.
+// series is one series of machine types that supports a policy of confidential computing.
 var series = map[string]string{
 	"Enabled": "c2d", "AMDEncryptedVirtualization": "c3d", "AMDEncryptedVirtualizationNestedPaging": "n2d", "IntelTrustedDomainExtensions": "c3",
 }
@@ -126,7 +127,7 @@ func repairDisks(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec of the kit's cluster comes back in: what its controllers would make of it anyway.
+// NormalProvider is a providerSpec of the kit's cluster after the round trip: with the values that its controllers would set.
 func NormalProvider(m *machinev1beta1.GCPMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "gcp-cloud-credentials"}
 	m.ProjectID, m.Region, m.RestartPolicy = Project, Region, ""

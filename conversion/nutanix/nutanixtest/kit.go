@@ -74,7 +74,7 @@ func anyProviderSpec(r *rand.Rand) any {
 		Lines: nutanix.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
 	}.Tame(r)
 	m.APIVersion, m.Kind = machinev1.GroupVersion.String(), "NutanixMachineProviderConfig"
-	m.FailureDomain = nil // the kit's NutanixCluster lists none, and then nothing can be made in one
+	m.FailureDomain = nil // the kit's NutanixCluster lists none, and then no VM can be created in one
 	return m
 }
 

@@ -21,7 +21,7 @@ func sizes(texts ...string) func(*rand.Rand) any {
 	return func(r *rand.Rand) any { return resource.MustParse(texts[r.IntN(len(texts))]) }
 }
 
-// uuid is one of any.
+// uuid is a random one.
 func uuid(r *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xffff, r.Uint32()&0xffff, r.Uint64()&0xffffffffffff)
 }
@@ -101,7 +101,7 @@ func repairDisk(r *rand.Rand, d *machinev1.NutanixVMDisk) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
+// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
 func NormalProvider(m *machinev1.NutanixMachineProviderConfig) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "nutanix-credentials"}
 }
@@ -182,7 +182,7 @@ func repairOther(r *rand.Rand, id *nutanix.ResourceIdentifier) {
 	}
 }
 
-// NormalInfra is the form that the spec of a NutanixMachine comes back in.
+// NormalInfra is a NutanixMachine's spec after the round trip.
 func NormalInfra(c *nutanix.MachineSpec) {
 	c.ProviderID, c.BootstrapRef = Kit().ProviderID(Element), nil
 	own := nutanix.CategoryIdentifier{Key: "kubernetes-io-cluster-" + Kit().Env().ClusterName, Value: "owned"}
@@ -192,7 +192,7 @@ func NormalInfra(c *nutanix.MachineSpec) {
 	Default(c)
 }
 
-// Default fills in what the API server fills in.
+// Default sets the API server's defaults.
 func Default(c *nutanix.MachineSpec) {
 	for i := range c.DataDisks {
 		if p := c.DataDisks[i].DeviceProperties; p != nil && p.DeviceType == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// FailureDomain and ProviderID are those of the Machine whose OpenStackMachine is made up.
+// FailureDomain and ProviderID are those of the Machine whose OpenStackMachine is generated.
 const (
 	FailureDomain = "nova"
 	ProviderID    = "openstack:///7d8a1f5e-3c11-4c0e-9f2b-0d4c3c8f6a10"
@@ -54,7 +54,7 @@ func InfraValues() conversiontest.Values {
 	return out
 }
 
-// RepairInfra makes an OpenStackMachine's spec valid where a rule joins fields, and one of those that Machine API's lists can express.
+// RepairInfra makes an OpenStackMachine's spec valid where a rule joins fields, and one that Machine API's lists can express.
 func RepairInfra(r *rand.Rand, c *openstackv1.OpenStackMachineSpec) {
 	if c.Flavor == nil {
 		c.Flavor = new("m1.large")
@@ -153,7 +153,7 @@ func repairInfraGroup(r *rand.Rand, g *openstackv1.SecurityGroupParam) {
 	g.ID, g.Filter = either(r, !g.Filter.IsZero() && r.IntN(2) == 0, g.Filter)
 }
 
-// repairInfraGroups gives the groups to the machine, or to each port: the same to all that are networks, and its own, by id, to each other.
+// repairInfraGroups gives the groups to the machine, or to each port: the same ones to all networks, and others, by id, to each other port.
 func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networks int) {
 	common := slices.Clone(c.SecurityGroups)
 	if len(common) == 0 {
@@ -187,7 +187,7 @@ func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networ
 	}
 }
 
-// NormalInfra is the form that an OpenStackMachine's spec comes back in: with what the API server or the OpenStackCluster would add to it anyway.
+// NormalInfra is an OpenStackMachine's spec after the round trip: with what the API server or the OpenStackCluster would add to it anyway.
 func NormalInfra(c *openstackv1.OpenStackMachineSpec) {
 	c.ProviderID = new(ProviderID)
 	if ref := c.IdentityRef; ref != nil {

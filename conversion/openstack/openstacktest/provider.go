@@ -77,7 +77,7 @@ func ids(r *rand.Rand) any {
 	return out
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields. Its ports are none that networks could be.
+// RepairProvider makes a providerSpec valid where a rule joins fields. None of its ports could be a network.
 func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 	m.Tags = distinct(m.Tags, "")
 	if m.ServerGroupID != "" {
@@ -113,7 +113,7 @@ func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 
 func off(b *bool) bool { return b != nil && !*b }
 
-// distinct makes each tag another one.
+// distinct makes the tags different from one another.
 func distinct(tags []string, mark string) []string {
 	for i := range tags {
 		tags[i] += fmt.Sprint("-", mark, i)
@@ -144,7 +144,7 @@ func former(id, tenant string) string {
 	return tenant
 }
 
-// repairID lets a reference be by id, in one of two places or in both, or by filter.
+// repairID sets a reference by id, in one of two places or in both, or by filter.
 func repairID(r *rand.Rand, id, alias *string) {
 	switch {
 	case r.IntN(2) == 0:
@@ -162,7 +162,7 @@ func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
 	}
 }
 
-// repairGroups leaves out groups of the machine that no interface has, and those that nothing distinguishes from ports' own.
+// repairGroups removes groups of the machine that no interface gets, and those that nothing distinguishes from ports' own.
 func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	networks, ports, apart := 0, 0, false
 	for _, n := range m.Networks {
@@ -184,7 +184,7 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
+// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
 func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
 	m.PrimarySubnet = ""

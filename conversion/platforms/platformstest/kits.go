@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
-// Kits is one of every platform.
+// Kits has one of every platform.
 func Kits() []conversiontest.Kit {
 	return []conversiontest.Kit{
 		awstest.Kit(),
@@ -30,7 +30,7 @@ func Kits() []conversiontest.Kit {
 	}
 }
 
-// Named finds a kit by its platform's name, in whatever case. The error lists those that there are.
+// Named finds a kit by its platform's name, in any case. The error lists the existing ones.
 func Named(platform string) (conversiontest.Kit, error) {
 	var names []string
 	for _, k := range Kits() {

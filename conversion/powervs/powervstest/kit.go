@@ -78,7 +78,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's: no load balancer stands before it.
+// anyProviderSpec is a worker's: it has no load balancers.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1.PowerVSMachineProviderConfig, powervs.MachineSpec]{
 		Lines: powervs.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// processors are those that go; the first two are empty.
+// processors are valid ones; the first two are empty.
 func processors() func(*rand.Rand) any {
 	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"),
 		intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
@@ -60,7 +60,7 @@ func RepairProvider(r *rand.Rand, m *machinev1.PowerVSMachineProviderConfig) {
 	repairResource(&m.Network, conversiontest.Word(r), conversiontest.Word(r))
 }
 
-// repairResource leaves the one member that the type names; a regular expression is judged by its own row.
+// repairResource keeps the member of the type; a regular expression has its own row.
 func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	m.ID, m.Name = nil, nil
 	if m.Type == machinev1.PowerVSResourceTypeID {
@@ -70,7 +70,7 @@ func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row defines it.
+// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
 func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: "powervs-credentials"}
 	m.LoadBalancers = LoadBalancers()
@@ -129,7 +129,7 @@ func RepairInfra(r *rand.Rand, c *powervs.MachineSpec) {
 	}
 }
 
-// oneOf leaves one of several that are set.
+// oneOf keeps one of several set values.
 func oneOf(r *rand.Rand, members ...**string) {
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	found := false
@@ -141,7 +141,7 @@ func oneOf(r *rand.Rand, members ...**string) {
 	}
 }
 
-// NormalInfra is the form that the spec of an IBMPowerVSMachine comes back in.
+// NormalInfra is an IBMPowerVSMachine's spec after the round trip.
 func NormalInfra(c *powervs.MachineSpec) {
 	c.ProviderID = new(Kit().ProviderID("i-1"))
 	switch {
@@ -157,7 +157,7 @@ func NormalInfra(c *powervs.MachineSpec) {
 	Default(c)
 }
 
-// Default fills in what the provider's webhook fills in.
+// Default sets the provider's webhook's defaults.
 func Default(c *powervs.MachineSpec) {
 	if c.MemoryGiB == 0 {
 		c.MemoryGiB = 2

@@ -71,7 +71,7 @@ func repairDevice(d *vspherev1.NetworkDeviceSpec) {
 	}
 }
 
-// NormalInfra is the form that a VSphereMachine's spec comes back in: what the controllers make of what is absent is said.
+// NormalInfra is a VSphereMachine's spec after the round trip: with the controllers' defaults.
 func NormalInfra(c *vspherev1.VSphereMachineSpec) {
 	id := ProviderID("any")
 	c.ProviderID, c.FailureDomain, c.NamingStrategy, c.OS, c.PowerOffMode = &id, nil, nil, "", ""

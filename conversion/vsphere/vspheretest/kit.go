@@ -96,7 +96,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec may stand in a template: it has no addresses, of its own or of a pool.
+// anyProviderSpec fits a template: it has no addresses, of its own or of a pool.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.VSphereMachineProviderSpec, vspherev1.VSphereMachineSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
@@ -108,7 +108,7 @@ func anyProviderSpec(r *rand.Rand) any {
 	return m
 }
 
-// anyInfraSpec may stand in a template: it has no addresses, of its own or of a pool, and no instance.
+// anyInfraSpec fits a template: it has no addresses, of its own or of a pool, and no instance.
 func anyInfraSpec(r *rand.Rand) any {
 	c := conversiontest.Trip[vspherev1.VSphereMachineSpec, machinev1beta1.VSphereMachineProviderSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.ClusterAPI }, Values: InfraValues(), Repair: RepairInfra,

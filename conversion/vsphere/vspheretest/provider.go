@@ -66,7 +66,7 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.VSphereMachineProviderSpec) 
 	}
 }
 
-// NormalProvider is the form that a providerSpec comes back in.
+// NormalProvider is a providerSpec after the round trip.
 func NormalProvider(m *machinev1beta1.VSphereMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "vsphere-cloud-credentials"}
 	if m.CloneMode == "" {

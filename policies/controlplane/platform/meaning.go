@@ -137,7 +137,7 @@ func sayingObject(v map[string]any, t reflect.Type, pointer bool) any {
 	switch t.Kind() {
 	case reflect.Struct:
 		v = essential(v, t)
-	case reflect.Map: // the names are somebody's own, and an empty value is one
+	case reflect.Map: // users choose the names, and an empty value is one
 	default:
 		return v
 	}

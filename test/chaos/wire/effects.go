@@ -73,13 +73,13 @@ func TimedOut() Effect {
 	}
 }
 
-// LoseRequest breaks off before the server hears of it.
+// LoseRequest breaks off before the server receives the request.
 func LoseRequest() Effect { return Before(func() {}) }
 
-// LoseAnswer has the server do it, and breaks off before the client hears of it.
+// LoseAnswer has the server execute it, and breaks off before the client receives the answer.
 func LoseAnswer() Effect { return After(func() {}) }
 
-// Before calls do and breaks off: the server never hears of the request.
+// Before calls do and breaks off: the server never receives the request.
 func Before(do func()) Effect {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -89,7 +89,7 @@ func Before(do func()) Effect {
 	}
 }
 
-// After has the server answer, calls do and breaks off: the client never hears the answer.
+// After has the server answer, calls do and breaks off: the client never receives the answer.
 func After(do func()) Effect {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -112,7 +112,7 @@ func Then(do func()) Effect {
 	}
 }
 
-// Slow waits before the server hears of it.
+// Slow waits before the server receives the request.
 func Slow(by time.Duration) Effect {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -83,7 +83,7 @@ func (s *stream) pump() {
 	for p := range s.parts {
 		due := p.said.Add(time.Duration(s.wire.lag.Load()))
 		if left := time.Until(due); left > 0 && !wait(s.ctx, left) || s.wire.gate.wait(s.ctx) != nil {
-			continue // dropped: the rest is not heard
+			continue // dropped: the rest is not read
 		}
 		if p.body != nil {
 			_, _ = s.ResponseWriter.Write(p.body)

@@ -41,7 +41,7 @@ type Wire struct {
 // Written is a write that reached the server.
 type Written struct {
 	Request
-	// Code is the server's answer, whether or not the client heard it; 0 if there was none.
+	// Code is the server's answer, whether or not the client received it; 0 if there was none.
 	Code int
 }
 
