@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
@@ -205,22 +206,26 @@ func (w glance) bar(p Progress) string {
 // messages says in whole sentences what is waited for, each once.
 func (w glance) messages(all []standing.Standing) {
 	const most = 10
-	shown, fields := 0, map[authority.API]bool{}
+	shown := 0
+	var waiting []standing.Standing
+	fields := map[authority.API]bool{}
 	for _, s := range all {
-		if s.Message == "" || s.Reason == readiness.ReasonFields {
-			if s.Reason == readiness.ReasonFields {
-				fields[s.Current] = true
-			}
-			continue
+		switch {
+		case s.Reason == readiness.ReasonFields:
+			fields[s.Current] = true
+		case s.Message != "":
+			waiting = append(waiting, s)
 		}
-		if shown++; shown > most {
-			continue
-		}
-		w.Linef("\n%s  %s", w.Bold(s.Ref()), w.Dim(s.Reason))
-		w.Linef("%s", printers.Wrap(s.Message, "    ", w.Width))
 	}
-	if shown > most {
-		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
+	for i, m := range Messages(waiting) {
+		if i < most {
+			w.Linef("\n%s  %s", w.Bold(inventory.Names(m.Objects)), w.Dim(m.Reason))
+			w.Linef("%s", printers.Wrap(m.Text, "    ", w.Width))
+			shown += len(m.Objects)
+		}
+	}
+	if more := len(waiting) - shown; more > 0 {
+		w.Linef("\nand %d more that wait: -o json has every message", more)
 	}
 	back := fields[authority.ClusterAPI]
 	if delete(fields, authority.ClusterAPI); len(fields) > 0 {
