@@ -36,7 +36,7 @@ Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "Read the Deployment from this file, or - for standard input")
-	cmd.Flags().StringVar(&image, "image", "poundlock:latest", "Run the proxy from this image")
+	cmd.Flags().StringVar(&image, "image", "poundlock:unset", "Run the proxy from this image")
 	return cmd
 }
 
