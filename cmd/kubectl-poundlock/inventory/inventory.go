@@ -66,6 +66,8 @@ type Pair struct {
 	Remediation policies.Existence
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
+	// Place is where it stood among all that was read.
+	Place int
 }
 
 // Shape is what the Machine API object says about authority.
@@ -334,7 +336,7 @@ func (c *collection) side(kind authority.Kind, o *policies.Object, side policies
 	}
 	p := c.sides[key]
 	if p == nil {
-		p = &Pair{Kind: kind, Name: key.name, Namespaces: key.pair, Source: c.nextFile}
+		p = &Pair{Kind: kind, Name: key.name, Namespaces: key.pair, Source: c.nextFile, Place: len(c.sides)}
 		c.sides[key] = p
 	}
 	return p
