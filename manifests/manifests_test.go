@@ -381,6 +381,13 @@ func TestTheRolesForPeople(t *testing.T) {
 		}
 		before = rules
 	}
+	for _, reads := range []string{"featuregates", "namespaces", "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "leases", "infrastructures"} {
+		if !slices.ContainsFunc(roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == Viewer })].Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Resources, reads) && slices.Contains(r.Verbs, "get")
+		}) {
+			t.Errorf("a viewer may not read %s, by which status says what keeps everything", reads)
+		}
+	}
 }
 
 // The installer has no right to everything: it names groups, of Secrets it lists those of its namespace, and no definition is deleted. Only roles are
