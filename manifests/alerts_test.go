@@ -55,6 +55,9 @@ func TestAlerts(t *testing.T) {
 					t.Errorf("%s asks for %s, which there is not", r.Alert, name)
 				}
 			}
+			if strings.Contains(r.Annotations["summary"]+r.Annotations["description"], "$labels.name") {
+				t.Errorf("%s is an alert for each object, and not for the cause of all", r.Alert)
+			}
 			_, anchor, linked := strings.Cut(r.Annotations["runbook_url"], "docs/runbooks.md#")
 			if !linked || !sections[anchor] {
 				t.Errorf("%s links to %q, of which the runbooks have no section", r.Alert, r.Annotations["runbook_url"])

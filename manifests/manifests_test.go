@@ -298,6 +298,25 @@ func strict[T any](t *testing.T, text []byte) T {
 	return out
 }
 
+// An image that a tag may move under is none that a cluster can be taken back to: the installation names one.
+func TestNoManifestNamesALatestImage(t *testing.T) {
+	read := 0
+	err := filepath.WalkDir(".", func(at string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(at) != ".yaml" {
+			return err
+		}
+		read++
+		text, err := os.ReadFile(at)
+		if strings.Contains(string(text), ":latest") {
+			t.Errorf("%s: an image is :latest", at)
+		}
+		return err
+	})
+	if err != nil || read < 20 {
+		t.Errorf("%d manifests: %v", read, err)
+	}
+}
+
 func TestOverlays(t *testing.T) {
 	others := map[string][]string{
 		"cert-manager": {"Certificate", "Issuer"}, "openshift": {"PrometheusRule", "ServiceMonitor"},
@@ -361,6 +380,13 @@ func TestTheRolesForPeople(t *testing.T) {
 			}
 		}
 		before = rules
+	}
+	for _, reads := range []string{"featuregates", "namespaces", "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "leases", "infrastructures"} {
+		if !slices.ContainsFunc(roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == Viewer })].Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Resources, reads) && slices.Contains(r.Verbs, "get")
+		}) {
+			t.Errorf("a viewer may not read %s, by which status says what keeps everything", reads)
+		}
 	}
 }
 

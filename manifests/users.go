@@ -61,6 +61,10 @@ func viewerRules() []rbacv1.PolicyRule {
 		rule("", []string{"get", "list"}, "nodes"),
 		named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 		named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
+		// What status begins with: that a webhook configuration does not exist, that the feature gate is off, that a namespace is being deleted.
+		named(rule("admissionregistration.k8s.io", []string{"get"}, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"), Name),
+		named(rule("config.openshift.io", []string{"get"}, "featuregates"), "cluster"),
+		named(rule("", []string{"get"}, "namespaces"), MachineAPINamespace, ClusterAPINamespace),
 	}
 }
 

@@ -253,7 +253,7 @@ func TestKustomization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := Objects(Options{Namespace: "hypershift", Image: "poundlock:latest"})
+	objects, err := Objects(Options{Namespace: "hypershift", Image: "poundlock:unset"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
@@ -159,7 +160,7 @@ func (w reader) reasons() {
 		if g.Field != "" {
 			title = g.Field
 		}
-		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
+		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(inventory.Names(g.Objects)))
 		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
 	if topic := w.firstTopic(topics.Topics()); topic != "" {
@@ -175,7 +176,7 @@ func (w reader) neighbours() {
 	}
 	w.Linef("\nWho else writes to these, and what changes for them:")
 	for _, n := range all {
-		w.Linef("\n%s  %s", w.Bold(n.Who), w.Dim(objectsText(n.Objects)))
+		w.Linef("\n%s  %s", w.Bold(n.Who), w.Dim(inventory.Names(n.Objects)))
 		w.Linef("%s", printers.Wrap(n.What, "    ", w.Width))
 	}
 }
@@ -196,26 +197,6 @@ func shellWord(text string) string {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
 	return text
-}
-
-// objectsText names objects where they are few, and counts them by kind where they are many.
-func objectsText(refs []string) string {
-	if len(refs) <= 3 {
-		return strings.Join(refs, ", ")
-	}
-	var parts []string
-	for _, k := range []string{"MachineSet", "Machine", "MachineHealthCheck"} {
-		n := 0
-		for _, ref := range refs {
-			if strings.HasPrefix(ref, strings.ToLower(k)+"/") {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, amount.Of(n, k))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // warnings are what the webhook will answer to each request.

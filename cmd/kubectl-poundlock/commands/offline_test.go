@@ -189,9 +189,11 @@ func TestConvertThereAndBack(t *testing.T) {
 	var list struct {
 		Items []struct {
 			Spec struct {
-				Template struct {
+				AuthoritativeAPI string `json:"authoritativeAPI"`
+				Template         struct {
 					Spec struct {
-						ProviderSpec struct {
+						AuthoritativeAPI string `json:"authoritativeAPI"`
+						ProviderSpec     struct {
 							Value map[string]any `json:"value"`
 						} `json:"providerSpec"`
 					} `json:"spec"`
@@ -205,6 +207,9 @@ func TestConvertThereAndBack(t *testing.T) {
 	value := list.Items[0].Spec.Template.Spec.ProviderSpec.Value
 	if value["instanceType"] != "t3.large" || value["spotMarketOptions"] == nil {
 		t.Errorf("%v", value)
+	}
+	if set, template := list.Items[0].Spec.AuthoritativeAPI, list.Items[0].Spec.Template.Spec.AuthoritativeAPI; set != "ClusterAPI" || template != "ClusterAPI" {
+		t.Errorf("what is created beside Cluster API's set says %q, and its template %q", set, template)
 	}
 	if plain, _, _ := run(t, good, "convert", "-f", "-", "--comments=false"); strings.Contains(plain, "#") {
 		t.Errorf("comments:\n%s", plain)

@@ -4,14 +4,18 @@
 package commands_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -444,7 +448,7 @@ func TestCheckSaysThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 			t.Errorf("%s: %s", sentence, said)
 		}
 	}
-	if said := check(map[string]string{infrastructure: forbidden}); !strings.Contains(said, "cannot be read in this cluster: ClusterRole poundlock-viewer") {
+	if said := check(map[string]string{infrastructure: forbidden}); !strings.Contains(said, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide") {
 		t.Errorf("who may not read it: %s", said)
 	}
 	out, _, _ := run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
@@ -453,5 +457,83 @@ func TestCheckSaysThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 	}
 	if said, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(said, "OpenShift does not create it in each release") {
 		t.Errorf("of a file without the Infrastructure: %s", said)
+	}
+}
+
+// Who lacks a right reads in each command which role has it, and where to bind that.
+func TestTheRoleThatARefusedReadTakes(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		about    = "/apis/config.openshift.io/v1/infrastructures/cluster"
+		nodes    = "/api/v1/nodes"
+		cpms     = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
+		sets     = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets/"
+		twins    = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machinesets/"
+		wide     = "ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide"
+		inBoth   = "ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces"
+		platform = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
+		active   = `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSetList","metadata":{},"items":[
+{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},"spec":{"replicas":3,"state":"Active","selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},
+"template":{"machineType":"machines_v1beta1_machine_openshift_io","machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"kind":"AWSMachineProviderConfig"}}}}}}}]}`
+		set = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","labels":{"machine.openshift.io/cluster-api-cluster":"x"}},"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},
+"spec":{"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"placement":{"region":"us-east-1"}}}}}},"status":{"authoritativeAPI":"MachineAPI"}}`
+		twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api"},"spec":{"clusterName":"x","selector":{"matchLabels":{"s":"a"}},"template":{"spec":{"clusterName":"x"}}}}`
+	)
+	refused := func(resource string) string {
+		return `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","message":"no","details":{"kind":"` + resource + `"},"code":403}`
+	}
+	for sentence, c := range map[string]struct {
+		objects map[string]string
+		args    []string
+		want    string
+	}{
+		"status of the control plane, without the set":            {map[string]string{cpms: refused("controlplanemachinesets")}, []string{"controlplane", "status"}, inBoth},
+		"status of the control plane, without the Infrastructure": {map[string]string{cpms: active, about: refused("infrastructures")}, []string{"controlplane", "status"}, wide},
+		"status of the control plane, without Nodes":              {map[string]string{cpms: active, about: platform, nodes: refused("nodes")}, []string{"controlplane", "status"}, wide},
+		"plan, without Nodes":                                     {map[string]string{cpms: active, about: platform, nodes: refused("nodes")}, []string{"controlplane", "plan"}, wide},
+		"diff, without the Infrastructure":                        {map[string]string{sets + "a": set, twins + "a": twin, about: refused("infrastructures")}, []string{"diff", "machineset/a"}, wide},
+		"diff, without the set":                                   {map[string]string{sets + "a": refused("machinesets"), about: platform}, []string{"diff", "machineset/a"}, inBoth},
+		"check, without the Infrastructure":                       {map[string]string{sets[:len(sets)-1]: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + set + `]}`, about: refused("infrastructures")}, []string{"check"}, wide},
+	} {
+		out, errOut, _ := run(t, "", append(c.args, "--server", cluster(t, true, c.objects))...)
+		if said := strings.Join(strings.Fields(out+errOut), " "); !strings.Contains(said, c.want) {
+			t.Errorf("%s: want %q:\n%s%s", sentence, c.want, out, errOut)
+		}
+	}
+}
+
+// On Azure the ID of any instance has the subscription. A kind that is named alone is judged as it is among all.
+func TestASetAloneKnowsTheAccount(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	raw, err := os.ReadFile("../../../conversion/platforms/testdata/corpus/azure/worker-4.21.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := yaml.YAMLToJSON(bytes.Replace(raw, []byte(`managedIdentity: ""`), []byte("managedIdentity: prod-x7k2p-identity"), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		machineAPI = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/"
+		machine    = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1"},"spec":{"providerID":"azure:///subscriptions/s-1/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/m"}}`
+		about      = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"spec":{"cloudConfig":{"name":"cloud-provider-config","key":"config"}},"status":{"infrastructureName":"prod-x7k2p","platformStatus":{"type":"Azure","azure":{"resourceGroupName":"prod-x7k2p-rg","networkResourceGroupName":"prod-x7k2p-rg"}}}}`
+		forbidden  = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+		infra      = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"AzureCluster","metadata":{"name":"prod-x7k2p","namespace":"openshift-cluster-api"},"spec":{"location":"eastus","resourceGroup":"prod-x7k2p-rg","azureEnvironment":"AzurePublicCloud","networkSpec":{"vnet":{"name":"prod-x7k2p-vnet","resourceGroup":"prod-x7k2p-rg"},"nodeOutboundLB":{"name":"prod-x7k2p","backendPool":{"name":"prod-x7k2p"}}}}}`
+	)
+	list := func(item string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
+	}
+	for machines, unknown := range map[string]bool{list(machine): false, list(""): true, forbidden: true} {
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                 about,
+			"/api/v1/namespaces/openshift-config/configmaps/cloud-provider-config": forbidden,
+			machineAPI + "machines":    machines,
+			machineAPI + "machinesets": list(string(set)),
+			"/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/openshift-cluster-api/azureclusters": list(infra),
+		})
+		out, errOut, _ := run(t, "", "check", "machinesets", "-o", "json", "--server", server)
+		if asks := strings.Contains(out, "ConfigMap cloud-provider-config"); asks != unknown {
+			t.Errorf("%s: %s%s", machines, out, errOut)
+		}
 	}
 }

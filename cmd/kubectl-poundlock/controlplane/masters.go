@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -78,7 +79,7 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 		return nil, notServed(controlPlaneSets.GroupResource())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing %s in %s: %w", controlPlaneSets.GroupResource(), namespace, err)
+		return nil, fmt.Errorf("listing %s in %s: %w", controlPlaneSets.GroupResource(), namespace, inventory.Allowed(err))
 	}
 	if len(list.Items) == 0 {
 		return nil, nil
@@ -132,7 +133,7 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	}
 	in, err := facts.ControlPlane(ctx, liveReader{m.client}, m.namespace, selector, m.Now())
 	if err != nil {
-		return nil, fmt.Errorf("reading the control plane: %w", err)
+		return nil, fmt.Errorf("reading the control plane: %w", inventory.Allowed(err))
 	}
 	in.MayRecreate, in.Templates = MayRecreate(m.stored), known
 	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
@@ -170,7 +171,7 @@ func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (
 	live := liveReader{m.client}
 	resolved, err := facts.Resolved(ctx, live, &facts.Accounts{Reader: live}, pair, raw)
 	if err != nil {
-		return controlplane.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
+		return controlplane.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", inventory.Allowed(err))
 	}
 	t, err := controlplane.Template(raw)
 	if err != nil || t == nil {

@@ -40,13 +40,24 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 		}
 		all = append(all, found...)
 	}
-	switch len(all) {
-	case 0:
+	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no object: give a ControlPlaneMachineSet", source)
-	case 1:
+	}
+	sets := slices.DeleteFunc(slices.Clone(all), func(o map[string]any) bool { return !isSet(o) })
+	switch {
+	case len(sets) == 1:
+		return one(source, sets[0])
+	case len(sets) > 1:
+		return nil, fmt.Errorf("%s has %d ControlPlaneMachineSets: give one", source, len(sets))
+	case len(all) == 1:
 		return one(source, all[0])
 	}
-	return nil, fmt.Errorf("%s has %d objects: give one, the ControlPlaneMachineSet; the rest is read from the cluster", source, len(all))
+	return nil, fmt.Errorf("%s has %d objects, and none is a ControlPlaneMachineSet of %s: give one; the rest is read from the cluster",
+		source, len(all), machinev1.GroupVersion)
+}
+
+func isSet(content map[string]any) bool {
+	return content["kind"] == controlplane.Kind && content["apiVersion"] == machinev1.GroupVersion.String()
 }
 
 // objects returns a document's objects: none, one, or those of a list.
@@ -76,7 +87,7 @@ func objects(document []byte) ([]map[string]any, error) {
 
 func one(source string, content map[string]any) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: content}
-	if u.GetKind() != controlplane.Kind || u.GetAPIVersion() != machinev1.GroupVersion.String() {
+	if !isSet(content) {
 		return nil, fmt.Errorf("%s holds %s: want a %s of %s", source, described(u), controlplane.Kind, machinev1.GroupVersion)
 	}
 	if _, ok := content["spec"].(map[string]any); !ok {

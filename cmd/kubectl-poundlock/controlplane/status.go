@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -87,7 +88,7 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	s, err := StandingOf(seen.view(), m.stored, operator)
 	s.Away = m.away(ctx)
 	if unread != nil { // what the set says of itself is worth having without it
-		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, unread))
+		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, inventory.Allowed(unread)))
 	}
 	return s, err
 }

@@ -102,10 +102,31 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 	at := places(pair.Kind)
 	rows := Rows(linesOf(env), conversion.OnlyMachineAPI, Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
 	rows = append(rows, Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, Place{})...)
-	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.",
-		pair.Kind.Name, pair.Name)
+	header := fmt.Sprintf("From %s %s of Cluster API. Create it as it is, and Poundlock keeps it as the mirror: authoritativeAPI\n"+
+		"has Cluster API stay authoritative.", pair.Kind.Name, pair.Name)
 	header += leaveOut(pair, made, selects)
+	if err := mirrors(pair, made); err != nil {
+		return nil, field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
+	}
 	return []piece{{made, from.Core, header, rows}}, nil
+}
+
+// mirrors has the object say that Cluster API is authoritative, as its mirror's creator must. A set's template says so of new Machines, unless the stored
+// set has a word of its user's.
+func mirrors(pair inventory.Pair, made *unstructured.Unstructured) error {
+	if err := unstructured.SetNestedField(made.Object, string(authority.ClusterAPI), "spec", "authoritativeAPI"); err != nil {
+		return err
+	}
+	if !pair.Kind.Scales {
+		return nil
+	}
+	at, wanted := []string{"spec", "template", "spec", "authoritativeAPI"}, string(authority.ClusterAPI)
+	if pair.MachineAPI != nil {
+		if wanted, _, _ = unstructured.NestedString(content(pair.MachineAPI).Object, at...); wanted == "" {
+			return nil
+		}
+	}
+	return unstructured.SetNestedField(made.Object, wanted, at...)
 }
 
 func linesOf(env conversion.Env) []conversion.Line {

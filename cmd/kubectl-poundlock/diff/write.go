@@ -13,7 +13,11 @@ import (
 )
 
 func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.API) error {
-	env, err := f.Env(f.Describe(o.Said), pair)
+	cluster := f.Describe(o.Said)
+	for _, text := range cluster.Assumed {
+		fmt.Fprintln(o.ErrOut, "note:", text)
+	}
+	env, err := f.Env(cluster, pair)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func theRestHolds(t *testing.T) {
 		"without the ClusterOperator there is a rest": {"status --as reader", 0, "Not read: ClusterOperator control-plane-machine-set"},
 		"who reads can plan":                          {"plan --as reader", 0, "This will do nothing"},
 		"a file that is none":                         {"plan -f docs/plugin.md", 1, "docs/plugin.md"},
-		"a file of several objects":                   {"plan -f test/testcluster/fleet.yaml", 1, "objects: give one"},
+		"a file of several objects":                   {"plan -f test/testcluster/fleet.yaml", 1, "objects, and none is a ControlPlaneMachineSet"},
 		"the server refuses what the CRD forbids":     {"plan -f - --dry-run=server", 3, "spec.replicas"},
 	} {
 		t.Run(says, func(t *testing.T) {

@@ -99,6 +99,9 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 		if err := c.owners(ctx, client, pair, q.parents()); err != nil {
 			return nil, err
 		}
+		if err := c.others(ctx, client, pair, q.kinds()); err != nil {
+			return nil, err
+		}
 		if !q.Sets {
 			continue
 		}
@@ -428,12 +431,8 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			options = start // the list expired: read again, and objects that are known already count once
 			continue
 		}
-		if apierrors.IsForbidden(err) {
-			return fmt.Errorf("listing %s in %s: %w: ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces",
-				resource.GroupResource(), namespace, err)
-		}
 		if err != nil {
-			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, err)
+			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, Allowed(err))
 		}
 		for i := range page.Items {
 			if err := c.take(&page.Items[i]); err != nil {
@@ -513,12 +512,34 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	if err := c.owners(ctx, client, namespaces, Query{Kinds: []authority.Kind{kind}, Parents: true}.parents()); err != nil {
 		return nil, err
 	}
-	if err := c.controlPlane(ctx, client, namespaces, kind); err != nil {
+	more := func() error { return c.others(ctx, client, namespaces, []authority.Kind{kind}) }
+	if kind.InfraActs() {
+		more = func() error { return c.controlPlane(ctx, client, namespaces, kind) }
+	}
+	if err := more(); err != nil {
 		return nil, err
 	}
 	f := c.done()
 	f.Narrow(func(p Pair) bool { return p.Kind.Name == kind.Name && p.Name == name })
 	return f, nil
+}
+
+// others lists Machines where none are asked for and a conversion of what is reads them: those of the control plane, or all where the ID of any instance has the
+// account of the cloud.
+func (c *collection) others(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
+	provided := func(k authority.Kind) bool { return k.Infra != "" }
+	i := slices.IndexFunc(kinds, provided)
+	if i < 0 || slices.ContainsFunc(kinds, authority.Kind.InfraActs) {
+		return nil
+	}
+	if platform, _ := platforms.For(c.fleet.described().Platform); platform.Account == nil || c.fleet.account != "" {
+		return c.controlPlane(ctx, client, pair, kinds[i])
+	}
+	machine, _ := authority.KindNamed("Machine")
+	if err := c.list(ctx, client, machine.MachineAPI.WithResource(machine.Resource), pair.MachineAPI); !apierrors.IsForbidden(err) {
+		return err
+	}
+	return nil
 }
 
 // controlPlane lists the Machine API's Machines of the control plane for a kind whose conversion reads them. A user who may not list them is answered without
@@ -546,7 +567,7 @@ func (c *collection) get(ctx context.Context, client dynamic.Interface, resource
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
+		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, Allowed(err))
 	}
 	return c.take(u)
 }

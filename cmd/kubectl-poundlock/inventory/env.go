@@ -88,7 +88,7 @@ func (c Cluster) region() string {
 // Why a cluster is described by its objects.
 const (
 	notGiven = "No Infrastructure object was given"
-	withheld = "You may not read the Infrastructure named cluster"
+	withheld = "You may not read the Infrastructure named cluster (" + ViewerRole + "; bind it cluster-wide)"
 )
 
 // guess fills in missing facts from the objects.
@@ -113,10 +113,15 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 		taken = append(taken, "cluster name "+unnamed+" (unknown: set --cluster-name)")
 	}
 	if len(taken) > 0 {
-		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
-			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: "+
-				"add the Infrastructure and the infrastructure cluster object for an exact answer.")
+		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".", uncompared[why])
 	}
+}
+
+// uncompared is what an answer leaves out, by why the cluster is described by its objects.
+var uncompared = map[string]string{
+	notGiven: "What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: " +
+		"add the Infrastructure and the infrastructure cluster object for an exact answer.",
+	withheld: "What else the Infrastructure has, such as tags and failure domains, was not compared.",
 }
 
 // unnamed replaces the unknown name of a cluster, so that everything else can be reported.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -64,6 +65,8 @@ type Pair struct {
 	Remediation policies.Existence
 	// Source is the file of the pair, "" for a cluster.
 	Source string
+	// Place is where it stood among all that was read.
+	Place int
 }
 
 // Shape returns the Machine API object's fields about authority.
@@ -102,6 +105,26 @@ func ObjectOf(kind, group, name string) string {
 
 // RefOf is KIND/NAME: machineset/worker-a.
 func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
+
+// Names names objects where they are few, and counts them by kind where they are many.
+func Names(refs []string) string {
+	if len(refs) <= 3 {
+		return strings.Join(refs, ", ")
+	}
+	var parts []string
+	for _, k := range []string{"MachineSet", "Machine", "MachineHealthCheck"} {
+		n := 0
+		for _, ref := range refs {
+			if strings.HasPrefix(ref, strings.ToLower(k)+"/") {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, amount.Of(n, k))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
 func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
@@ -312,7 +335,7 @@ func (c *collection) side(kind authority.Kind, o *policies.Object, side policies
 	}
 	p := c.sides[key]
 	if p == nil {
-		p = &Pair{Kind: kind, Name: key.name, Namespaces: key.pair, Source: c.nextFile}
+		p = &Pair{Kind: kind, Name: key.name, Namespaces: key.pair, Source: c.nextFile, Place: len(c.sides)}
 		c.sides[key] = p
 	}
 	return p

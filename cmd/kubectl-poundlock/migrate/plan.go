@@ -45,7 +45,7 @@ func action(p inventory.Pair, f readiness.Finding) Action {
 	switch {
 	case f.Readiness == readiness.There:
 		return Skip
-	case f.Readiness == readiness.Blocked || f.Readiness == readiness.Unknown:
+	case f.Readiness == readiness.Blocked || f.Readiness == readiness.Unknown && f.Reason != readiness.ReasonUnread:
 		return Leave
 	case p.Shape().Requested == f.To:
 		return Follow

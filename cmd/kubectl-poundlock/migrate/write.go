@@ -30,6 +30,7 @@ func (m *mover) show(plan []PlannedMove) {
 		}
 	}
 	m.Table(rows)
+	m.unread(plan)
 	for _, s := range plan {
 		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == Leave})
 		if s.Action != Leave {
@@ -41,6 +42,17 @@ func (m *mover) show(plan []PlannedMove) {
 		}
 		if s.Finding.Message != "" {
 			m.Linef("%s", printers.Wrap(s.Finding.Message, "    ", m.Width))
+		}
+	}
+}
+
+// unread says once of what could not be read that the webhook and the manager judge by it.
+func (m *mover) unread(plan []PlannedMove) {
+	said := map[string]bool{}
+	for _, s := range plan {
+		if text := s.Finding.Message; s.Finding.Reason == readiness.ReasonUnread && s.Action != Leave && !said[text] {
+			said[text] = true
+			m.Linef("\n%s", m.Yellow(printers.Wrap(s.Pair.Ref()+" "+text+". Poundlock, which reads it, decides whether the move starts.", "", m.Width)))
 		}
 	}
 }
@@ -58,8 +70,11 @@ func (m *mover) action(a Action) string {
 }
 
 func firstReason(f readiness.Finding) string {
-	if f.Readiness == readiness.Waiting {
+	switch f.Readiness {
+	case readiness.Waiting:
 		return "will wait: " + f.Reason
+	case readiness.Unknown:
+		return "unknown: " + f.Reason
 	}
 	return f.Reason
 }

@@ -62,7 +62,7 @@ The same command again upgrades what it created. It never touches a standard def
 	f.BoolVar(&o.fromCluster, "from-cluster", false,
 		"Take the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not know (false)")
 	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Have the shim convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it (none)")
-	f.StringVar(&o.Image, "image", "poundlock:latest", "Run the shim from this image")
+	f.StringVar(&o.Image, "image", "poundlock:unset", "Run the shim from this image")
 	f.StringArrayVar(&o.Clients, "client", nil, "Give this ServiceAccount, NAMESPACE/NAME, all rights on the private types. Repeat it (none)")
 	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install none (none)")
 	f.StringVar(&o.caBundle, "ca-bundle", "", "Trust a shim whose certificate this file's CA has signed (OpenShift's service CA)")

@@ -38,7 +38,7 @@ No cluster is asked.`,
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "Read the Deployment from this file, or - for standard input")
-	cmd.Flags().StringVar(&image, "image", "poundlock:latest", "Run the proxy from this image")
+	cmd.Flags().StringVar(&image, "image", "poundlock:unset", "Run the proxy from this image")
 	return cmd
 }
 

@@ -74,6 +74,7 @@ const (
 	ReasonRefused    = "RequestRefused"
 	ReasonRival      = "RivalMigration"
 	ReasonUnknown    = "ClusterNotShown"
+	ReasonUnread     = "ClusterNotRead"
 	ReasonNotServed  = "KindNotServed"
 )
 
@@ -84,7 +85,8 @@ type Reason struct{ Name, Means, Do string }
 func Reasons() []Reason {
 	return []Reason{
 		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
-		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
+		{ReasonUnknown, "whether the object converts depends on something of its cluster that the files do not have, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
+		{ReasonUnread, "whether the object converts depends on something of the cluster that you may not read, or that the cluster does not have; nothing else is in the way. `migrate` goes on: Poundlock reads all of it, and its webhook warns of each field that does not convert", "nothing, or have a cluster administrator bind ClusterRole poundlock-viewer to you cluster-wide"},
 		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
 		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
 		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
@@ -229,6 +231,9 @@ func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
 			return f.say(Blocked, l.Missing.Reason, l.Missing.Message)
 		}
 	}
+	if p.Source == "" {
+		return f.say(Unknown, ReasonUnread, needs.Sentence(p))
+	}
 	return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
 }
 
@@ -340,7 +345,7 @@ func (n Needs) Sentence(p inventory.Pair) string {
 		what += ". What was given converts, and what is missing may keep the object from moving"
 	}
 	if p.Source == "" {
-		return what + ". It cannot be read in this cluster: ClusterRole poundlock-viewer has the rights that this takes"
+		return what + ". You may not read it, or the cluster does not have it: " + inventory.ViewerRole + "; bind it cluster-wide"
 	}
 	what += ". Run against the cluster, or add "
 	var commands []string
@@ -437,10 +442,14 @@ func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack)
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
 		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
 	}
-	if p.Shape().Condition(authority.ConditionSynchronized).Reason == ReasonFields {
+	synchronized := p.Shape().Condition(authority.ConditionSynchronized)
+	if synchronized.Reason == ReasonFields {
 		lacks = nil
 	}
 	certain, open, fewest := inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
+	if p.Source == "" && judged(p) && synchronized.Status == "True" { // in a file it may have been edited since
+		return certain, Needs{}
+	}
 	return certain, needsOf(fewest, open)
 }
 

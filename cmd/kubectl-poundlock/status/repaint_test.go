@@ -17,21 +17,28 @@ import (
 // A watch never writes more lines than the terminal has, and the headings stay.
 func TestAWatchFitsTheTerminal(t *testing.T) {
 	for objects := range 40 {
-		for _, away := range []string{"", "Poundlock does not answer."} {
+		for _, away := range []string{"", "Poundlock does not answer.", strings.Repeat("Poundlock does not answer. ", 12)} {
 			s := survey{Away: away}
 			for i := range objects {
 				one := standing.Standing{Kind: "Machine", Name: fmt.Sprint("m", i), Current: "MachineAPI", Requested: "MachineAPI"}
 				if i%3 == 0 {
-					one.Requested, one.Reason, one.Message = "ClusterAPI", "WaitingForPause", "a sentence"
+					one.Requested, one.Reason, one.Message = "ClusterAPI", "WaitingForPause", "kubectl -n a-namespace patch "+strings.Repeat("x", 100)
 				}
 				s.Objects = append(s.Objects, one)
 			}
 			s.Progress = ProgressOf(s.Objects)
 			out := &bytes.Buffer{}
-			const height = 20
-			glance{Output: printers.Output{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)
-			if lines := strings.Count(out.String(), "\n"); lines >= height {
-				t.Errorf("%d objects: %d lines on a terminal of %d", objects, lines, height)
+			const height, width = 20, 80
+			glance{Output: printers.Output{Writer: out, Height: height, Width: width, Terminal: true}, now: time.Now()}.repaint(s)
+			lines, rows := strings.Count(out.String(), "\n"), false
+			for _, line := range strings.Split(strings.TrimPrefix(out.String(), "\x1b[H\x1b[J"), "\n") {
+				rows = (rows || strings.Contains(line, cut)) && !strings.Contains(line, wrap)
+				if line = strings.TrimPrefix(line, wrap); !rows { // a row is cut where the terminal ends
+					lines += max(0, len([]rune(line))-1) / width
+				}
+			}
+			if lines >= height {
+				t.Errorf("%d objects: %d lines on a terminal of %d:\n%s", objects, lines, height, out)
 			}
 			if objects > 0 && !strings.Contains(out.String(), "AUTHORITY") {
 				t.Errorf("%d objects: no headings:\n%s", objects, out)

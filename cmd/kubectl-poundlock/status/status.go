@@ -112,7 +112,7 @@ func (o *options) writeSurvey(s survey) error {
 		}
 		return nil
 	}
-	glance{o.Printer(), o.OutputFlags, o.Now()}.write(s)
+	glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}.write(s)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 		f.Narrow(t.Mean)
 		s := surveyOf(f)
 		s.Away, s.GateOff, s.Terminating = away, gateOff, terminating
-		w := glance{o.Printer(), o.OutputFlags, o.Now()}
+		w := glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)
 			return false, nil
@@ -156,7 +156,7 @@ func (o *options) writeNews(s survey, seen map[string]string) error {
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
 		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
-		glance{o.Printer(), out, o.Now()}.rows(news)
+		glance{Output: o.Printer(), OutputFlags: out, now: o.Now()}.rows(news)
 		return nil
 	}
 	return o.writeSurvey(survey{Objects: news, Progress: s.Progress})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
@@ -27,7 +28,12 @@ type glance struct {
 	printers.Output
 	cli.OutputFlags
 	now time.Time
+	// repaints reports that what is written has to fit into a terminal.
+	repaints bool
 }
+
+// cut has a terminal leave out what does not fit into its line, and wrap has it go on in the next one.
+const cut, wrap = "\x1b[?7l", "\x1b[?7h"
 
 func (w glance) wide() bool { return w.Format == "wide" }
 
@@ -56,23 +62,39 @@ func (w glance) write(s survey) {
 func (w glance) repaint(s survey) {
 	whole := &bytes.Buffer{}
 	paper := w
-	paper.Writer = whole
+	paper.Writer, paper.repaints = whole, true
 	paper.write(s)
-	if w.Height > 0 && bytes.Count(whole.Bytes(), []byte("\n")) >= w.Height {
+	if w.Height > 0 && w.lines(whole.String()) >= w.Height {
 		whole.Reset()
 		paper.writeWithin(s, w.Height-1)
 	}
 	fmt.Fprintf(w, "\x1b[H\x1b[J%s", whole)
 }
 
+// lines are how many of the terminal a text takes: one that is too long takes several, unless it is cut.
+func (w glance) lines(text string) int {
+	n := strings.Count(text, "\n")
+	for i, part := range strings.Split(strings.ReplaceAll(text, wrap, cut), cut) {
+		if cutOff := i%2 == 1; cutOff || w.Width <= 0 {
+			continue
+		}
+		for line := range strings.SplitSeq(part, "\n") {
+			n += max(0, printers.Wide(line)-1) / w.Width
+		}
+	}
+	return n
+}
+
 // writeWithin leaves out the sentences, and objects that are in order.
 func (w glance) writeWithin(s survey, height int) {
-	first := s.first()
-	for _, text := range first {
-		w.Linef("%s", w.Red(text))
+	first := 0
+	for _, text := range s.first() {
+		lines := printers.Wrap(text, "", w.Width)
+		first += 1 + strings.Count(lines, "\n")
+		w.Linef("%s", w.Red(lines))
 	}
 	const headings, more, counts = 1, 1, 1
-	shown, left := Fit(s.Objects, height-headings-more-counts-len(s.Progress)-len(first)*2)
+	shown, left := Fit(s.Objects, height-headings-more-counts-len(s.Progress)-first)
 	w.rows(shown)
 	if left > 0 {
 		w.Linef("%s", w.Dim(fmt.Sprintf("and %d more", left)))
@@ -116,6 +138,10 @@ func (w glance) rows(all []standing.Standing) {
 		}
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
 			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
+	}
+	if w.repaints { // a row that is wider than the terminal would take two of its lines
+		fmt.Fprint(w, cut)
+		defer fmt.Fprint(w, wrap)
 	}
 	w.Table(w.Headless(rows))
 }
@@ -205,22 +231,26 @@ func (w glance) bar(p Progress) string {
 // messages explain in sentences what is waited for, each once.
 func (w glance) messages(all []standing.Standing) {
 	const most = 10
-	shown, fields := 0, map[authority.API]bool{}
+	shown := 0
+	var waiting []standing.Standing
+	fields := map[authority.API]bool{}
 	for _, s := range all {
-		if s.Message == "" || s.Reason == readiness.ReasonFields {
-			if s.Reason == readiness.ReasonFields {
-				fields[s.Current] = true
-			}
-			continue
+		switch {
+		case s.Reason == readiness.ReasonFields:
+			fields[s.Current] = true
+		case s.Message != "":
+			waiting = append(waiting, s)
 		}
-		if shown++; shown > most {
-			continue
-		}
-		w.Linef("\n%s  %s", w.Bold(s.Ref()), w.Dim(s.Reason))
-		w.Linef("%s", printers.Wrap(s.Message, "    ", w.Width))
 	}
-	if shown > most {
-		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
+	for i, m := range Messages(waiting) {
+		if i < most {
+			w.Linef("\n%s  %s", w.Bold(inventory.Names(m.Objects)), w.Dim(m.Reason))
+			w.Linef("%s", printers.Wrap(m.Text, "    ", w.Width))
+			shown += len(m.Objects)
+		}
+	}
+	if more := len(waiting) - shown; more > 0 {
+		w.Linef("\nand %d more that wait: -o json has every message", more)
 	}
 	back := fields[authority.ClusterAPI]
 	if delete(fields, authority.ClusterAPI); len(fields) > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,7 +106,7 @@ func refs(f *inventory.Fleet) []string {
 		return nil
 	}
 	var out []string
-	for _, p := range f.Pairs {
+	for _, p := range slices.SortedFunc(slices.Values(f.Pairs), func(a, b inventory.Pair) int { return a.Place - b.Place }) {
 		out = append(out, p.Ref())
 	}
 	return out

@@ -1,0 +1,31 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// ViewerRole names the role of the manifests that has the rights to read what the plugin reads.
+const ViewerRole = "ClusterRole poundlock-viewer has the rights that this takes"
+
+// ofTheCluster are the resources of no namespace that it lets read: a binding in the two namespaces does not have them.
+var ofTheCluster = []string{"clusteroperators", "infrastructures", "nodes"}
+
+// Allowed adds to an API server's refusal to read which role has the rights, and where to bind it. Another error stays as it is.
+func Allowed(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	where := "bind it in both namespaces"
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && slices.Contains(ofTheCluster, status.Status().Details.Kind) {
+		where = "bind it cluster-wide"
+	}
+	return fmt.Errorf("%w: %s; %s", err, ViewerRole, where)
+}
