@@ -31,7 +31,8 @@ var onTheAPIServer = in("webhooks/apiserver_test.go", "TestOnAnAPIServer")
 // consequences are the fifteen of the survey of writers, in its order.
 var consequences = []consequence{
 	{
-		"The cluster autoscaler writes the Machine API's side. Under Cluster API it may scale that set, and mark Machines and take marks back; marks go over first, replicas after. A mirror's nodeRef, ID and errorMessage are true, converted or not",
+		"The cluster autoscaler writes the Machine API's side. Under Cluster API it may scale that set, and mark Machines and take marks " +
+			"back; marks go over first, replicas after. A mirror's nodeRef, ID and errorMessage are true, converted or not",
 		"While authority moves it may take a mark back, and nothing else. It does not scale up what it would not see",
 		[]held{
 			onTheAPIServer,
@@ -41,7 +42,8 @@ var consequences = []consequence{
 		},
 	},
 	{
-		"etcd's hook crosses the lock, in every phase: an addition always, a removal only by the etcd operator from a Machine that is being deleted and had it. A move compares hooks itself",
+		"etcd's hook crosses the lock, in every phase: an addition always, a removal only by the etcd operator from a Machine that is " +
+			"being deleted and had it. A move compares hooks itself",
 		"",
 		[]held{
 			onTheAPIServer,
@@ -55,8 +57,10 @@ var consequences = []consequence{
 		[]held{onTheAPIServer, in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock")},
 	},
 	{
-		"Controllers are let through by field, and only until they have acknowledged their pause. No finalizer and no Machine comes to what Cluster API runs. Owners have their writers. Machines come back with a known instance",
-		"The sync finalizer never goes before Machine API's own: a Machine whose stored spec is refused waits for a person. Anybody may add vSphere's finalizer, whose provider has no account",
+		"Controllers are let through by field, and only until they have acknowledged their pause. No finalizer and no Machine comes to " +
+			"what Cluster API runs. Owners have their writers. Machines come back with a known instance",
+		"The sync finalizer never goes before Machine API's own: a Machine whose stored spec is refused waits for a person. Anybody may " +
+			"add vSphere's finalizer, whose provider has no account",
 		[]held{
 			onTheAPIServer, in("webhooks/nobody_test.go", "TestNobodyAnswers"),
 			in("policies/authority/writers_test.go", "TestNoGrantWidensAnotherLock"), in("policies/authority/everywriter_test.go", "TestNoIdentityIsLikeAnother"),
@@ -65,7 +69,8 @@ var consequences = []consequence{
 		},
 	},
 	{
-		"A mirror does not look like work: phase Deleting comes with Drained, after the drain; the owner comes with the creation; errors and marks are the authority's; no set is paused, and a person's pause can be taken off",
+		"A mirror does not look like work: phase Deleting comes with Drained, after the drain; the owner comes with the creation; errors " +
+			"and marks are the authority's; no set is paused, and a person's pause can be taken off",
 		"A MachineHealthCheck is paused by the annotation while Cluster API is authoritative: a controller that knows no authority obeys nothing else",
 		[]held{
 			onTheAPIServer,
@@ -81,7 +86,8 @@ var consequences = []consequence{
 			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative")},
 	},
 	{
-		"Names by which somebody recognizes an object are not copied, but for labels that a set selects by. What an earlier mirror copied to a Machine API object is not taken away",
+		"Names by which somebody recognizes an object are not copied, but for labels that a set selects by. What an earlier mirror " +
+			"copied to a Machine API object is not taken away",
 		"Poundlock's mark and its lists of names stay on Cluster API's objects, and so reach Nodes where its manager hands all names on",
 		[]held{in("reconcilers/mirror/mirror_test.go", "TestMirror"),
 			in("mirroring/twin/names_test.go", "TestNamesThatTheMirrorLeaves")},
@@ -93,7 +99,8 @@ var consequences = []consequence{
 			in("test/journeys/journeys_test.go", "TestAnIdleFleetIsNotWrittenTo")},
 	},
 	{
-		"What changes the meaning of an object is carried, kept, warned of, or keeps it from moving: limits, autoscale-to-hosts, architecture, os-id, owners, spot, remediation strategy, managed-by",
+		"What changes the meaning of an object is carried, kept, warned of, or keeps it from moving: limits, autoscale-to-hosts, " +
+			"architecture, os-id, owners, spot, remediation strategy, managed-by",
 		"",
 		[]held{onTheAPIServer, in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/spot_test.go", "TestASpotMachineMovesThereAndBack"),
 			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative"), in("reconcilers/controlplanemirror/controlplanemirror_test.go", "TestReflection")},
@@ -124,7 +131,9 @@ var consequences = []consequence{
 		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestAFleetWithNeighboursIsAtRest"), in("policies/authority/everywriter_test.go", "TestNoIdentityIsLikeAnother")},
 	},
 	{
-		"A restored object meets a fence that explains, and loses a finalizer that nobody else would remove; sets adopt restored Machines; a mirror of one's own is no reason for Cluster API. Beside OpenShift's own migration Poundlock's reconcilers stand still and name it, and its webhooks go on",
+		"A restored object meets a fence that explains, and loses a finalizer that nobody else would remove; sets adopt restored " +
+			"Machines; a mirror of one's own is no reason for Cluster API. Beside OpenShift's own migration Poundlock's reconcilers " +
+			"stand still and name it, and its webhooks go on",
 		"Field managers in objects prove no rival: they outlast it",
 		[]held{onTheAPIServer, in("test/journeys/rival_test.go", "TestPoundlockStandsStillBesideItsRival"), in("cmd/poundlock/gate_test.go", "TestModeWatch"),
 			in("reconcilers/mirror/recreated_test.go", "TestRecreatedSets")},

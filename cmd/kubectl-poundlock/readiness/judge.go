@@ -48,7 +48,11 @@ func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, M
 func Verdicts() []Reason {
 	return []Reason{
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
-		{string(Unknown), "what was shown of the cluster does not decide whether the object can move", "give what the message names, or run against the cluster"},
+		{
+			string(Unknown),
+			"what was shown of the cluster does not decide whether the object can move",
+			"give what the message names, or run against the cluster",
+		},
 		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
 		{string(Moving), "the object is on its way", "nothing"},
 		{string(Ready), "a request would be carried out now. The table has `yes`", "nothing"},
@@ -84,14 +88,53 @@ type Reason struct{ Name, Means, Do string }
 // Reasons lists them.
 func Reasons() []Reason {
 	return []Reason{
-		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
-		{ReasonUnknown, "whether the object converts depends on something of its cluster that the files do not have, such as the AzureCluster; nothing else is in the way", "give what the message names, or run against the cluster"},
-		{ReasonUnread, "whether the object converts depends on something of the cluster that you may not read, or that the cluster does not have; nothing else is in the way. `migrate` goes on: Poundlock reads all of it, and its webhook warns of each field that does not convert", "nothing, or have a cluster administrator bind ClusterRole poundlock-viewer to you cluster-wide"},
-		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
-		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
-		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
-		{ReasonNotServed, "the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an upgrade of the provider; nothing moves, as the objects may exist", "see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider"},
-		{ReasonRefused, "a rule of admission would refuse the request; the message is the rule's", "do what the message says; the rule stands in brackets behind it"},
+		{
+			ReasonPlatform,
+			"the cluster's platform is none that can be converted yet, or is not known",
+			"with -f, give the cluster's Infrastructure object too, or --platform",
+		},
+		{
+			ReasonUnknown,
+			"whether the object converts depends on something of its cluster that the files do not have, such as the AzureCluster; " +
+				"nothing else is in the way",
+			"give what the message names, or run against the cluster",
+		},
+		{
+			ReasonUnread,
+			"whether the object converts depends on something of the cluster that you may not read, or that the cluster does not " +
+				"have; nothing else is in the way. `migrate` goes on: Poundlock reads all of it, and its webhook warns of each " +
+				"field that does not convert",
+			"nothing, or have a cluster administrator bind ClusterRole poundlock-viewer to you cluster-wide",
+		},
+		{
+			ReasonNoObject,
+			"only Cluster API has the object, and what is moved is a Machine API object",
+			"create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until " +
+				"it is synchronized, then move it",
+		},
+		{
+			ReasonNotManaged,
+			"the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone",
+			"add the fields with manifests/crds if checks are to move too",
+		},
+		{
+			ReasonRival,
+			"OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the " +
+				"two would fight over every field",
+			"stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in " +
+				"ClusterVersion, or the cluster-version-operator puts them back",
+		},
+		{
+			ReasonNotServed,
+			"the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an " +
+				"upgrade of the provider; nothing moves, as the objects may exist",
+			"see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider",
+		},
+		{
+			ReasonRefused,
+			"a rule of admission would refuse the request; the message is the rule's",
+			"do what the message says; the rule stands in brackets behind it",
+		},
 	}
 }
 
