@@ -335,7 +335,8 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
-		return s.say(ReasonDeleting, s.goes(), "Cluster API is authoritative, and Poundlock recreates nothing during a deletion, which ends when no finalizer is left."), true
+		return s.say(ReasonDeleting, s.goes(),
+			"Cluster API is authoritative, and Poundlock recreates nothing during a deletion, which ends when no finalizer is left."), true
 	}
 	if who := s.missing(); who != 0 && in == ClusterAPI && s.goes() == 0 {
 		return s.say(ReasonTwinMissing, who, "%s",
