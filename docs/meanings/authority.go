@@ -78,7 +78,8 @@ var authoritySettled = Table{
 		},
 		{
 			Names: []string{authority.ReasonNotPaused},
-			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names",
+			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names, or removed from Azure's machine " +
+				"the annotation `clusterctl.cluster.x-k8s.io/block-move`",
 			Do: "look at that object with `kubectl -n NAMESPACE describe KIND NAME`: its conditions and events have the controller's last error. " +
 				"After an error, such as a creation that the cloud refuses, " +
 				"a controller waits longer after each attempt, up to a quarter of an hour, and acknowledges the pause only at the next one. " +
@@ -87,7 +88,8 @@ var authoritySettled = Table{
 		},
 		{
 			Names: []string{authority.ReasonNotResumed},
-			Means: "the controllers that gained authority have not set `Paused=False`",
+			Means: "the controllers that gained authority have not set `Paused=False`, or on Azure's machines the annotation " +
+				"`clusterctl.cluster.x-k8s.io/block-move` again",
 			Do: "look at the object that the message names with `kubectl -n NAMESPACE describe KIND NAME`: " +
 				"its conditions and events have the controller's last error. " +
 				"Without an error: are the controllers running? `kubectl get pods` in the two namespaces. Their feature gate must be on",
@@ -110,7 +112,7 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonDeleting},
 			Means: "the object or its twin is being deleted",
-			Do:    "the deletion ends first; if it hangs, see whose finalizer is left",
+			Do:    "the deletion ends first, and nothing is to be restored; if it hangs, see in the message whose finalizer is left",
 		},
 		{
 			Names: []string{authority.ReasonUnknownOrigin},

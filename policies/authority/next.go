@@ -331,10 +331,14 @@ func whoRequested(current API) Who {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled returns whose acknowledgement of the current authority is missing.
+// unsettled returns whose acknowledgement of the current authority is missing, or whose deletion makes it superfluous.
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
-	if who := s.missing(); who != 0 && in == ClusterAPI {
+	if s.ends() {
+		return s.say(ReasonDeleting, s.goes(),
+			"Cluster API is authoritative, and Poundlock recreates nothing during a deletion, which ends when no finalizer is left."), true
+	}
+	if who := s.missing(); who != 0 && in == ClusterAPI && s.goes() == 0 {
 		return s.say(ReasonTwinMissing, who, "%s",
 			s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
 	}
@@ -360,6 +364,22 @@ func unsettled(s State) (Step, bool) {
 	}
 	return Step{}, false
 }
+
+// ends reports that a deletion has come so far that Cluster API's controllers have nothing to acknowledge any more: an object of theirs is gone, or their
+// finalizer is. A paused object that order will release is still waited for, because without its controllers the deletion does not end.
+func (s State) ends() bool {
+	if s.Current != ClusterAPI || s.goes() == 0 {
+		return false
+	}
+	paused := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested }) != 0
+	if paused && (!s.ClusterAPI.lost() || s.InfraNamesInstance) {
+		return false
+	}
+	return s.missing() != 0 || s.ClusterAPI.Deleting && s.ClusterAPI.Finalizer != FinalizerPresent
+}
+
+// goes are the core objects that are being deleted.
+func (s State) goes() Who { return s.deleting() &^ WhoInfra }
 
 // move is a step while Migrating: forward to the other side, or back to the origin if the request is withdrawn or something is deleted.
 func move(s State) Step {

@@ -63,6 +63,8 @@ func aSet(s *State) {
 	s.InfraActs, s.Infra, s.MachineAPI.Finalizer = false, Party{}, NoFinalizer
 }
 
+func noInfra(s *State) { s.Infra = Party{} }
+
 func aPausedCluster(s *State) {
 	s.ClusterAPI, s.Infra, s.ClusterPaused = stands(s.ClusterAPI), stands(s.Infra), true
 }
@@ -100,7 +102,38 @@ func TestNext(t *testing.T) {
 			}), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
 		"one without an instance is not": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), toldStands }),
-			Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
+			Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
+
+		// a deletion under Cluster API's authority
+		"a Machine whose provider's machine is gone already is not to be restored": {
+			inClusterAPI(noInfra, func(s *State) { s.ClusterAPI.Deleting = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
+		"nor while somebody's finalizer holds its mirror": {
+			inClusterAPI(noInfra, func(s *State) { s.ClusterAPI, s.MachineAPI.Deleting = deleting(stands(acting)), true }),
+			Step{Action: Wait, On: WhoMachineAPI | WhoClusterAPI, Reason: ReasonDeleting}},
+		"nor once Cluster API's Machine is gone, too": {
+			inClusterAPI(noInfra, func(s *State) { s.ClusterAPI, s.MachineAPI.Deleting = Party{}, true }),
+			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"nor while its mirror alone is deleted": {
+			inClusterAPI(noInfra, func(s *State) { s.MachineAPI.Deleting = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"a provider's machine that was restored too late acknowledges nothing": {
+			inClusterAPI(func(s *State) {
+				s.ClusterAPI, s.Infra = deleting(acting), silent(acting)
+				s.ClusterAPI.Finalizer = FinalizerAbsent
+			}), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
+		"a deletion that goes on is no news": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(acting), deleting(acting) }), Step{Action: Settle, Reason: ReasonSettled}},
+		"a deletion waits for controllers that have not heard of the release": {
+			inClusterAPI(func(s *State) { s.ClusterAPI = deleting(stands(acting)) }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonNotResumed}},
+		"a deletion of what is still paused waits for the Machine API's pause": {
+			inClusterAPI(noInfra, func(s *State) { s.MachineAPI, s.ClusterAPI = silent(standing), deleting(told) }),
+			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
+		"a set whose controllers never acknowledge its deletion": {
+			inClusterAPI(aSet, func(s *State) {
+				s.ClusterAPI = deleting(stands(acting))
+				s.ClusterAPI.Finalizer = NoFinalizer
+			}), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
+		"a provider's machine that is missing without a deletion is missed": {
+			inClusterAPI(noInfra), Step{Action: Wait, On: WhoInfra, Reason: ReasonTwinMissing}},
 
 		// 2. Check
 		"nothing moves while the object is deleted": {
@@ -250,7 +283,7 @@ func TestNext(t *testing.T) {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), acting }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a Machine that is going and that nobody holds is not released": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }),
-			Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
+			Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
 		"the template that the mirror made paused is released with its set": {
 			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, PauseRequested: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
 		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {

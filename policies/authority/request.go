@@ -127,8 +127,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Verdict{} // nothing of what a move brings is so
 	}
 	if !moves(c) {
-		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s",
-			askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
+		return policies.Warn(CancelWarning(askedFor(c.New), moveTo(c, askedFor(c.Old))))
 	}
 	if hopeless(c) {
 		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "")...) // what else it would wait for does not matter
@@ -156,6 +155,11 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		deploymentWarnings(c, s),
 		decisionWarning(c, s),
 	)...)
+}
+
+// CancelWarning is the sentence about a request that is taken back: stays is the API that stays authoritative, move the command that asks for the move again.
+func CancelWarning(stays API, move string) string {
+	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", stays.Text(), move)
 }
 
 func concat(lists ...[]string) []string {

@@ -794,6 +794,23 @@ func TestAManifestWithoutTheFieldAsksForMachineAPI(t *testing.T) {
 	}
 }
 
+// A set's request that is taken back gets the sentence of a Machine's.
+func TestARequestThatIsTakenBack(t *testing.T) {
+	v := reviewed()
+	for _, status := range []string{`{"authoritativeAPI":"MachineAPI"}`, `{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}`} {
+		c := asked(t, v.Set, v)
+		c.Old, c.New = with3(t, c.Old, status, "ClusterAPI"), with3(t, c.New, status, "MachineAPI")
+		want := `spec.authoritativeAPI: this cancels the move, and Machine API stays authoritative. To move: kubectl -n m patch ` +
+			`controlplanemachinesets.machine.openshift.io ` + v.Set.Name + ` --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`
+		if got := admission.RequestWarning(c).Warnings; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+		if c.Actor = policies.Poundlock; len(admission.RequestWarning(c).Warnings) != 0 {
+			t.Errorf("%s: Poundlock is told", status)
+		}
+	}
+}
+
 // A set whose new Machines become Cluster API's boots them with a Secret that nobody copies there.
 func TestBootDataOfAControlPlane(t *testing.T) {
 	v := reviewed()

@@ -407,6 +407,26 @@ func TestDeletedOnItsWay(t *testing.T) {
 	}
 }
 
+// TestDeletedUnderClusterAPI deletes the Machine of the authoritative Cluster API, which a foreign finalizer holds longer than the provider's machine exists.
+func TestDeletedUnderClusterAPI(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
+	w.merge(w.core(), "", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}})
+	if err := w.Delete(t.Context(), w.of(w.core())); err != nil {
+		t.Fatal(err)
+	}
+	w.vanish(w.provider())
+	w.pass()
+	said := w.shape().Condition(authority.ConditionSettled)
+	if said.Reason != authority.ReasonDeleting || !strings.Contains(said.Message, "is being deleted, and has the finalizers example.com/hold.") {
+		t.Errorf("%s: %s", said.Reason, said.Message)
+	}
+	if n := w.pass(); n != 0 {
+		t.Errorf("waiting for the deletion wrote %d times", n)
+	}
+}
+
 // The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for
 // before.
 func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {

@@ -209,7 +209,7 @@ func (p *pair) mirrorState() string {
 func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:
-		return pairs.Describe(o) + " is being deleted."
+		return going(o)
 	case step.Reason == authority.ReasonRequestsOpen && p.kind.InfraActs():
 		return pairs.Describe(o) + " has the conditions HealthCheckSucceeded=False and ExternallyRemediated=False."
 	case step.Reason == authority.ReasonRequestsOpen:
@@ -231,7 +231,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 			pairs.Describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" {
-		return pairs.Describe(o) + silence(o)
+		return pairs.Describe(o) + silence(o, missingAnswer(step) != metav1.ConditionFalse)
 	}
 	if c.Message == "" {
 		c.Message = "no message"
@@ -248,15 +248,28 @@ func machineID(o *unstructured.Unstructured) string {
 	return id
 }
 
-// silence explains an object without a Paused condition.
-func silence(o *unstructured.Unstructured) string {
-	switch authority.Acknowledges(o.GetKind()) {
-	case authority.ByBlockMove:
+// silence explains an object without a Paused condition. pause: its pause is awaited, otherwise the end of it.
+func silence(o *unstructured.Unstructured, pause bool) string {
+	by := authority.Acknowledges(o.GetKind())
+	switch {
+	case by == authority.ByBlockMove && pause:
 		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
-	case authority.ByPatience:
+	case by == authority.ByBlockMove:
+		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
+	case by == authority.ByPatience && pause:
 		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", pauseSeenAfter)
+	case by == authority.ByPatience:
+		return " has no Paused condition: Poundlock assumes that its controller acts as soon as the pause annotation is gone."
 	}
 	return " has no Paused condition: are its controllers running?"
+}
+
+// going names the finalizers by which one can see who still holds an object.
+func going(o *unstructured.Unstructured) string {
+	if len(o.GetFinalizers()) == 0 {
+		return pairs.Describe(o) + " is being deleted."
+	}
+	return fmt.Sprintf("%s is being deleted, and has the finalizers %s.", pairs.Describe(o), strings.Join(o.GetFinalizers(), ", "))
 }
 
 func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {

@@ -75,6 +75,26 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			reason: authority.ReasonNotResumed, on: authority.WhoClusterAPI, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said), and Paused=False is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
 		},
+		"Azure's provider does not acknowledge a pause": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
+			says: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			ends: backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"nor the end of one": {
+			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
+			says: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			ends: backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"a provider that never reports is to act": {
+			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
+			says: []string{"acts as soon as the pause annotation is gone"}, ends: " Since 2026-01-01T00:00:00Z.",
+		},
+		"somebody's finalizer holds a deletion": {
+			reason: authority.ReasonDeleting, on: authority.WhoClusterAPI,
+			core: `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: capi, deletionTimestamp: "2026-01-01T00:00:00Z",
+  finalizers: [a.b/c, example.com/hold]}}`,
+			says: []string{"Machine.cluster.x-k8s.io capi/m is being deleted, and has the finalizers a.b/c, example.com/hold."}, ends: " Since 2026-01-01T00:00:00Z.",
+		},
 		"something else is waited for": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",

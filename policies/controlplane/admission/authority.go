@@ -59,6 +59,11 @@ func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.Authoritative(authority.Read(c.Old))
 }
 
+// withdraws reports whether an update takes a request back: it asks for the API that is authoritative. Before any is, there is no move to cancel.
+func withdraws(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) == authority.Authoritative(authority.Read(c.Old))
+}
+
 func requestNeeds(c policies.Change) policies.Need {
 	if requests(c) {
 		return policies.NeedConversion
@@ -69,7 +74,13 @@ func requestNeeds(c policies.Change) policies.Need {
 // RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to the user if the migration is not possible"
 // (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
-	if c.Actor == policies.Poundlock || !requests(c) {
+	if c.Actor == policies.Poundlock {
+		return policies.Verdict{}
+	}
+	if withdraws(c) && len(Authority(c).Denials) == 0 {
+		return policies.Warn(authority.CancelWarning(asks(c.New), moveTo(c, asks(c.Old))))
+	}
+	if !requests(c) {
 		return policies.Verdict{}
 	}
 	to := asks(c.New)
