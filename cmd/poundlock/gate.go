@@ -151,7 +151,7 @@ func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mo
 type modeWatch struct {
 	read  func(context.Context) (mode, error)
 	began mode
-	// period is how often it looks without news: of a rival nobody hears, and a watch may break off. soon is when it looks again after a read that failed.
+	// period is how often it looks without news: a rival sends none, and a watch may break off. soon is when it looks again after a read that failed.
 	period, soon time.Duration
 	// news has a function called whenever the feature gate may have changed; nil: there is none.
 	news func(ctx context.Context, call func()) error

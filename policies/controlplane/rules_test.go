@@ -716,7 +716,7 @@ func western(v *controlplane.View) {
 	*all = append(*all, west)
 }
 
-// A template has one pool for all failure domains, whose networks the Infrastructure names. And new Machines of Cluster API do not hear of a pool's address.
+// A template has one pool for all failure domains, whose networks the Infrastructure names. And new Machines of Cluster API do not receive a pool's address.
 func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
 	otherNetwork := func(v *controlplane.View) {
 		western(v)

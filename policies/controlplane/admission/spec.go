@@ -105,7 +105,7 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	return v
 }
 
-// pools is where vSphere's Machines may have their addresses from instead. New Machines of Cluster API do not hear of an address that is not DHCP's. A failure
+// pools is where vSphere's Machines may have their addresses from instead. New Machines of Cluster API do not receive an address that is not DHCP's. A failure
 // domain of the Infrastructure brings its own network, and the pool is that of the template, the same in all of them.
 func (p *proposal) pools(path string) string {
 	device, static := strings.CutSuffix(path, ".ipAddrs")
