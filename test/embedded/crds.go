@@ -204,7 +204,7 @@ var errAccepted = errors.New("its names are accepted, and it is not established"
 const patience = 3 * time.Second
 
 // touch changes a CRD, and nothing about what it defines.
-const touch = `{"metadata":{"annotations":{"poundlock.openshift.io/touched":%q}}}`
+const touch = `{"metadata":{"annotations":{"test.poundlock.openshift.io/touched":%q}}}`
 
 func established(object *unstructured.Unstructured) error {
 	var crd apiextensionsv1.CustomResourceDefinition
