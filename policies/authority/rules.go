@@ -280,7 +280,9 @@ func Rules() policies.Set {
 				"controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not " +
 				"make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and " +
 				"release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck " +
-				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
+				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing. " +
+				"A person may take a MachineDeployment off the owners of a Cluster API MachineSet for which Cluster API is authoritative, or that is moving " +
+				"from it: the set cannot move to Machine API before.",
 			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
