@@ -91,7 +91,7 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 
 // onceAdopted is what a MachineDeployment does to a set that it has adopted (seen with v1.13.6, which needs that label of each of its sets).
 const onceAdopted = ", and may replace its Machines and their instances by those of its own template. If the set lacks the label " +
-	clusterv1.MachineDeploymentUniqueLabel + ", Cluster API may fail on the whole MachineDeployment instead, and scale and replace nothing of it. " +
+	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and scale and replace nothing of it. " +
 	"Either way the set cannot move to Machine API while the MachineDeployment owns it"
 
 // MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.
