@@ -106,6 +106,8 @@ type Facts struct {
 	Undrained bool
 	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
 	Sets []*Object
+	// MachineAPISets are the MachineSets of the Machine API beside Sets, where a MachineDeployment is deleted.
+	MachineAPISets []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.

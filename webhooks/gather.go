@@ -252,6 +252,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("which object adopts which could not be checked: %v", err))
 		}
 		c.Facts.Sets = sets
+		if c.Kind == authority.MachineDeployment && c.Operation == admissionv1.Delete {
+			if c.Facts.MachineAPISets, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace); err != nil {
+				doubts = append(doubts, fmt.Sprintf("which MachineSets are moving could not be checked: %v", err))
+			}
+		}
 	}
 	return doubts
 }

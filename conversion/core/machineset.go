@@ -272,25 +272,37 @@ func readTemplate(p *pass, raw []byte) infra {
 
 // ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which does not happen while this one is
 // paused. There would be twice the Machines.
+//
+// The remedy pauses the MachineDeployment by the annotation: with spec.paused alone its controller goes on to adopt, and to restore its label.
 func ownedByNoDeployment(p *pass, raw []byte) {
-	for _, owner := range ownersOf(raw) {
-		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == clusterv1.GroupVersion.Group && owner.Kind == "MachineDeployment" {
-			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: "+
-					"leave authority with Cluster API. "+
-					"For machines in the Machine API create a MachineSet there under another name, and scale the MachineDeployment down. "+
-					"Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines", owner.Name))
+	set := metadataOf(raw)
+	for i, owner := range set.OwnerReferences {
+		if group, _, _ := strings.Cut(owner.APIVersion, "/"); group != clusterv1.GroupVersion.Group || owner.Kind != "MachineDeployment" {
+			continue
 		}
+		kubectl := func(verb, resource, name string) string {
+			return fmt.Sprintf("kubectl -n %s %s %s.%s %s", set.Namespace, verb, resource, clusterv1.GroupVersion.Group, name)
+		}
+		p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
+			"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: "+
+				"leave authority with Cluster API, or take the set off it. First pause it: %s %s=; "+
+				"then remove the label by which it selects the set (LABEL): %s %s- LABEL-; then remove it as an owner: "+
+				`%s --type json -p '[{"op":"test","path":"/metadata/ownerReferences/%[8]d/uid","value":"%[7]s"},`+
+				`{"op":"remove","path":"/metadata/ownerReferences/%[8]d"}]'. `+
+				"Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines",
+			owner.Name, kubectl("annotate", "machinedeployments", owner.Name), clusterv1.PausedAnnotation,
+			kubectl("label", "machinesets", set.Name), clusterv1.MachineDeploymentNameLabel,
+			kubectl("patch", "machinesets", set.Name), owner.UID, i))
 	}
 }
 
-// ownersOf reads an object that was decoded before.
-func ownersOf(raw []byte) []metav1.OwnerReference {
+// metadataOf reads an object that was decoded before.
+func metadataOf(raw []byte) metav1.ObjectMeta {
 	var o struct {
-		Metadata struct {
-			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
-		} `json:"metadata"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
 	_ = json.Unmarshal(raw, &o)
-	return o.Metadata.OwnerReferences
+	return o.Metadata
 }
+
+func ownersOf(raw []byte) []metav1.OwnerReference { return metadataOf(raw).OwnerReferences }

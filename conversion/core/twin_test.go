@@ -246,12 +246,24 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 			same(t, c.want, errs)
 		})
 	}
-	t.Run("a MachineDeployment is never to be deleted: its controller deletes the set, too", func(t *testing.T) {
+	t.Run("a set is taken off its MachineDeployment, whose controller would delete the set with it", func(t *testing.T) {
 		twin, _ := core.ToClusterAPI("MachineSet", object(t, objects["MachineSet"]), env())
-		twin.Core = merged(t, twin.Core, `{"metadata": {"ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "name": "d", "uid": "1"}]}}`)
+		twin.Core = merged(t, twin.Core, `{"metadata": {"namespace": "c", "name": "s", "ownerReferences": [
+			{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "k", "uid": "0"},
+			{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "name": "d", "uid": "1"}]}}`)
 		_, errs := core.ToMachineAPI("MachineSet", twin, env())
-		if len(errs) != 1 || strings.Contains(errs[0].Detail, "kubectl") {
-			t.Errorf("%v", errs)
+		if len(errs) != 1 || strings.Contains(errs[0].Detail, "kubectl -n c delete") {
+			t.Fatalf("%v", errs)
+		}
+		for _, command := range []string{
+			"kubectl -n c annotate machinedeployments.cluster.x-k8s.io d cluster.x-k8s.io/paused=;",
+			"kubectl -n c label machinesets.cluster.x-k8s.io s cluster.x-k8s.io/deployment-name- LABEL-;",
+			`kubectl -n c patch machinesets.cluster.x-k8s.io s --type json -p '[{"op":"test","path":"/metadata/ownerReferences/1/uid","value":"1"},` +
+				`{"op":"remove","path":"/metadata/ownerReferences/1"}]'.`,
+		} {
+			if !strings.Contains(errs[0].Detail, command) {
+				t.Errorf("without %s: %s", command, errs[0].Detail)
+			}
 		}
 	})
 	t.Run("no AWSMachine", func(t *testing.T) {

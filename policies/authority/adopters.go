@@ -69,7 +69,8 @@ func SetAdopts(c policies.Change) policies.Verdict {
 }
 
 // deploymentWarnings name the MachineDeployments that will adopt a MachineSet once it has moved to Cluster API. Each one adopts a set without a controller
-// that its selector matches. If its own template differs, it scales the set down to none. Until the move, the lock refuses the adoption.
+// that its selector matches. If its own template differs, it scales the set down to none, or fails (onceAdopted). Until the move, the lock refuses the
+// adoption.
 func deploymentWarnings(c policies.Change, s standing) []string {
 	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
@@ -84,10 +85,14 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels, and deletes its Machines with their instances "+
-			"in favour of its template. "+
-			"To prevent that, first change the set's labels, or create the MachineDeployment anew with a narrower selector", strings.Join(names, " or "))}
+		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels%s. "+
+			"To prevent that, first change the set's labels, or narrow spec.selector of the MachineDeployment", strings.Join(names, " or "), onceAdopted)}
 }
+
+// onceAdopted is what a MachineDeployment does to a set that it has adopted (seen with v1.13.6, which needs that label of each of its sets).
+const onceAdopted = ", and may replace its Machines and their instances by those of its own template. If the set lacks the label " +
+	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and scale and replace nothing of it. " +
+	"Either way the set cannot move to Machine API while the MachineDeployment owns it"
 
 // MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.
 const MachineDeployment = "MachineDeployment"
@@ -126,8 +131,8 @@ func labelledFor(c policies.Change) policies.Verdict {
 		when = "after its move to Cluster API "
 	}
 	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: "+
-		"%sit adopts the set, and replaces its Machines and their instances by those of its own template. To prevent that, use other labels",
-		nameSome(names), when))
+		"%sit adopts the set%s. To prevent that, use other labels",
+		nameSome(names), when, onceAdopted))
 }
 
 // DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. The move of a paused set to Cluster API is
@@ -149,8 +154,8 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 			now = append(now, set.Metadata.Name)
 		}
 	}
-	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it, and replaces its Machines and their instances by those " +
-		"of its own template. To prevent that, narrow the selector or change the set's labels first"
+	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it" + onceAdopted +
+		". To prevent that, narrow the selector or change the set's labels first"
 	v := policies.Verdict{}
 	if len(now) > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(now))), ""))
@@ -165,25 +170,47 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 // removes its finalizer, whatever propagation the deletion asks for.
 func DeploymentDeletes(c policies.Change) policies.Verdict {
 	var names []string
+	moving := false
 	for _, set := range c.Facts.Sets {
-		if isMirrored(set) && controlledBy(set, c.Old) && !set.Deleting() && !set.HasAnnotation(PausedAnnotation) {
-			names = append(names, set.Metadata.Name)
+		if !isMirrored(set) || !controlledBy(set, c.Old) || set.Deleting() {
+			continue
 		}
+		at := shapeBeside(c, set)
+		if set.HasAnnotation(PausedAnnotation) && (at.Current == Unset || Authoritative(at) != ClusterAPI) {
+			continue // the mirror of Machine API's set is recreated, and its Machines stay
+		}
+		moving = moving || at.Current == Migrating
+		names = append(names, set.Metadata.Name)
 	}
 	if len(names) == 0 || !reads(c) {
 		return policies.Verdict{}
 	}
+	back := ""
+	if moving {
+		back = "A move to Machine API that has not ended is taken back by that. "
+	}
 	slices.Sort(names)
 	at := fmt.Sprintf("kubectl -n %s %%s %%s.%s %%s", c.Namespace, clusterv1.GroupVersion.Group)
 	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s with this MachineDeployment, with --cascade=orphan too, and all of "+
-		"its Machines with their instances. "+
-		"To keep them, pause the MachineDeployment instead: "+at+" %s=", nameSome(names), "annotate", "machinedeployments", c.Name, PausedAnnotation))
+		"its Machines with their instances, those that Machine API runs included. %s"+
+		"To keep them, pause the MachineDeployment instead: "+at+" %s=", nameSome(names), back, "annotate", "machinedeployments", c.Name, PausedAnnotation))
 	if c.Propagation == metav1.DeletePropagationOrphan {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deleted MachineSet waits for its MachineDeployment, which is gone, until "+
 			"its label is removed: "+at+" %s-",
 			"label", "machinesets", names[0], clusterv1.MachineDeploymentNameLabel))
 	}
 	return v
+}
+
+// shapeBeside is the authority over a set of Cluster API. The deletion of one that moves takes the move back (State.move): where that came from Cluster API,
+// the paused set is released to its own end.
+func shapeBeside(c policies.Change, set *policies.Object) Shape {
+	for _, o := range c.Facts.MachineAPISets {
+		if o.Metadata.Name == set.Metadata.Name {
+			return Read(o)
+		}
+	}
+	return Shape{}
 }
 
 // wouldAdopt reports whether a MachineDeployment's selector matches a set's labels. An empty selector, which would match everything, adopts nothing.

@@ -332,7 +332,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.Owners = nil
 	}
 	if !n.Has(policies.NeedSets) {
-		f.Sets = nil
+		f.Sets, f.MachineAPISets = nil, nil
 	}
 	if !n.Has(policies.NeedHolders) {
 		f.Holders = nil

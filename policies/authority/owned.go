@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -43,10 +44,23 @@ func mirrored(c policies.Change, s standing) bool {
 
 // mayOwn reports whether the actor may change the owner references. A MachineSet's controller on the authoritative side adopts and releases its Machines;
 // so do Cluster API's controllers with objects that Poundlock did not make. Rows of Grants allow others. The ClusterVersion may own the release's check,
-// which never moves: if that were refused, so would be all that the release wants of the check. The owner of ACM's work is allowed, too.
+// which never moves: if that were refused, so would be all that the release wants of the check. The owner of ACM's work is
+// allowed, too, and a person may take a MachineDeployment's away.
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
-		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c)
+		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c) ||
+		leavesDeployment(c, s)
+}
+
+// leavesDeployment reports whether a person takes a MachineSet for which Cluster API is authoritative, or that is moving from it, off its MachineDeployment
+// and changes no other owner. Such a set cannot move to the Machine API, and nobody else takes the owner away. No controller acts on a Machine by it: the
+// set keeps its Machines, and a MachineDeployment that still selects it adopts it again.
+func leavesDeployment(c policies.Change, s standing) bool {
+	return c.Actor == policies.Anyone && c.Side == policies.SideClusterAPI && c.Kind == "MachineSet" && s.authoritative() == ClusterAPI &&
+		changesOwners(c, clusterv1.GroupVersion.Group, MachineDeployment) &&
+		!slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+			return !slices.ContainsFunc(c.Old.Metadata.OwnerReferences, func(o metav1.OwnerReference) bool { return sameJSON(o, r) })
+		})
 }
 
 // The owner that ACM adds, beside others, to each object that a ManifestWork of its hub contains, and removes when the work no longer contains it. Without

@@ -403,7 +403,13 @@ func Unconvertible(c policies.Change) policies.Verdict {
 		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "a later move will not start")...)
 	}
 	if s.authoritative() == ClusterAPI && (c.Kind == "MachineSet" || c.Kind == InfraMachineTemplate) {
-		return refusals(c, MachineAPI, "the set's new Machines get no Machine API object, and a later move will not start")
+		own, all := c, c.Facts.Unconvertible
+		alone := func(e *field.Error) bool { return c.Kind == "MachineSet" && e.Field != "" && ofSetAlone(e) }
+		own.Facts.Unconvertible = slices.DeleteFunc(slices.Clone(all), func(e *field.Error) bool { return !alone(e) })
+		c.Facts.Unconvertible = slices.DeleteFunc(slices.Clone(all), alone)
+		return merge(
+			policies.Warn(unconvertibleWarnings(own, MachineAPI, "a later move will not start")...),
+			refusals(c, MachineAPI, "the set's new Machines get no Machine API object, and a later move will not start"))
 	}
 	return refusals(c, s.authoritative().Other(), "a later move will not start")
 }

@@ -280,7 +280,9 @@ func Rules() policies.Set {
 				"controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not " +
 				"make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and " +
 				"release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck " +
-				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing.",
+				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing. " +
+				"A person may take a MachineDeployment off the owners of a Cluster API MachineSet for which Cluster API is authoritative, or that is moving " +
+				"from it: the set cannot move to Machine API before.",
 			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
@@ -400,8 +402,8 @@ func Rules() policies.Set {
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
 			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot " +
-				"express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, the set's new Machines get no " +
-				"Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative " +
+				"express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, and the field is one of its template, the " +
+				"set's new Machines get no Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative " +
 				"MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster " +
 				"API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate " +
 				"MachineTaintPropagation off, as it is by default.",
@@ -419,16 +421,17 @@ func Rules() policies.Set {
 		{
 			ID: "authority/deployment-adopts", Clause: authOf,
 			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of " +
-				"the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and replaces its Machines by those " +
-				"of its own template.",
+				"the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and may replace its Machines by those " +
+				"of its own template; if the set lacks the label machine-template-hash, Cluster API may fail on the MachineDeployment instead, and replace " +
+				"nothing. While it owns the set, the set cannot move to Machine API.",
 			Remedy: "Narrow spec.selector of the MachineDeployment, or change the labels of the MachineSet first.",
 			On:     on(capi([]string{MachineDeployment}, onWrite), mapi([]string{"MachineSet"}, onWrite), capi([]string{"MachineSet"}, onUpdate)),
 			Needs:  when(selectsAnew, policies.NeedSets), Check: DeploymentAdopts,
 		},
 		{
 			ID: "authority/deployment-deletes", Clause: deletion,
-			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative, end with it: " +
-				"Cluster API's controller deletes those that it owns, with --cascade=orphan too.",
+			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative or whose move from it has not ended, " +
+				"end with it: Cluster API's controller deletes those that it owns, with --cascade=orphan too, and the deletion takes the move back.",
 			Remedy: "To keep their Machines, pause the MachineDeployment instead.",
 			On:     on(capi([]string{MachineDeployment}, onDelete)),
 			Needs:  always(policies.NeedSets), Check: DeploymentDeletes,

@@ -75,10 +75,14 @@ func unseenNeeds(c policies.Change) (n policies.Need) {
 func unconvertibleTemplate(c policies.Change) field.ErrorList {
 	var out field.ErrorList
 	for _, err := range c.Facts.Unconvertible {
-		own := strings.HasPrefix(err.Field, "metadata") || strings.HasPrefix(err.Field, "spec") && !strings.HasPrefix(err.Field, "spec.template")
-		if err.Field != "" && !own {
+		if err.Field != "" && !ofSetAlone(err) {
 			out = append(out, err)
 		}
 	}
 	return out
+}
+
+// ofSetAlone reports whether a refusal concerns the set's own names or settings, which its Machines do not have.
+func ofSetAlone(err *field.Error) bool {
+	return strings.HasPrefix(err.Field, "metadata") || strings.HasPrefix(err.Field, "spec") && !strings.HasPrefix(err.Field, "spec.template")
 }

@@ -89,6 +89,8 @@ type setting struct {
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
 	Sets []json.RawMessage `json:"sets,omitempty"`
+	// MachineAPISets are the Machine API's MachineSets beside Sets.
+	MachineAPISets []json.RawMessage `json:"machineAPISets,omitempty"`
 	// Deployments are Cluster API's MachineDeployments.
 	Deployments []json.RawMessage `json:"deployments,omitempty"`
 	// Holders are other Machines with the same ID.
@@ -239,6 +241,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Sets != nil {
 		s.Sets = over.Sets
 	}
+	if over.MachineAPISets != nil {
+		s.MachineAPISets = over.MachineAPISets
+	}
 	if over.Deployments != nil {
 		s.Deployments = over.Deployments
 	}
@@ -374,6 +379,13 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 			return f, err
 		}
 		f.Sets = append(f.Sets, set)
+	}
+	for _, raw := range s.MachineAPISets {
+		set, err := setting{Side: policies.SideMachineAPI}.object("MachineSet", raw)
+		if err != nil {
+			return f, err
+		}
+		f.MachineAPISets = append(f.MachineAPISets, set)
 	}
 	for _, raw := range s.Deployments {
 		deployment, err := setting{Side: policies.SideClusterAPI}.object("MachineDeployment", raw)
