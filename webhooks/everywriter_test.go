@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies"
@@ -250,11 +252,12 @@ func (s *scene) meets(t *testing.T, p *place, c client.Client, actor policies.Ac
 		return // what the set's new Machines would be like decides: test/journeys has sets with templates
 	}
 	// The reviews' cache may lag behind what was created a moment ago.
-	wrong := s.try(t, p, c, actor, w, stage)
-	for end := time.Now().Add(5 * time.Second); wrong != "" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	wrong := ""
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 5*time.Second, true, func(context.Context) (bool, error) {
 		wrong = s.try(t, p, c, actor, w, stage)
-	}
-	if wrong != "" {
+		return wrong == "", nil
+	})
+	if err != nil {
 		t.Errorf("%v %s, as %q: %s", w.Rows, w.It, actor, wrong)
 	}
 }
