@@ -413,7 +413,7 @@ func forth(s State) Step {
 	}
 	unknown := func() Step {
 		target := s.Requested.Text()
-		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
+		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
 	if !s.synchronized() && s.Decided {

@@ -49,8 +49,8 @@ func NamePausedCluster(cluster *policies.Object) string {
 // PausedClusterBy is what becomes of objects that are to move while their Cluster is paused, and the remedy; "" where it is not, or no request asks for a move.
 func PausedClusterBy(c policies.Change) string {
 	if leavesPaused(c) {
-		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and acknowledge no "+
-			"pause, so that no move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
+		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and once they "+
+			"have reported that, no move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 	}
 	if !arrivesPaused(c) {
 		return ""
@@ -63,7 +63,7 @@ func PausedClusterBy(c policies.Change) string {
 // pausedClusterWarning comes before the move. One to Cluster API is carried out all the same: a condition would say so only afterwards.
 func pausedClusterWarning(c policies.Change) []string {
 	if leavesPaused(c) {
-		return []string{fmt.Sprintf("the move will not start while spec.paused of Cluster %s is true: Cluster API's controllers acknowledge nothing then. %s",
+		return []string{fmt.Sprintf("spec.paused of Cluster %s is true: once Cluster API's controllers have reported that, the move will not start before it is unpaused. %s",
 			c.Facts.PausedCluster, unpauseCluster(c))}
 	}
 	if !arrivesPaused(c) {

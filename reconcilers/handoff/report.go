@@ -135,7 +135,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
 		return ""
 	}
-	s, first, source := p.state(), "", p.machineAPI
+	s, first, source, look := p.state(), "", p.machineAPI, "look in the cloud"
 	from := s.Current
 	if from == authority.Migrating {
 		from, first = s.Origin, "cancel the move and "
@@ -146,9 +146,12 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
+	if s.Current == authority.Migrating && !p.acknowledges(source) {
+		look = "restart its controllers, which acknowledge no pause and may have a call under way that creates an instance, and then look in the cloud"
+	}
+	return fmt.Sprintf(" If the ID does not appear, %s. If the instance exists, %sset spec.providerID of %s. "+
 		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
+		look, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }
 

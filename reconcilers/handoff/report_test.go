@@ -99,6 +99,15 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
+		"an instance is unknown, and the provider reports nothing": {
+			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
+			says: []string{"restart its controllers, which acknowledge no pause", "and then look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
+			ends: "no-instance=Migrating-20260101T000000Z",
+		},
+		"an instance is unknown, and the provider has reported": {
+			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"),
+			says: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
+		},
 		"the Cluster is paused": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI | authority.WhoCluster, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},
@@ -115,6 +124,9 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(text), &(*to).Object); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if c.reason == authority.ReasonInstanceUnknown {
+			p.machineAPI.Object["status"] = map[string]any{"authoritativeAPI": "Migrating", "synchronizedAPI": "ClusterAPI"}
 		}
 		p.objects.MachineAPI, _ = parse(p.machineAPI)
 		if p.core != nil {

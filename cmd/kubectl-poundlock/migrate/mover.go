@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -173,24 +175,43 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	return nil
 }
 
-// request changes spec.authoritativeAPI of the object, if it has not changed since it was read.
+// request changes spec.authoritativeAPI of the object, if nothing that the plan stands on has changed since it was read. Others write status, labels and
+// annotations all the time: such a conflict is tried again.
 func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
 	if m.withMachines {
 		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // this run moves them
 	}
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},
-		"spec":     map[string]any{"authoritativeAPI": to},
-	})
-	if err != nil {
-		return err
-	}
 	options := metav1.PatchOptions{FieldManager: cli.FieldManager}
 	if dryRun != "" {
 		options.DryRun = []string{dryRun}
 	}
-	resource := pair.Kind.MachineAPI.WithResource(pair.Kind.Resource)
-	_, err = m.client.Resource(resource).Namespace(pair.Namespaces.MachineAPI).Patch(ctx, pair.Name, types.MergePatchType, body, options)
-	return err
+	objects := m.client.Resource(pair.Kind.MachineAPI.WithResource(pair.Kind.Resource)).Namespace(pair.Namespaces.MachineAPI)
+	version := pair.MachineAPI.Metadata.ResourceVersion
+	const tries = 5
+	for try := 1; ; try++ {
+		body, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": version},
+			"spec":     map[string]any{"authoritativeAPI": to},
+		})
+		if err != nil {
+			return err
+		}
+		_, refusal := objects.Patch(ctx, pair.Name, types.MergePatchType, body, options)
+		if !apierrors.IsConflict(refusal) || try == tries {
+			return refusal
+		}
+		now, err := objects.Get(ctx, pair.Name, metav1.GetOptions{})
+		if err != nil || !asPlanned(pair, now) {
+			return refusal
+		}
+		version = now.GetResourceVersion()
+	}
+}
+
+// asPlanned reports whether an object has the spec and the authority that the plan was made for.
+func asPlanned(pair inventory.Pair, now *unstructured.Unstructured) bool {
+	current, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
+	return now.GetUID() == pair.MachineAPI.Metadata.UID && now.GetGeneration() == pair.MachineAPI.Metadata.Generation && now.GetDeletionTimestamp() == nil &&
+		authority.API(current) == pair.Shape().Current
 }

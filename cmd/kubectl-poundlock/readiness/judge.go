@@ -469,7 +469,10 @@ func state(p inventory.Pair, to authority.API) authority.State {
 		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
 		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
 	}.State()
-	s.Requested, s.ClusterPaused = to, p.PausedCluster != ""
+	s.ClusterPaused = p.PausedCluster != ""
+	if s.Current != authority.Migrating { // a move that goes on is reported as it is, and not as it would be cancelled
+		s.Requested = to
+	}
 	return s
 }
 
