@@ -61,7 +61,7 @@ func (t *turn) allowsMade(m object, w *pair) bool  { return t.ask(review{byCreat
 func (t *turn) allowsMadeC(c object, w *pair) bool { return t.ask(review{byCreateC, w.m, c, w.i}) }
 
 func (p *pairs) ask(r review) bool {
-	const matters = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | hooked | 3*statusBit | 3*originBit
+	const matters = there | leaving | syncFin | ctlFin | pauseRequested | acting | paused | mark | owned | wants | hooked | 3*statusBit | 3*originBit
 	r.m, r.c, r.i = r.m&matters, r.c&matters, r.i&matters
 	yes, known := p.answers[r]
 	if !known {
@@ -116,11 +116,11 @@ func (p *pairs) change(r review) policies.Change {
 		return policies.Change{Subject: onC, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: c,
 			New: p.stored(r.c|ctlFin, c.APIVersion, kind, 1), Facts: onMachine}
 	case byResumeC:
-		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c&^told, c.APIVersion, kind, 1), Facts: onMachine}
+		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c&^pauseRequested, c.APIVersion, kind, 1), Facts: onMachine}
 	case byForeground:
 		return policies.Change{Subject: onC, Operation: admissionv1.Delete, Propagation: metav1.DeletePropagationForeground, Old: c, Facts: onMachine}
 	case byResumeI:
-		return policies.Change{Subject: onI, Operation: admissionv1.Update, Old: i, New: p.stored(r.i&^told, i.APIVersion, i.Kind, 1), Facts: onMachine}
+		return policies.Change{Subject: onI, Operation: admissionv1.Update, Old: i, New: p.stored(r.i&^pauseRequested, i.APIVersion, i.Kind, 1), Facts: onMachine}
 	}
 	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i,
 		New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
@@ -137,7 +137,7 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 			annotations[annotation] = value
 		}
 	}
-	add(told, authority.PausedAnnotation, "true")
+	add(pauseRequested, authority.PausedAnnotation, "true")
 	add(hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner)
 	of := kind
 	if kind == "AWSMachine" {

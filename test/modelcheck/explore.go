@@ -61,7 +61,7 @@ type walk[W comparable] struct {
 	at      map[footprint]uint32
 	prints  []footprint
 	parent  []int32
-	told    []uint16
+	madeBy  []uint16
 	words   []string
 	wordsAt map[string]uint16
 	// ahead are the states that were met and not yet looked at, in order.
@@ -152,7 +152,7 @@ func (w *walk[W]) visit(state W, from int32, what string) uint32 {
 	}
 	id := uint32(len(w.prints))
 	w.at[p] = id
-	w.prints, w.parent, w.told = append(w.prints, p), append(w.parent, from), append(w.told, w.word(what))
+	w.prints, w.parent, w.madeBy = append(w.prints, p), append(w.parent, from), append(w.madeBy, w.word(what))
 	w.ahead = append(w.ahead, state)
 	return id
 }
@@ -171,7 +171,7 @@ func (w *walk[W]) flaw(what string, s uint32) *flaw {
 	way := w.way(s)
 	var story []string
 	for i, at := range way {
-		story = append(story, fmt.Sprintf("  %2d. %s", i, w.words[w.told[at]]))
+		story = append(story, fmt.Sprintf("  %2d. %s", i, w.words[w.madeBy[at]]))
 	}
 	return &flaw{what: what, story: append(story, "  so: "+w.model.describe(w.state(way)))}
 }

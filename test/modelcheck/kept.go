@@ -74,9 +74,9 @@ func (p *pairs) answerTo(q asking) op {
 		return noOp
 	}
 	q.m &= there | leaving | syncFin | ctlFin | pid | wants | 3*statusBit | 3*originBit
-	q.c &= there | leaving | syncFin | ctlFin | told | mark | hooked
-	q.i &= there | leaving | ctlFin | told | mark | owned | dangling | pid
-	q.k &= there | leaving | ctlFin | told | owned | dangling | pid
+	q.c &= there | leaving | syncFin | ctlFin | pauseRequested | mark | hooked
+	q.i &= there | leaving | ctlFin | pauseRequested | mark | owned | dangling | pid
+	q.k &= there | leaving | ctlFin | pauseRequested | owned | dangling | pid
 	o, known := p.asked[q]
 	if !known {
 		o = p.decide(q)
@@ -192,7 +192,7 @@ func (p *pairs) inCluster(q asking) (out objects) {
 		for _, a := range []struct {
 			bit        object
 			key, value string
-		}{{told, authority.PausedAnnotation, "true"}, {mark, authority.MirrorAnnotation, "Machine/one"},
+		}{{pauseRequested, authority.PausedAnnotation, "true"}, {mark, authority.MirrorAnnotation, "Machine/one"},
 			{hooked, authority.InstanceHookAnnotation, authority.InstanceHookOwner}} {
 			if o.has(a.bit) {
 				annotations[a.key] = a.value
@@ -280,9 +280,9 @@ func (p *pairs) provider(m, c, i, k object) providersParty {
 		k = 0
 	}
 	key := [4]object{
-		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | told | acting | paused | mark | hooked),
-		i & (there | leaving | ctlFin | told | acting | paused | mark | owned | dangling | pid | heard),
-		k & (there | leaving | ctlFin | told | acting | paused | owned | dangling | heard),
+		m & (there | leaving | ctlFin | pid | wants | 3*statusBit | 3*originBit), c & (there | leaving | ctlFin | pauseRequested | acting | paused | mark | hooked),
+		i & (there | leaving | ctlFin | pauseRequested | acting | paused | mark | owned | dangling | pid | pauseSeen),
+		k & (there | leaving | ctlFin | pauseRequested | acting | paused | owned | dangling | pauseSeen),
 	}
 	party, known := p.parties[key]
 	if !known {
@@ -299,7 +299,7 @@ func (p *pairs) partyOf(of [4]object) providersParty {
 	platform, _ := p.keeps.platform()
 	o := p.inCluster(asking{m: of[0], c: of[1], i: of[2], k: of[3]})
 	infra := platform.InfraMachine
-	lately := func(o object) bool { return o.has(told) && !o.has(heard) && !p.impatient }
+	lately := func(o object) bool { return o.has(pauseRequested) && !o.has(pauseSeen) && !p.impatient }
 	s := authority.Objects{
 		Kind: authority.Kinds()[0], Enabled: true, InfraFinalizer: authority.InfraFinalizer(infra.Group, infra.Kind),
 		MachineAPI: mirrorpairs.ObjectOf(o.machineAPI), ClusterAPI: mirrorpairs.ObjectOf(o.core), Infra: mirrorpairs.ObjectOf(o.infra),
@@ -315,10 +315,10 @@ func (p *pairs) holdsInstance(w pair) bool {
 	if p.keeps == keepsNothing {
 		return w.i.has(there | ctlFin)
 	}
-	if p.keeps == keptByMirror && w.k&(there|told|leaving) == there|told && w.i&(told|leaving) == told {
+	if p.keeps == keptByMirror && w.k&(there|pauseRequested|leaving) == there|pauseRequested && w.i&(pauseRequested|leaving) == pauseRequested {
 		return true // the provider puts its finalizer on before it says that it is paused, and Cluster API is not released before that
 	}
-	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|told))
+	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|pauseRequested))
 }
 
 // makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an
@@ -346,7 +346,7 @@ func (p *pairs) keptUnrest(w pair, src authority.API) string {
 		return "Poundlock's hook is left"
 	case src == authority.ClusterAPI && !w.halted && (!w.k.has(there|ctlFin|pid) || !p.acts(w.instance.seen)):
 		return "Cluster API is authoritative, but its provider does not see to the instance"
-	case src == authority.MachineAPI && w.k.has(there) && !w.k.has(told):
+	case src == authority.MachineAPI && w.k.has(there) && !w.k.has(pauseRequested):
 		return "what is kept for the instance is not paused"
 	case src == authority.MachineAPI && !p.holdsWhenMoved(w):
 		return "Machine API's Machine may move, and its instance would be left behind if it were deleted then"

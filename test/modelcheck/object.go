@@ -22,8 +22,8 @@ const (
 	ctlFin
 	fg
 	orph
-	// told is the pause annotation; acting and paused are the condition Paused, False and True.
-	told
+	// pauseRequested is the pause annotation; acting and paused are the condition Paused, False and True.
+	pauseRequested
 	acting
 	paused
 	// mark reports that it is Poundlock's mirror.
@@ -53,8 +53,8 @@ const (
 	earlier
 	// leftover, of views alone: an older Poundlock has left it acting, and the controller has not seen a pause yet.
 	leftover
-	// heard: a pause was requested of a provider that never acknowledges, as long ago as Poundlock's patience lasts.
-	heard
+	// pauseSeen: a pause was requested of a provider that never acknowledges, as long ago as Poundlock's patience lasts.
+	pauseSeen
 	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this
 	// wait, that no instance exists.
 	untouched
@@ -72,7 +72,7 @@ var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority
 const compared = earlier
 
 // lacking, of the two APIs' objects: a neighbour has written to the other what is to be carried over, and this one has not got it yet.
-const lacking = heard
+const lacking = pauseSeen
 
 // requesting, of stored checks: the check has asked somebody else to remediate a Machine, and only its own controller takes that back.
 const requesting = stopped
@@ -133,10 +133,10 @@ var bitNames = []struct {
 	bit  object
 	name string
 }{
-	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {told, "pause annotation"},
+	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {pauseRequested, "pause annotation"},
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
-	{detached, "detached"}, {hooked, "Poundlock's hook"}, {heard, "told for half a minute"},
+	{detached, "detached"}, {hooked, "Poundlock's hook"}, {pauseSeen, "paused for half a minute"},
 	{emptied, "its twin's namespace is being deleted"}, {untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
 }
 

@@ -346,13 +346,13 @@ func (v *view) lag(was, now object) {
 
 // showC and showI are what a cache would show now.
 func (w *pair) showC() object {
-	return w.show(w.c & (there | leaving | syncFin | ctlFin | told | acting | paused | hooked))
+	return w.show(w.c & (there | leaving | syncFin | ctlFin | pauseRequested | acting | paused | hooked))
 }
 func (w *pair) showI() object {
-	return w.show(w.i & (there | leaving | ctlFin | told | acting | paused | pid))
+	return w.show(w.i & (there | leaving | ctlFin | pauseRequested | acting | paused | pid))
 }
 func (w *pair) showK() object {
-	return w.show(w.k & (there | leaving | ctlFin | told | acting | paused | pid))
+	return w.show(w.k & (there | leaving | ctlFin | pauseRequested | acting | paused | pid))
 }
 
 func (w *pair) show(o object) object {
@@ -364,7 +364,7 @@ func (w *pair) show(o object) object {
 
 // mayAct reports whether a controller of Cluster API that sees this may do more than to answer. It is not taken for granted that it answers
 // before it acts: a version without the pause annotation is enough for it.
-func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
+func (o object) mayAct() bool { return o.has(there) && o&(pauseRequested|stopped) == 0 }
 
 func (p *pairs) wrong(w pair) string { return firstBroken(pairInvariants, p, &w) }
 
@@ -401,7 +401,7 @@ func (p *pairs) bothMayAct(w *pair) bool {
 	if p.can(twice) {
 		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
 		machineMayAct = machineMayAct && w.m.has(ctlFin)
-		clusterMayAct = creates(w.infra.seen) || creates(w.core.seen) && w.i&(there|told) == there
+		clusterMayAct = creates(w.infra.seen) || creates(w.core.seen) && w.i&(there|pauseRequested) == there
 	}
 	return machineMayAct && clusterMayAct
 }
@@ -503,7 +503,7 @@ func (w *pair) endedWithoutGate() bool {
 // alone: a Cluster API object that has lost its twin acts on its own.
 func (p *pairs) alone(w pair) string {
 	switch {
-	case w.c.has(told) || !p.set && (w.i.has(there|told) || w.k.has(there|told)):
+	case w.c.has(pauseRequested) || !p.set && (w.i.has(there|pauseRequested) || w.k.has(there|pauseRequested)):
 		return "Cluster API is left paused, and there is no Machine API object to move"
 	case w.c.has(syncFin):
 		return "a stale sync finalizer is left"

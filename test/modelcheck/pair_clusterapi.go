@@ -48,7 +48,7 @@ func (t *turn) reconciles(c clusterAPI) {
 	if v.seen&^leftover != now {
 		t.may(c.cache, c.name+" sees what is stored", func(n *pair) {
 			*c.seen(n) = view{seen: now}
-			if v.seen.has(leftover) && !now.has(told) {
+			if v.seen.has(leftover) && !now.has(pauseRequested) {
 				c.seen(n).seen.set(leftover)
 			}
 		})
@@ -57,7 +57,7 @@ func (t *turn) reconciles(c clusterAPI) {
 		return
 	}
 	says := acting
-	if v.seen&(told|stopped) != 0 {
+	if v.seen&(pauseRequested|stopped) != 0 {
 		says = paused
 	}
 	switch {

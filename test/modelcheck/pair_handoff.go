@@ -75,13 +75,13 @@ func (p *pairs) instance(m, i object) authority.Instance {
 // foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.
 func foreign(m, c object) bool {
 	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) &&
-		(c.has(leaving) || !c.has(told) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
+		(c.has(leaving) || !c.has(pauseRequested) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
 }
 
 // foreignInfra is the same of the provider's object.
 func (p *pairs) foreignInfra(m, i object) bool {
 	return m.source() == authority.MachineAPI && i.has(there) && !i.has(mark) &&
-		(i.has(leaving) || i.has(pid) && !m.has(pid) || !i.has(pid) && i.has(owned) && !p.pauseSuffices || !i.has(pid) && (!i.has(told) || i.has(acting)))
+		(i.has(leaving) || i.has(pid) && !m.has(pid) || !i.has(pid) && i.has(owned) && !p.pauseSuffices || !i.has(pid) && (!i.has(pauseRequested) || i.has(acting)))
 }
 
 // strange reports whether something foreign is in the mirror's way, or a mirror whose instance the Machine does not name.
@@ -93,9 +93,9 @@ func (p *pairs) strange(m, c, i object) bool {
 // is over.
 func (p *pairs) believed(i object) authority.AcknowledgedState {
 	switch {
-	case !i.has(told):
+	case !i.has(pauseRequested):
 		return authority.AcknowledgedUnpaused
-	case i.has(heard) || p.impatient:
+	case i.has(pauseSeen) || p.impatient:
 		return authority.AcknowledgedPaused
 	}
 	return authority.NotAcknowledged
@@ -109,7 +109,7 @@ func party(o object) authority.Party {
 	if o.has(ctlFin) {
 		hold = authority.FinalizerPresent
 	}
-	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(told), Acknowledged: o.acknowledged(), Finalizer: hold}
+	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(pauseRequested), Acknowledged: o.acknowledged(), Finalizer: hold}
 }
 
 func (o object) acknowledged() authority.AcknowledgedState {
@@ -172,9 +172,9 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 	case authority.Acknowledge:
 		return to(leaveC, leaveM)
 	case authority.Pause:
-		return p.both(step, each(step.On, when(i.has(there) && !i.has(told), pauseI), pauseC, noOp), when(k.has(there) && !k.has(told), pauseK))
+		return p.both(step, each(step.On, when(i.has(there) && !i.has(pauseRequested), pauseI), pauseC, noOp), when(k.has(there) && !k.has(pauseRequested), pauseK))
 	case authority.Release:
-		return p.both(step, each(step.On, when(i.has(told), releaseI), releaseC, noOp), when(k.has(told), releaseK))
+		return p.both(step, each(step.On, when(i.has(pauseRequested), releaseI), releaseC, noOp), when(k.has(pauseRequested), releaseK))
 	case authority.AddFinalizer:
 		return each(step.On, holdI, holdC, holdM)
 	case authority.Switch:

@@ -26,8 +26,8 @@ func (p *pairs) gate(m object) gate {
 	g := p.rules.gate(shape, true)
 	shape.Conditions = conditionOf(p.rules.gate, m)
 	out := gate{adopts: g.Adopt}
-	switch told := g.AlreadyWritten(shape); {
-	case told:
+	switch written := g.AlreadyWritten(shape); {
+	case written:
 		out.act = g.Act
 	case g.Paused.Status == metav1.ConditionTrue:
 		out.says = paused

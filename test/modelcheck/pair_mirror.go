@@ -40,7 +40,7 @@ func (p *pairs) deletion(w *pair) authority.Deletion {
 		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.authoritative() == authority.ClusterAPI,
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told) || p.asks(w, aboutUnreleased) != noOp)
+	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(pauseRequested) || !p.set && w.i.has(pauseRequested) || p.asks(w, aboutUnreleased) != noOp)
 	authoritative, away := w.on(d.Authority), w.on(d.Authority.Other())
 	named := !p.set && w.i.has(there|pid) && !p.leavesInstance
 	d.Held = authoritative.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
@@ -151,10 +151,10 @@ func (p *pairs) toClusterAPI(w *pair) op {
 		p.freesI(w),
 		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, p.hooking(w, makeC, makeCHooked)), // before the provider's object, which names it
 		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
-		when(!p.set && (!w.i.has(mark|told) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
+		when(!p.set && (!w.i.has(mark|pauseRequested) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),
 	)
-	if i == noOp && (!w.c.has(mark|told|syncFin|fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
+	if i == noOp && (!w.c.has(mark|pauseRequested|syncFin|fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
 		return p.hooking(w, fixC, fixCHooked)
 	}
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
@@ -232,10 +232,10 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 		if w.m.has(there) {
 			return first(when(w.c&(syncFin|mark) != 0, unmarkC), when(w.m.has(syncFin), unmarkM))
 		}
-		if p.set && w.c.has(told) { // a paused mirror keeps its mark
+		if p.set && w.c.has(pauseRequested) { // a paused mirror keeps its mark
 			return when(w.c.has(syncFin), finishC)
 		}
-		ends := w.c.has(leaving) && w.i.has(there|pid) && !p.set && !p.leavesInstance && (w.c|w.i)&told == 0
+		ends := w.c.has(leaving) && w.i.has(there|pid) && !p.set && !p.leavesInstance && (w.c|w.i)&pauseRequested == 0
 		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))
 	}
 	return noOp
@@ -248,7 +248,7 @@ func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
 
 // idle reports whether the provider's object is a mirror that has no instance of Cluster API's.
 func (p *pairs) idle(w *pair) bool {
-	unheld := w.c.has(leaving|told) && !w.c.has(ctlFin) && !p.strands && (!w.i.has(pid) || p.leavesInstance)
+	unheld := w.c.has(leaving|pauseRequested) && !w.c.has(ctlFin) && !p.strands && (!w.i.has(pid) || p.leavesInstance)
 	return !p.set && w.i.has(there|mark) && (w.m.source() == authority.MachineAPI || unheld || !w.c.has(there) && w.i&(owned|dangling) == 0)
 }
 
@@ -263,7 +263,7 @@ func (p *pairs) freesI(w *pair) op {
 	if p.keeps != keepsNothing {
 		return p.asks(w, aboutRelease)
 	}
-	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|told|ctlFin), freeI)
+	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|pauseRequested|ctlFin), freeI)
 }
 
 // pairMirror is the mirror: it reads, decides, and writes.

@@ -122,7 +122,7 @@ func (p *pairs) phase(w *pair, on which) authority.Phase {
 	switch {
 	case w.m.status() != authority.Migrating:
 		return of[0]
-	case !p.rowsOutlast && (o.has(told|paused) || on == ofM && o.has(paused) || p.neverAcknowledges && o.has(told|heard)):
+	case !p.rowsOutlast && (o.has(pauseRequested|paused) || on == ofM && o.has(paused) || p.neverAcknowledges && o.has(pauseRequested|pauseSeen)):
 		return of[2]
 	}
 	return of[1]
@@ -131,7 +131,7 @@ func (p *pairs) phase(w *pair, on which) authority.Phase {
 // late reports that a write to the Cluster API object may be stored that was reviewed before authority began to leave Machine API: until the object is released
 // it is what the review has seen.
 func (n neighbourWrite) late(w *pair) bool {
-	return n.on == ofC && n.while&authority.ByMachineAPI != 0 && w.c.has(mark|told) &&
+	return n.on == ofC && n.while&authority.ByMachineAPI != 0 && w.c.has(mark|pauseRequested) &&
 		(w.source() == authority.MachineAPI || w.m.status() == authority.ClusterAPI)
 }
 

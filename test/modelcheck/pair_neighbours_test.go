@@ -77,7 +77,7 @@ func TestPhasesAreThoseOfTheRows(t *testing.T) {
 	for _, p := range kindsOfPairs()[:3] {
 		for _, status := range values {
 			for _, origin := range values[:3] {
-				for _, answers := range []object{0, told, paused, told | paused} {
+				for _, answers := range []object{0, pauseRequested, paused, pauseRequested | paused} {
 					w := pair{m: there | answers, c: there | mark | answers, i: there | mark | answers}
 					w.m.setStatus(status)
 					w.m.setOrigin(origin)

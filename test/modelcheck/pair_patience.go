@@ -11,12 +11,12 @@ type pairPatience struct{}
 func (pairPatience) Moves(t *turn) {
 	w := &t.was
 	heeds := func(o object, v view) bool {
-		return t.neverAcknowledges && o.has(told) && !o.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told))
+		return t.neverAcknowledges && o.has(pauseRequested) && !o.has(pauseSeen) && v.seen.has(pauseRequested) && (v.next == 0 || v.next.has(pauseRequested))
 	}
 	if heeds(w.i, w.infra) && (w.cloud&answer == 0 || t.keeps != keepsNothing) {
-		t.may(clock, "the provider's object has been told for half a minute", func(n *pair) { n.i.set(heard) })
+		t.may(clock, "the provider's object has been paused for half a minute", func(n *pair) { n.i.set(pauseSeen) })
 	}
 	if heeds(w.k, w.instance) && w.cloud&answer == 0 {
-		t.may(clock, "what is kept for the instance has been told for half a minute", func(n *pair) { n.k.set(heard) })
+		t.may(clock, "what is kept for the instance has been paused for half a minute", func(n *pair) { n.k.set(pauseSeen) })
 	}
 }

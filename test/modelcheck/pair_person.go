@@ -55,7 +55,7 @@ func (pairPerson) Moves(t *turn) {
 // unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
 // nobody else.
 func (w *pair) unknownToProvider() bool {
-	known := !w.c.has(there|hooked) && !(w.k.has(there|told) && !w.k.has(ctlFin))
+	known := !w.c.has(there|hooked) && !(w.k.has(there|pauseRequested) && !w.k.has(ctlFin))
 	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
@@ -184,9 +184,9 @@ func (t *turn) userCreates() {
 		}
 	}
 	if w.m.has(there) && !w.c.has(there) && w.m.authoritative() != authority.ClusterAPI && w.will == 0 {
-		for _, made := range []object{there, there | told | theirs} {
+		for _, made := range []object{there, there | pauseRequested | theirs} {
 			if t.allowsMadeC(made, w) {
-				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | told | theirs: ", paused"}[made], func(n *pair) {
+				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | pauseRequested | theirs: ", paused"}[made], func(n *pair) {
 					n.c = made
 					n.wrote(ofC, user, true)
 				})
@@ -226,10 +226,10 @@ func (t *turn) userPauses() {
 	}{{ofC, "Cluster API object", byResumeC}, {ofI, "provider's object", byResumeI}} {
 		switch at := *t.was.at(o.which); {
 		case !at.has(there) || at.has(mark):
-		case at&(told|leaving) == 0:
-			t.might("somebody pauses the "+o.name, func(n *pair) { n.at(o.which).set(told | theirs); n.wrote(o.which, user, false) })
+		case at&(pauseRequested|leaving) == 0:
+			t.might("somebody pauses the "+o.name, func(n *pair) { n.at(o.which).set(pauseRequested | theirs); n.wrote(o.which, user, false) })
 		case t.allows(o.resume, &t.was):
-			t.might("somebody releases the "+o.name, func(n *pair) { n.at(o.which).clear(told | theirs); n.wrote(o.which, user, false) })
+			t.might("somebody releases the "+o.name, func(n *pair) { n.at(o.which).clear(pauseRequested | theirs); n.wrote(o.which, user, false) })
 		}
 	}
 }

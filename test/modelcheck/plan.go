@@ -156,12 +156,12 @@ var requests = [...]request{
 	}},
 	leaveM:    {ofM, "stores Migrating, from Machine API", byVersion, false, leaves(authority.MachineAPI)},
 	leaveC:    {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
-	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, told)},
-	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, told)},
-	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, told)},
-	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, told)},
-	releaseK:  {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, told|heard)},
-	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told|heard)},
+	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, pauseRequested)},
+	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, pauseRequested)},
+	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, pauseRequested)},
+	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, pauseRequested)},
+	releaseK:  {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, pauseRequested|pauseSeen)},
+	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, pauseRequested|pauseSeen)},
 	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
 	holdC:     {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
 	holdI:     {ofI, "puts the finalizer on the provider's object", byVersion, false, puts(ofI, ctlFin)},
@@ -188,7 +188,7 @@ var requests = [...]request{
 	fixCHooked:   {ofC, "makes the Cluster API object equal, with Poundlock's hook", byVersion, true, becomeC(true)},
 	unhook:       {ofC, "takes Poundlock's hook off the Cluster API object", byVersion, false, takes(ofC, hooked)},
 	makeK: {ofK, "makes what the provider is to keep for the instance, paused", create, false, func(w *pair, p *pass) bool {
-		w.makesKept(told | pid | dangling)
+		w.makesKept(pauseRequested | pid | dangling)
 		if w.i.has(there) && p.gone&ofI == 0 {
 			w.k ^= owned | dangling
 		}
@@ -253,7 +253,7 @@ func carries(to, mirror which) func(*pair, *pass) bool {
 // becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
-		w.i.set(there | mark | told)
+		w.i.set(there | mark | pauseRequested)
 		w.i.clear(theirs)
 		if w.i.clear(pid); knowing {
 			w.i.set(pid)
@@ -276,7 +276,7 @@ func becomeC(hook bool) func(*pair, *pass) bool {
 		if w.c.has(leaving) && !w.c.has(syncFin) {
 			return false
 		}
-		w.c.set(there | mark | told | syncFin)
+		w.c.set(there | mark | pauseRequested | syncFin)
 		if w.c.clear(theirs | hooked); hook {
 			w.c.set(hooked)
 		}

@@ -73,7 +73,7 @@ var (
 		w.m.setStatus(authority.Migrating)
 		for _, o := range []*object{&w.c, &w.i} {
 			o.clear(acting)
-			o.set(told | paused)
+			o.set(pauseRequested | paused)
 		}
 		w.k, w.will = 0, maybe
 		w.core.seen, w.infra.seen = w.showC(), w.showI()
@@ -119,8 +119,8 @@ func kept(by keeps, where string) keeping {
 			if by == keptByProvider {
 				w.i.clear(acting | paused)
 				w.k.clear(acting | paused)
-				if w.i.has(told) {
-					w.i.set(heard)
+				if w.i.has(pauseRequested) {
+					w.i.set(pauseSeen)
 				}
 			}
 			w.core.seen, w.infra.seen, w.instance.seen = w.showC(), w.showI(), w.showK()|w.instance.seen&leftover
@@ -156,7 +156,7 @@ func kept(by keeps, where string) keeping {
 			w.cloud = byM
 			for _, o := range []*object{&w.c, &w.i} {
 				o.clear(acting)
-				o.set(told | paused)
+				o.set(pauseRequested | paused)
 			}
 			w.instance.seen.set(leftover)
 			return w
@@ -181,9 +181,9 @@ func remade() pair {
 	w.m.setOrigin(authority.MachineAPI)
 	for _, o := range []*object{&w.c, &w.i} {
 		o.clear(acting)
-		o.set(told | paused)
+		o.set(pauseRequested | paused)
 	}
-	w.k, w.cloud = there|told|pid|owned, byM
+	w.k, w.cloud = there|pauseRequested|pid|owned, byM
 	return w
 }
 
@@ -205,7 +205,7 @@ func stranger() pair {
 	w.m.setOrigin(authority.MachineAPI)
 	for _, o := range []*object{&w.c, &w.i, &w.k} {
 		o.clear(acting | fresh)
-		o.set(told | paused | theirs)
+		o.set(pauseRequested | paused | theirs)
 	}
 	w.k.set(leaving)
 	return w

@@ -308,7 +308,7 @@ func (f *setPairs) unrest(w setPair) string {
 }
 
 func (f *setPairs) describe(w setPair) string {
-	out := fmt.Sprintf("status %s, from %s, asked for %s; Machine API's set: %d replicas, answer %d; Cluster API's: %d replicas, told %v, answer %d",
+	out := fmt.Sprintf("status %s, from %s, asked for %s; Machine API's set: %d replicas, answer %d; Cluster API's: %d replicas, pause requested %v, answer %d",
 		w.current, w.origin, w.requested,
 		w.m.replicas, w.m.acknowledged, w.c.replicas, w.pauseRequested, w.c.acknowledged)
 	for _, k := range w.machines {

@@ -72,10 +72,10 @@ func (w *walk[W]) circle(start uint32, part []int32) []string {
 		seen[s] = true
 		next, _ := w.promised(int(s))
 		s = next[slices.IndexFunc(next, func(to uint32) bool { return part[to] == part[s] })]
-		was, told := state, false
+		was, pauseRequested := state, false
 		w.model.moves(was, func(m move, to W) {
-			if !told && !m.spontaneous && w.footprint(to) == w.prints[s] {
-				lines, state, told = append(lines, "  and round: "+m.what), to, true
+			if !pauseRequested && !m.spontaneous && w.footprint(to) == w.prints[s] {
+				lines, state, pauseRequested = append(lines, "  and round: "+m.what), to, true
 			}
 		})
 	}
