@@ -62,7 +62,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec "+
+		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port by default, and Machine API only if the providerSpec "+
 			"says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, "+
 			"cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
 		tagsTo, tagsFrom),

@@ -63,7 +63,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPIBeyond("powerOffMode", "hard", "Machine API powers off without asking the guest."),
 	of.OnlyCAPI("guestSoftPowerOffTimeout", "Machine API powers off without asking the guest: remove it"),
 	of.Iso(nil, at("customVMXKeys"),
-		"Exactly stealclock.enable: TRUE, which Machine API sets on each virtual machine and Cluster API only when told. "+
+		"Exactly stealclock.enable: TRUE, which Machine API sets on each virtual machine and Cluster API only on request. "+
 			"Machine API also sets guestinfo.hostname, which no template can say: Cluster API names the host in guestinfo.metadata instead.",
 		keysTo, keysFrom),
 	of.Iso(at("tagIDs"), at("tagIDs"),

@@ -109,7 +109,7 @@ var annotations = Table{
 		},
 		{
 			Names: []string{installation.RecordLabel, installation.ForLabel, "poundlock.openshift.io/ready"},
-			Means: "of the installer's own ConfigMaps: what they record, of which provider, and which content became ready",
+			Means: "of the installer's own ConfigMaps: what they record, whose provider it is, and which content became ready",
 			Do:    "leave it",
 		},
 		{

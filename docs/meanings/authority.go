@@ -98,7 +98,7 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonPausedElsewhere},
 			Means: "somebody has paused Cluster API's Cluster (`spec.paused`). Its controllers leave all objects of the Cluster " +
 				"alone until it is unpaused: nobody acts on what Cluster API is authoritative for, and no move back to Machine API starts",
-			Do: "the message names the Cluster and the field manager that paused it. Ask whoever that is, then unpause the Cluster: " +
+			Do: "the message names the Cluster and the field manager that paused it. Ask who that is, then unpause the Cluster: " +
 				"`kubectl -n openshift-cluster-api patch clusters.cluster.x-k8s.io NAME --type merge -p '{\"spec\":{\"paused\":false}}'`",
 		},
 		{

@@ -17,7 +17,7 @@ import (
 // until neither is, wherever a pass of Poundlock's ended.
 func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	const (
-		acts, told, stands, freed = "acts", "told", "stands", "freed" // told and freed: not acknowledged yet
+		acts, told, stands, freed = "acts", "told", "stands", "freed" // the second and the last are not acknowledged yet
 	)
 	object := func(kind, state string) *policies.Object {
 		paused := map[string]string{acts: "False", told: "False", stands: "True", freed: "True"}[state]

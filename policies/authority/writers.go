@@ -198,7 +198,7 @@ func Grants() []Grant {
 		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
-			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whoever runs them, and releases them when the set is deleted, or that never ends",
+			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whichever API is authoritative, and releases them when the set is deleted, or that never ends",
 		},
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,

@@ -19,7 +19,7 @@ check() {
 		FS = "\t"
 		while ((getline < WORDS) > 0) {
 			if ($0 ~ /^#/ || NF < 2) continue
-			phrase[++n] = $1; instead[n] = $2; comments[n] = ($3 == "comments")
+			phrase[++n] = $1; instead[n] = $2; inprose[n] = ($3 == "prose")
 			held[$1]
 		}
 	}
@@ -42,7 +42,7 @@ check() {
 	}
 	function search(text, behind, only, at,    i) {
 		for (i = 1; i <= n; i++)
-			if (comments[i] == only && found(text, phrase[i], behind)) {
+			if (inprose[i] == only && found(text, phrase[i], behind)) {
 				printf "%s:%d: %s: write %s\n", FILENAME, at ? at : FNR, phrase[i], instead[i]
 				bad = 1
 			}
@@ -53,6 +53,7 @@ check() {
 		line = $0
 		text = prose(line)
 		search(last " " text, length(last) + 1, 0)
+		if (FILENAME ~ /\.md$/) search(last " " text, length(last) + 1, 1)
 		last = substr(text, length(text) - 40)
 		if (FILENAME !~ /\.go$/) next
 		comment = ""
@@ -89,17 +90,19 @@ while IFS=$'\t' read -r phrase _ scope; do
 	printf '// A line x%sx of text.\nvar x%s, _%s, %sx int\n' "$phrase" "${phrase// /}" "${phrase// /_}" "${phrase// /}" >"$scratch/inside.go"
 	printf '// %s does it.\nvar x int\n' "${phrase^}" >"$scratch/first.go"
 	printf '// %s does it.\nvar %s int\n' "${phrase%% *}" "${phrase%% *}" >"$scratch/name.go"
-	refused=(plain capital behind first)
+	printf -- '- A line %s of a page.\n' "$phrase" >"$scratch/page.md"
+	refused=(plain capital behind first page)
 	allowed=(inside)
 	if [[ $phrase == *' '* ]]; then
 		printf '// A line %s\n\t// %s of text.\n' "${phrase% *}" "${phrase##* }" >"$scratch/broken.go"
 		refused+=(broken)
 	fi
-	[[ $phrase == *' '* || $scope != comments ]] || allowed+=(name)
+	[[ $phrase == *' '* || $scope != prose ]] || allowed+=(name)
 	printf 'var x = "a line %s of text"\n' "$phrase" >"$scratch/string.go"
-	if [ "$scope" = comments ]; then allowed+=(string); else refused+=(string); fi
+	if [ "$scope" = prose ]; then allowed+=(string); else refused+=(string); fi
 	for case in "${refused[@]}"; do
-		! check "$scratch/$case.go" >/dev/null || { echo "planted and not refused: $phrase ($case)" >&2; status=1; }
+		case $case in page) file=page.md ;; *) file=$case.go ;; esac
+		! check "$scratch/$file" >/dev/null || { echo "planted and not refused: $phrase ($case)" >&2; status=1; }
 	done
 	for case in "${allowed[@]}"; do
 		check "$scratch/$case.go" >/dev/null || { echo "allowed and yet refused: $phrase ($case)" >&2; status=1; }

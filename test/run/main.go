@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	stage, err := testcluster.Set(ctx, o.Options)
 	if stage == nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
-		return nil //nolint:nilerr // what was begun did not end, because it was told not to
+		return nil //nolint:nilerr // what was begun did not end, because it was interrupted
 	}
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func runPrivate(ctx context.Context, o testcluster.Options, out io.Writer) error
 	stage, err := private.Set(ctx, private.Options{Dir: o.Dir, Port: o.Port, Out: out})
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
-		return nil //nolint:nilerr // what was begun did not end, because it was told not to
+		return nil //nolint:nilerr // what was begun did not end, because it was interrupted
 	}
 	if err != nil {
 		return err

@@ -182,7 +182,7 @@ func Rules() policies.Set {
 		{
 			ID: ForecastRule, Clause: mismatch,
 			Description: "Creating a set, activating it or changing its spec warns of what it will do: " +
-				"which Machines are replaced, because of which fields and in which order, or that nothing is. " +
+				"which Machines are replaced, which fields are the reason and in which order, or that nothing is. " +
 				"With --dry-run=server the warnings are the same and nothing is done.",
 			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
 			On:     write, Needs: forecastNeeds, Check: Forecast,
