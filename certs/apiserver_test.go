@@ -123,8 +123,8 @@ func (p *place) replica(t *testing.T, with clock.Clock) *SelfManaged {
 	t.Helper()
 	s, err := NewSelfManaged(SelfManagedOptions{
 		Client: p, Secret: p.secret(), Names: p.names(), Targets: p.targets, Clock: with,
-		Lifetimes: Lifetimes{CA: 30 * day, Serving: 6 * day},
-		Settle:    slowest + time.Hour,
+		Lifetimes:  Lifetimes{CA: 30 * day, Serving: 6 * day},
+		TrustDelay: slowest + time.Hour,
 	})
 	must(t, err)
 	return s
@@ -332,9 +332,9 @@ func rotateUnderReviews(t *testing.T, p *place) {
 	for i := range 2 {
 		source, err := NewSelfManaged(SelfManagedOptions{
 			Client: p, Secret: p.secret(), Targets: p.targets,
-			Names:     Names{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}},
-			Lifetimes: Lifetimes{CA: 9 * time.Second, Serving: 3 * time.Second},
-			Settle:    500 * time.Millisecond, Interval: 100 * time.Millisecond,
+			Names:      Names{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}},
+			Lifetimes:  Lifetimes{CA: 9 * time.Second, Serving: 3 * time.Second},
+			TrustDelay: 500 * time.Millisecond, Interval: 100 * time.Millisecond,
 		})
 		must(t, err)
 		replicas = append(replicas, source)

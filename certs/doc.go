@@ -27,7 +27,7 @@
 //	  │                                                      ▼
 //	  │ the previous CA's last leaf has expired            trusted:  each replica still serves the old leaf
 //	  │                                                      │ each replica sees the new CA in every caBundle for
-//	  │                                                      ▼ [SelfManagedOptions].Settle
+//	  │                                                      ▼ [SelfManagedOptions].TrustDelay
 //	  └─────────────────────────────────────────────────── serving:  the new leaf; the old CA stays in the bundle
 //
 // A replica serves a leaf only after the CA that signed it has been in every caBundle for a while. The exception is a

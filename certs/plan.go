@@ -145,7 +145,7 @@ func decide(m material, trusted []*x509.Certificate, name string, want Names, li
 	return p
 }
 
-// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, settle on the union.
+// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, agree on the union.
 func (n Names) with(leaf *x509.Certificate) Names {
 	if leaf == nil {
 		return n
@@ -269,12 +269,12 @@ func holds(certs []*x509.Certificate, cert *x509.Certificate) bool {
 
 // mayServe reports whether a replica may go over from the certificate it serves to the one that the Secret offers.
 // trustedFor is how long the offered one's CA has been seen in every caBundle, negative if it is not.
-func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, settle time.Duration, now time.Time) bool {
+func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, delay time.Duration, now time.Time) bool {
 	switch {
 	case held == nil || !validAt(held.Leaf, now):
 		return true
 	case issued(ca, held.Leaf): // a client that accepts the held one accepts the offered one
 		return true
 	}
-	return validAt(offered.Leaf, now) && trustedFor >= settle
+	return validAt(offered.Leaf, now) && trustedFor >= delay
 }

@@ -167,7 +167,7 @@ func TestMayServe(t *testing.T) {
 		"nothing is served yet":                           {trustedFor: -1, want: true},
 		"a CA that is not trusted yet":                    {held: held, trustedFor: -1},
 		"a CA that API servers may not have seen yet":     {held: held, trustedFor: 4 * time.Second},
-		"a CA that has settled":                           {held: held, trustedFor: 5 * time.Second, want: true},
+		"a CA that was trusted for long":                  {held: held, trustedFor: 5 * time.Second, want: true},
 		"an expired certificate is worse than a new one":  {held: held, trustedFor: -1, at: 31 * day, want: true},
 		"the same CA needs no waiting":                    {held: signed(t, ca, ourNames, epoch), trustedFor: -1, want: true},
 		"an offer that has expired is not worth a change": {held: signed(t, oldCA, ourNames, epoch.Add(20*day)), trustedFor: day, at: 31 * day},

@@ -50,9 +50,9 @@ type SelfManagedOptions struct {
 	Targets []Target
 
 	Lifetimes Lifetimes
-	// Settle is how long a new CA must have been in every caBundle before a certificate of it is served: longer than an
+	// TrustDelay is how long a new CA must have been in every caBundle before a certificate of it is served: longer than an
 	// API server takes to see a change of its configuration; 5 s.
-	Settle time.Duration
+	TrustDelay time.Duration
 	// Interval between two passes when nothing happens; 30 s.
 	Interval time.Duration
 
@@ -87,7 +87,7 @@ type trust struct {
 func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 	o.Lifetimes.CA = orDefault(o.Lifetimes.CA, 365*24*time.Hour)
 	o.Lifetimes.Serving = orDefault(o.Lifetimes.Serving, 30*24*time.Hour)
-	o.Settle = orDefault(o.Settle, 5*time.Second)
+	o.TrustDelay = orDefault(o.TrustDelay, 5*time.Second)
 	o.Interval = orDefault(o.Interval, 30*time.Second)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -261,8 +261,8 @@ func (s *SelfManaged) serve(m material, trusted bool, now time.Time) time.Durati
 		return s.o.Interval
 	}
 	trustedFor := s.trust.lasted(now)
-	if !mayServe(held, offered, m.ca.cert, trustedFor, s.o.Settle, now) {
-		return min(s.o.Interval, max(s.o.Settle-trustedFor, time.Millisecond))
+	if !mayServe(held, offered, m.ca.cert, trustedFor, s.o.TrustDelay, now) {
+		return min(s.o.Interval, max(s.o.TrustDelay-trustedFor, time.Millisecond))
 	}
 	s.current.Store(offered)
 	s.o.Metrics.expires(certificateServing, offered.Leaf)

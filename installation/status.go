@@ -159,10 +159,10 @@ func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
 		return false
 	}
 	problems, _ := p.problems(now)
-	return len(problems) > 0 || !p.settled()
+	return len(problems) > 0 || !p.finished()
 }
 
-func (p Pass) settled() bool {
+func (p Pass) finished() bool {
 	return p.Err == nil && p.Waits == "" && !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
 }
 
@@ -330,7 +330,7 @@ func (p Pass) released() string {
 // Versions are shown once everything of the release is installed; before, the earlier ones stay. A provider that is missing is installed as an earlier release
 // has it, or not at all.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
-	if !p.settled() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
+	if !p.finished() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
 		return before
 	}
 	var out []configv1.OperandVersion

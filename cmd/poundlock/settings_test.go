@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestSettle(t *testing.T) {
+func TestSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		env  map[string]string

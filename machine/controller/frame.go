@@ -50,10 +50,10 @@ type gated[T client.Object] struct {
 	read func(context.Context, types.NamespacedName) (subject[T], error)
 	// work is everything that the controller does for the object, when it may act.
 	work func(context.Context, T) (reconcile.Result, error)
-	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A non-zero result means that it is not finished. nil: every
+	// finish completes, before a pause is acknowledged, what earlier passes have left in flight. A non-zero result means that it is not finished. nil: every
 	// pass of this controller finishes what it begins. It is not called again if the pause is acknowledged and only the message changes (ClusterAPI,
 	// Migrating), because nothing was done since.
-	settle func(context.Context, T) (reconcile.Result, error)
+	finish func(context.Context, T) (reconcile.Result, error)
 }
 
 // Reconcile is one pass. If the object lacks its acknowledgement or its authority, that is stored, and the pass ends. The event of that write causes the
@@ -77,11 +77,11 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 
 // tell stores the acknowledgement, or which API is authoritative for a new object.
 func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
-	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.settle != nil {
-		if result, err := g.settle(ctx, s.object); err != nil || !result.IsZero() {
+	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.finish != nil {
+		if result, err := g.finish(ctx, s.object); err != nil || !result.IsZero() {
 			return result, err
 		}
-		// settle has written to the object: the next pass finds nothing in flight and acknowledges.
+		// finish has written to the object: the next pass finds nothing in flight and acknowledges.
 		if fresh, err := g.read(ctx, client.ObjectKeyFromObject(s.object)); err != nil || fresh.object.GetResourceVersion() != s.object.GetResourceVersion() {
 			return reconcile.Result{RequeueAfter: soon}, err
 		}

@@ -60,7 +60,7 @@ func AddHealthChecks(m manager.Manager, o Options) error {
 }
 
 func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
-	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, settle: r.settle}
+	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work, finish: r.finish}
 }
 
 var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
@@ -76,8 +76,8 @@ func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subj
 	return s, err
 }
 
-// settle withdraws the check's requests before a pause is acknowledged: the other API's check makes its own.
-func (r *healthChecks) settle(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
+// finish withdraws the check's requests before a pause is acknowledged: the other API's check makes its own.
+func (r *healthChecks) finish(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is moving to Cluster API, or has moved")
 }
 

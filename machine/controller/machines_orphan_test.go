@@ -25,7 +25,7 @@ func TestMachineThatIsDeletedWhileItsInstanceIsMade(t *testing.T) {
 			if err := s.cloud.Configure(t.Context(), machinetest.Settings{Lag: lag}); err != nil {
 				t.Fatal(err)
 			}
-			actuator := &machinetest.Actuator{Cloud: s.actuator().Cloud, Poll: time.Minute, Now: s.clock.Now, Settle: lag}
+			actuator := &machinetest.Actuator{Cloud: s.actuator().Cloud, Poll: time.Minute, Now: s.clock.Now, ListedWithin: lag}
 			s.c.actuator = spoilt{Actuator: actuator, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if err := actuator.Create(ctx, m); err != nil {
 					return err

@@ -86,7 +86,7 @@ func TestLostAnswerOfCreateMakesOneInstance(t *testing.T) {
 	for name, lag := range map[string]time.Duration{"the provider shows it at once": 0, "the provider is slow to show it": 5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			s.c.actuator = &machinetest.Actuator{Cloud: s.actuator().Cloud, Poll: time.Minute, Now: s.clock.Now, Settle: lag}
+			s.c.actuator = &machinetest.Actuator{Cloud: s.actuator().Cloud, Poll: time.Minute, Now: s.clock.Now, ListedWithin: lag}
 			if err := s.cloud.Configure(t.Context(), machinetest.Settings{Lag: lag}); err != nil {
 				t.Fatal(err)
 			}

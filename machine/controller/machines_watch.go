@@ -71,7 +71,7 @@ func (c *machines) watch(m manager.Manager, o Options) error {
 }
 
 func (c *machines) frame() *gated[*machinev1beta1.Machine] {
-	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
+	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, finish: c.resolveCreation}
 }
 
 func leaving(o client.Object) []string {

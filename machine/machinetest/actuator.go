@@ -30,8 +30,8 @@ type Actuator struct {
 	Cloud API
 	// Provider is whose providerSpec it reads, and whose status it writes; AWS if zero.
 	Provider Provider
-	// Settle is how long the cloud may take to list what it was asked to make: until then, "there is none" is not believed.
-	Settle time.Duration
+	// ListedWithin is how long the cloud may take to list what it was asked to make: until then, "there is none" is not believed.
+	ListedWithin time.Duration
 	// Poll is how soon to ask again; a quarter of a second if 0.
 	Poll time.Duration
 	// Now is the clock; the system's if nil.
@@ -47,7 +47,7 @@ func (a *Actuator) Exists(ctx context.Context, m *machinev1beta1.Machine) (bool,
 		return false, err
 	}
 	if !found && a.provider().named(m) != "" {
-		if err := a.unsettled(m); err != nil {
+		if err := a.awaitListing(m); err != nil {
 			return false, err
 		}
 	}
@@ -105,7 +105,7 @@ func (a *Actuator) adopt(ctx context.Context, m *machinev1beta1.Machine, id stri
 	if found {
 		return a.made(m, i)
 	}
-	if err := a.unsettled(m); err != nil {
+	if err := a.awaitListing(m); err != nil {
 		return err
 	}
 	return lost(m, id)
@@ -156,7 +156,7 @@ func (a *Actuator) Delete(ctx context.Context, m *machinev1beta1.Machine) error 
 	case err != nil:
 		return err
 	case !found:
-		return a.unsettled(m) // what was asked for a moment ago may still come
+		return a.awaitListing(m) // what was asked for a moment ago may still come
 	case i.Gone():
 		a.provider().tell(m, i)
 		return nil
@@ -183,9 +183,9 @@ func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instanc
 	return i, true, nil
 }
 
-// unsettled wants to be asked again while an instance that was asked for lately may still come to be seen. When it was asked for stands in the
+// awaitListing requeues while an instance that was asked for lately may still come to be seen. When it was asked for stands in the
 // provider's status and, where the answer could not be stored, in the condition that the Machine controller stores before it calls Create.
-func (a *Actuator) unsettled(m *machinev1beta1.Machine) error {
+func (a *Actuator) awaitListing(m *machinev1beta1.Machine) error {
 	asked := time.Time{}
 	if all := readStatus(m).Conditions; slices.ContainsFunc(all, isCreation) {
 		asked = all[slices.IndexFunc(all, isCreation)].LastTransitionTime.Time
@@ -195,7 +195,7 @@ func (a *Actuator) unsettled(m *machinev1beta1.Machine) error {
 			asked = c.LastTransitionTime.Time
 		}
 	}
-	if a.now().Sub(asked) >= a.Settle {
+	if a.now().Sub(asked) >= a.ListedWithin {
 		return nil
 	}
 	return machine.RequeueAfter(a.poll(), "the cloud to tell of an instance that it was asked for")
@@ -269,7 +269,7 @@ func (p Provider) region(zone string) string {
 	return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
 }
 
-// condition reports how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.
+// condition reports how the creation went. Its time is when it was last tried, to the second, rounded up: see awaitListing.
 func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionStatus, reason, message string) {
 	c := metav1.Condition{
 		Type: string(machinev1beta1.MachineCreation), Status: status, Reason: reason, Message: message,

@@ -18,7 +18,7 @@ import (
 )
 
 func newActuator(w world) *Actuator {
-	return &Actuator{Cloud: w.mapi(), Settle: lag, Now: w.clock.Now}
+	return &Actuator{Cloud: w.mapi(), ListedWithin: lag, Now: w.clock.Now}
 }
 
 func TestWhatTheActuatorTells(t *testing.T) {

@@ -55,7 +55,7 @@ func simulated(w world, wrap func(world, machine.Actuator) machine.Actuator) Sub
 			}
 		}
 	}
-	var actuator machine.Actuator = &Actuator{Cloud: w.mapi(), Settle: lag + 2*time.Second, Now: w.clock.Now}
+	var actuator machine.Actuator = &Actuator{Cloud: w.mapi(), ListedWithin: lag + 2*time.Second, Now: w.clock.Now}
 	if wrap != nil {
 		actuator = wrap(w, actuator)
 	}
@@ -249,10 +249,10 @@ func planted() map[string]sin {
 			}}
 		}, "Create with a Machine from an old cache makes no second instance"},
 		"a token that is the name": {func(w world, _ machine.Actuator) machine.Actuator {
-			return byName{&Actuator{Cloud: w.mapi(), Settle: lag, Now: w.clock.Now}}
+			return byName{&Actuator{Cloud: w.mapi(), ListedWithin: lag, Now: w.clock.Now}}
 		}, "an instance is known by the UID, not by the name"},
 		"a token that is new each time": {func(w world, _ machine.Actuator) machine.Actuator {
-			return &Actuator{Cloud: &forgetful{API: w.mapi()}, Settle: lag, Now: w.clock.Now}
+			return &Actuator{Cloud: &forgetful{API: w.mapi()}, ListedWithin: lag, Now: w.clock.Now}
 		}, "Create whose answer was lost is found and not done twice"},
 		"Create that makes nothing": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(context.Context, *machinev1beta1.Machine) error { return nil }}
@@ -413,7 +413,7 @@ func planted() map[string]sin {
 			}}
 		}, "the end of the context ends a call"},
 		"one Machine's answer for another": {func(w world, _ machine.Actuator) machine.Actuator {
-			return &Actuator{Cloud: &singular{API: w.mapi()}, Settle: lag, Now: w.clock.Now}
+			return &Actuator{Cloud: &singular{API: w.mapi()}, ListedWithin: lag, Now: w.clock.Now}
 		}, "Machines do not get in each other's way"},
 	}
 }

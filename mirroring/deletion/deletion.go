@@ -108,7 +108,7 @@ func (s Deletion) Restores() bool {
 func (s Deletion) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
-			authority.GateSettles.String() + " after it was turned on. To delete the Machine, delete it again"
+			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
 	}
 	return w
 }

@@ -13,8 +13,8 @@ type Migration struct {
 	Since time.Time
 }
 
-// GateSettles is how long a controller of the Machine API may go on as if the gate were still off, after it was turned on.
-const GateSettles = 2 * time.Minute
+// GateLag is how long a controller of the Machine API may go on as if the gate were still off, after it was turned on.
+const GateLag = 2 * time.Minute
 
 // GateWas is what the feature gate was when an object was deleted.
 type GateWas string
@@ -33,7 +33,7 @@ func (m Migration) When(deleted time.Time) GateWas {
 	switch {
 	case m.Off:
 		return GateOff
-	case !m.Since.IsZero() && deleted.Before(m.Since.Add(GateSettles)):
+	case !m.Since.IsZero() && deleted.Before(m.Since.Add(GateLag)):
 		return GateOffThen
 	}
 	return GateOn

@@ -64,11 +64,11 @@ func Ahead(v View) Future {
 		if waits == "" && len(f.Last.Problems) == 0 {
 			return f
 		}
-		settled := w.finishNext(&f.Last)
-		if waits != "" && !w.own[settled] { // what follows from a step goes without saying
+		finished := w.finishNext(&f.Last)
+		if waits != "" && !w.own[finished] { // what follows from a step goes without saying
 			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
 		}
-		if settled == "" {
+		if finished == "" {
 			return f
 		}
 	}

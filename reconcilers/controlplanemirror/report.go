@@ -29,7 +29,7 @@ func (r reporting) report(s *state) *write {
 	status := authorityOf(s, step, side)
 	have := conditionlist.Of(s.set)
 	conditions, synchronized := conditionlist.Set(have, s.synchronized(side), r.now())
-	settled, now := r.settled(step, s, conditions)
+	settled, now := r.settledCondition(step, s, conditions)
 	conditions, changed := conditionlist.Set(conditions, settled, r.now())
 	if synchronized || changed {
 		status["conditions"] = conditions
@@ -99,9 +99,9 @@ func (s *state) inStep() string {
 	return strings.Join(out, "; ") + "."
 }
 
-// settled is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
+// settledCondition is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
 // with its status alone: it is since when that is waited for.
-func (r reporting) settled(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
+func (r reporting) settledCondition(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {
 		status = metav1.ConditionTrue

@@ -140,7 +140,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 	if step.Action == authority.Switch && !step.Cancelled {
 		conditions, _ = conditionlist.Set(conditions, r.unsynchronized(step), r.now())
 	}
-	c, before := r.settled(p, step, conditions)
+	c, before := r.settledCondition(p, step, conditions)
 	status["conditions"], _ = conditionlist.Set(conditions, c, r.now())
 	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return err

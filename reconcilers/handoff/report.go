@@ -25,7 +25,7 @@ import (
 // report writes the condition AuthoritySettled if it differs, and status.synchronizedAPI, the last stable value, where it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
 	conditions := conditionlist.Of(p.machineAPI)
-	c, before := r.settled(p, step, conditions)
+	c, before := r.settledCondition(p, step, conditions)
 	status := map[string]any{}
 	if s := p.state(); s.Current.Other() != authority.Unset && s.Origin != s.Current {
 		status["synchronizedAPI"] = string(s.Current)
@@ -55,9 +55,9 @@ func early(p *pair, before map[string]any, conditions []any) bool {
 		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
-// settled is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since when the
+// settledCondition is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since when the
 // pair waits for that.
-func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
+func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
 	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)
 	if step.Action == authority.Settle {

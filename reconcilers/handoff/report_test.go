@@ -146,7 +146,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			p.objects.InfraInstance, _ = parse(p.infraInstance)
 		}
 		r := &reconciler{now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }}
-		now, _ := r.settled(p, authority.Step{Action: authority.Wait, Reason: c.reason, On: c.on, Message: "It waits."}, nil)
+		now, _ := r.settledCondition(p, authority.Step{Action: authority.Wait, Reason: c.reason, On: c.on, Message: "It waits."}, nil)
 		message := now["message"].(string)
 		for _, words := range c.says {
 			if !strings.Contains(message, words) {

@@ -95,7 +95,7 @@ func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
 		Data: map[string]string{"AWS_MODE": "then", "OTHER": "x"}}
 	c.put(values)
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", needing))
-	c.settled()
+	c.untilDone()
 	// The next release has other images, and its manifests cannot be read.
 	broken := provider(t, "infrastructure-aws", "v1.1.0", needing)
 	broken.Data["components"] += "# by hand\n"
@@ -124,7 +124,7 @@ func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
 	values.Data["AWS_MODE"] = "now"
 	c.put(values)
 	c.images(map[string]string{"clusterapi": "1", "aws": "9"})
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if image := c.image("aws-manager"); image != imageOf("9") {
 		t.Errorf("the image is %s", image)
@@ -154,7 +154,7 @@ func TestAReleaseThatComesInPartsWaits(t *testing.T) {
 		return marked(release, provider(t, "cluster-api", version), provider(t, "infrastructure-aws", version))
 	}
 	c.release(append(next("4.20", "v1.0.0"), imagesOf("4.20", "2"))...)
-	c.settled()
+	c.untilDone()
 	waits := func(image string, parts ...string) {
 		t.Helper()
 		c.passes(3)
@@ -186,7 +186,7 @@ func TestAReleaseThatComesInPartsWaits(t *testing.T) {
 		t.Errorf("%s %s %s", m.Status, m.Reason, m.Message)
 	}
 	c.release(all[1])
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if is := c.image("aws-manager"); is != imageOf("9") {
 		t.Errorf("the image is %s", is)
@@ -199,7 +199,7 @@ func TestShardsComeAndGo(t *testing.T) {
 	long(t, "shards that come and go")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	keeps := func(want statuses) {
 		t.Helper()
 		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
@@ -221,7 +221,7 @@ func TestShardsComeAndGo(t *testing.T) {
 	mode := func(is string) func(string) string { return replaced("${AWS_MODE:=quiet}", is) }
 	installed := func(is string) {
 		t.Helper()
-		c.settled()
+		c.untilDone()
 		c.expect(well)
 		if got, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); got != is {
 			t.Errorf("the content is %q, want %q", got, is)
@@ -267,7 +267,7 @@ func TestAnotherMarkAloneWaits(t *testing.T) {
 	long(t, "a release whose marks differ and nothing else")
 	c := newCluster(t)
 	c.release(append(marked("4.20", both(t)...), imagesOf("4.20", "2"))...)
-	c.settled()
+	c.untilDone()
 	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}}
 	for name, cm := range map[string]*corev1.ConfigMap{bundle.ImagesConfigMap: imagesOf("4.21", "2"), bundle.VariablesConfigMap: marked("4.21", values)[0]} {
 		c.release(cm)
@@ -276,7 +276,7 @@ func TestAnotherMarkAloneWaits(t *testing.T) {
 			t.Errorf("%s has another mark, and Progressing says %q", name, m)
 		}
 		c.release(marked("4.20", cm)...)
-		c.settled()
+		c.untilDone()
 		c.expect(well)
 	}
 	// Manifests that come before their images.
@@ -290,18 +290,18 @@ func TestAnotherMarkAloneWaits(t *testing.T) {
 	}
 	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
 	c.release(imagesOf("4.21", "9"), marked("4.21", values)[0])
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	// One without a mark goes with each release.
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
 func TestKeptContentComesBack(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.deleteConfigMap(lastGoodPrefix + "infrastructure-aws")
 	c.passes(1)
 	if c.find("ConfigMap", lastGoodPrefix+"infrastructure-aws") == nil {
@@ -321,7 +321,7 @@ func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
 	webhook.knowsBoth.Store(true)
 	c.release(provider(t, "cluster-api", "v1.0.0"),
 		provider(t, "infrastructure-aws", "v1.0.0", converting(webhook.serve(t), strings.ReplaceAll(oneVersion, "name: v1", "name: v2"))))
-	c.settled()
+	c.untilDone()
 	webhook.away.Store(true)
 	changed := &unstructured.Unstructured{}
 	changed.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v2", Kind: "awsThing"})
@@ -358,7 +358,7 @@ func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
 		t.Errorf("a look shows\n%s", out)
 	}
 	webhook.away.Store(false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -401,7 +401,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 	long(t, "what the status shows when nothing can be read")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	inventory := inventoryPrefix + "infrastructure-aws"
 	c.edit("ConfigMap", inventory, types.MergePatchType, `{"data": {"inventory": "{"}}`)
 	c.passes(2)
@@ -410,7 +410,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 		t.Errorf("%s: %s", d.Reason, d.Message)
 	}
 	c.deleteConfigMap(inventory)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	// A server that refuses to list ConfigMaps is shown after a while, and not at once.
 	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" }, Do: wire.InternalError()})
@@ -420,7 +420,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 	c.passes(4)
 	c.expect(statuses{available: "True", degraded: "True"})
 	lift()
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -428,7 +428,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 func TestStoredVersionsHoldTheSet(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.release(
 		provider(t, "cluster-api", "v1.1.0", replaced("value: x", "value: new")),
 		provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "name: v1", "name: v3")),
@@ -442,7 +442,7 @@ func TestStoredVersionsHoldTheSet(t *testing.T) {
 		t.Errorf("%s: %s", d.Reason, d.Message)
 	}
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -451,7 +451,7 @@ func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
 	long(t, "a webhook with another path")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	hook := func(name string) (policy, path string) {
 		for _, h := range hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")) {
 			if h["name"] == name {
@@ -477,7 +477,7 @@ func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
 		t.Errorf("the one that stays: %s %s", policy, path)
 	}
 	c.standin.Crash("aws-manager", false)
-	c.settled()
+	c.untilDone()
 	if policy, path := hook("one.aws.example.com"); policy != "Fail" || path != "/v2/one" {
 		t.Errorf("in the end: %s %s", policy, path)
 	}
@@ -494,7 +494,7 @@ func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
 			webhook.knowsBoth.Store(true)
 			url := webhook.serve(t)
 			c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", converting(url, "")))
-			c.settled()
+			c.untilDone()
 			c.things(3)
 			died := map[string]bool{} // at each write once: a rewrite of an object begins anew
 			lift := c.wire.Lay(wire.Rule{When: wire.Both(wire.Stores, func(r wire.Request) bool {
@@ -523,7 +523,7 @@ func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
 			if t.Logf("%d deaths", deaths); deaths < 8 {
 				t.Errorf("it died %d times only", deaths)
 			}
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
 				t.Error(diff)
@@ -554,7 +554,7 @@ func TestTwoInstallers(t *testing.T) {
 		})
 	}
 	working.Wait()
-	c.settled()
+	c.untilDone()
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), replaced("value: x", "value: new")))
 	for _, r := range []*reconciler{first, second} {
 		working.Go(func() {
@@ -564,7 +564,7 @@ func TestTwoInstallers(t *testing.T) {
 		})
 	}
 	working.Wait()
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if c.find("ConfigMap", "aws-settings") != nil {
 		t.Error("what the release no longer has is left")
@@ -580,7 +580,7 @@ func TestTheNamespaceIsLost(t *testing.T) {
 	long(t, "a namespace that loses everything")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for _, o := range []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}} {
 		if err := c.DeleteAllOf(t.Context(), o, client.InNamespace(bundle.Namespace)); err != nil {
 			t.Fatal(err)
@@ -598,7 +598,7 @@ func TestTheNamespaceIsLost(t *testing.T) {
 	c.expect(statuses{available: "False", progressing: "True"})
 	c.furnish("AWS")
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.quiet()
 }
@@ -608,7 +608,7 @@ func TestTheNamespaceIsBeingDeleted(t *testing.T) {
 	long(t, "a namespace that is being deleted")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	const hold = "example.org/hold"
 	namespace := &corev1.Namespace{}
 	change := func(finalizers ...string) error {
@@ -642,7 +642,7 @@ func TestTheNamespaceIsBeingDeleted(t *testing.T) {
 		shown(" is not there: create it")
 		c.furnish("AWS")
 		c.release(both(t)...)
-		c.settled()
+		c.untilDone()
 		c.expect(well)
 	}()
 	if err := c.Delete(t.Context(), namespace); err != nil {
@@ -659,11 +659,11 @@ func TestADefinitionIsDeleted(t *testing.T) {
 	long(t, "a definition that somebody deletes")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	if err := c.Delete(t.Context(), c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")); err != nil {
 		t.Fatal(err)
 	}
-	c.settled()
+	c.untilDone()
 	c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
 	c.must("awsThing", "aws-default")
 	c.expect(well)
@@ -699,7 +699,7 @@ func TestAWebhookRefuses(t *testing.T) {
 	if err := c.Delete(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -720,7 +720,7 @@ spec:
 	both := strings.ReplaceAll(oneVersion, "storage: true", "storage: false") + strings.ReplaceAll(oneVersion, "name: v1", "name: v2")
 	more := func(text string) func(string) string { return func(all string) string { return all + text } }
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more(v1)))
-	c.settled()
+	c.untilDone()
 	c.things(2)
 	refuses := refusing("awsthings", "infrastructure.cluster.x-k8s.io", admissionregistrationv1.Update)
 	if err := c.Create(t.Context(), refuses); err != nil {
@@ -751,7 +751,7 @@ spec:
 	if err := c.Delete(t.Context(), refuses); err != nil {
 		t.Fatal(err)
 	}
-	c.settled()
+	c.untilDone()
 	if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
 		t.Error(diff)
 	}
@@ -796,7 +796,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 		t.Errorf("after 21 minutes: %s %s", d.Status, d.Message)
 	}
 	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -853,7 +853,7 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 	if err := c.Delete(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.quiet()
 }
@@ -864,7 +864,7 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 	long(t, "a workload with another name")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	endpoints := func() bool {
 		slice := &discoveryv1.EndpointSlice{}
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-webhook-standin"}, slice); err != nil {
@@ -899,7 +899,7 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 	}
 	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
 	c.standin.Crash("aws-controller", false)
-	c.settled()
+	c.untilDone()
 	ports, _, _ := unstructured.NestedSlice(c.must("Service", "aws-webhook").Object, "spec", "ports")
 	if port := ports[0].(map[string]any)["targetPort"]; selected() != "anew" || port != int64(9444) || !endpoints() {
 		t.Errorf("in the end the Service selects %s at port %v", selected(), port)
@@ -911,7 +911,7 @@ func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
 	c.quiet()
 	// Without new content, what somebody changes is undone at once.
 	c.edit("Service", "aws-webhook", types.MergePatchType, `{"spec": {"selector": {"app": "aws"}}}`)
-	c.settled()
+	c.untilDone()
 	if selected() != "anew" {
 		t.Error("somebody's selector stays")
 	}
@@ -923,13 +923,13 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 	long(t, "Available while reads fail")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for _, resource := range []string{"customresourcedefinitions", "deployments"} {
 		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == resource }, Do: wire.InternalError()})
 		c.passes(1)
 		c.expect(statuses{available: "True", degraded: "False"})
 		lift()
-		c.settled()
+		c.untilDone()
 	}
 	c.standin.Crash("aws-manager", true)
 	c.eventually("it is down", func() error {
@@ -944,7 +944,7 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 	c.expect(statuses{available: "False"})
 	lift()
 	c.standin.Crash("aws-manager", false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -963,14 +963,14 @@ func TestOneMoreProviderLeavesAvailable(t *testing.T) {
 		})
 	}
 	c.release(provider(t, "cluster-api", "v1.0.0"))
-	c.settled()
+	c.untilDone()
 	c.expect(statuses{available: "False"})
 	c.standin.Crash("aws-manager", true)
 	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
 	waits("infrastructure-aws")
 	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
 	c.standin.Crash("aws-manager", false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 
 	c.standin.Crash("kubeadm-manager", true)
@@ -981,7 +981,7 @@ func TestOneMoreProviderLeavesAvailable(t *testing.T) {
 		c.restart()
 	}
 	c.standin.Crash("kubeadm-manager", false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -990,7 +990,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	long(t, "fields that may not change")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for _, one := range []struct {
 		kind, name, field string
 		change            func(string) string
@@ -1010,14 +1010,14 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 		if err := c.Delete(t.Context(), c.must(one.kind, one.name)); err != nil {
 			t.Fatal(err)
 		}
-		c.settled()
+		c.untilDone()
 		c.expect(well)
 		c.release(provider(t, "infrastructure-aws", "v1.0.0"))
 		c.passes(1)
 		if err := client.IgnoreNotFound(c.Delete(t.Context(), c.must(one.kind, one.name))); err != nil {
 			t.Fatal(err)
 		}
-		c.settled()
+		c.untilDone()
 	}
 	// All objects of a kind would go with its definition.
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
@@ -1031,7 +1031,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 func TestAServerThatHangs(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.timeout = time.Second
 	c.restart()
 	deployment := func(r wire.Request) bool { return r.Stores() && r.Resource == "deployments" && r.Name == "aws-manager" }
@@ -1060,7 +1060,7 @@ func TestAServerThatHangs(t *testing.T) {
 		t.Error(m)
 	}
 	lift()
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	// Nothing can be read.
 	lift = c.wire.Lay(wire.Rule{When: wire.Reads, Do: wire.Hang()})
@@ -1068,7 +1068,7 @@ func TestAServerThatHangs(t *testing.T) {
 		t.Errorf("a pass that read nothing ends well, and the next one comes after %s", again)
 	}
 	lift()
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.quiet()
 }
@@ -1079,7 +1079,7 @@ func TestAServerThatStaysBusyIsShown(t *testing.T) {
 	long(t, "a server that answers 429 for ever")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return wire.Stores(r) && r.Name == "clusterapi-settings" }, Do: wire.TooManyRequests(0)})
 	c.release(provider(t, "cluster-api", "v1.1.0", replaced(":=quiet", ":=loud")))
 	c.edit("ConfigMap", "aws-settings", types.MergePatchType, `{"data": {"mine": "x"}}`)
@@ -1110,7 +1110,7 @@ func TestAServerThatStaysBusyIsShown(t *testing.T) {
 		t.Errorf("it is written again: %v", after)
 	}
 	lift()
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.quiet()
 }

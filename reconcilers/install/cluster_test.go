@@ -396,8 +396,8 @@ func (c *cluster) once() (wait time.Duration, err error) {
 	return result.RequeueAfter, err
 }
 
-// settled has passes until nothing is waited for.
-func (c *cluster) settled() {
+// untilDone has passes until nothing is waited for.
+func (c *cluster) untilDone() {
 	c.Helper()
 	c.eventually("everything is installed", func() error {
 		again, err := c.once()

@@ -153,7 +153,7 @@ func TestUpgradeOfRealCore(t *testing.T) {
 	aws := provider(t, "infrastructure-aws", "v1.0.0", replaced(name, name+"  labels: {cluster.x-k8s.io/v1beta1: v1}\n")) // the conversion of a reference needs it
 	c.needs(slices.Concat(before, now, []corev1.ConfigMap{*aws}))
 	c.release(append(c.calledAt(before, serve(t, old)), aws)...)
-	c.settled()
+	c.untilDone()
 	thing := map[string]any{"apiVersion": "infrastructure.cluster.x-k8s.io/v1", "kind": "awsThing", "name": "t", "namespace": bundle.Namespace}
 	kinds := map[string]map[string]any{
 		"Cluster": {"paused": true, "controlPlaneEndpoint": map[string]any{"host": "h", "port": int64(6443)}, "infrastructureRef": thing},
@@ -206,7 +206,7 @@ func TestUpgradeOfRealCore(t *testing.T) {
 	})
 	start() // only now its pods are ready
 	c.standin.Crash("capi-controller-manager", false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	for kind, r := range readers {
 		if kind.Version == "v1beta2" {

@@ -31,7 +31,7 @@ func TestDowngrade(t *testing.T) {
 					append([]func(string) string{converting(url, ""), replaced(v1, versions), without("name: aws-default")}, edit...)...)
 			}
 			c.release(provider(t, "cluster-api", "v1.0.0"), aws("v1.0.0", v1, without("aws-settings")))
-			c.settled()
+			c.untilDone()
 			c.things(objects)
 			stored := func(want string) {
 				t.Helper()
@@ -54,7 +54,7 @@ func TestDowngrade(t *testing.T) {
 			c.must("ConfigMap", "aws-settings")
 			c.standin.Crash("aws-manager", false)
 			c.release(aws("v1.0.0", v1, without("aws-settings")))
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			stored("v1")
 			if c.find("ConfigMap", "aws-settings") != nil {
@@ -63,7 +63,7 @@ func TestDowngrade(t *testing.T) {
 
 			// One that has come to its end cannot, as long as v2 is stored.
 			c.release(newer)
-			c.settled()
+			c.untilDone()
 			stored("v2")
 			c.release(aws("v1.0.0", v1, without("aws-settings")))
 			before := len(c.wire.Writes())
@@ -81,11 +81,11 @@ func TestDowngrade(t *testing.T) {
 
 			// One that has both moves the objects back, and then v1 alone is enough.
 			c.release(aws("v1.0.1", v1+unstored(v2), without("aws-settings")))
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			stored("v1")
 			c.release(aws("v1.0.0", v1, without("aws-settings")))
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			if r := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws"); !strings.Contains(r.Object["data"].(map[string]any)[progressKey].(string),
 				`"readyVersion": "v1.0.0"`) {

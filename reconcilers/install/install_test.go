@@ -54,7 +54,7 @@ func TestInstallsInOrderAndThenWritesNothing(t *testing.T) {
 	c := newCluster(t)
 	from := auditedSoFar(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for _, name := range []string{"clusterapi", "aws"} {
 		want := []string{
 			"priorityclasses/NAME-priority", "customresourcedefinitions/NAMEthings.infrastructure.cluster.x-k8s.io",
@@ -137,7 +137,7 @@ func TestNoWebhookWithoutServer(t *testing.T) {
 		}
 	}
 	c.standin.TakeAway(false)
-	c.settled()
+	c.untilDone()
 	for _, hook := range hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")) {
 		if hook["matchConditions"] != nil {
 			t.Errorf("%s is never called", hook["name"])
@@ -184,7 +184,7 @@ func TestDiesAtEachWrite(t *testing.T) {
 			if t.Logf("%d deaths", deaths); deaths < 10 {
 				t.Errorf("it died %d times only", deaths)
 			}
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			c.quiet()
 		})
@@ -219,7 +219,7 @@ func TestFaults(t *testing.T) {
 				return err
 			})
 			lift()
-			c.settled()
+			c.untilDone()
 			c.expect(well)
 			c.quiet()
 		})
@@ -229,7 +229,7 @@ func TestFaults(t *testing.T) {
 func TestDriftIsRemoved(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for name, d := range map[string]struct {
 		kind, object, patch string
 		left                string // what must not be left
@@ -264,7 +264,7 @@ func TestDriftIsRemoved(t *testing.T) {
 					return nil
 				})
 			}
-			c.settled()
+			c.untilDone()
 			o := c.must(d.kind, d.object)
 			text := fmt.Sprint(withoutManagedFields(o).Object)
 			if d.left != "" && strings.Contains(text, d.left) {
@@ -279,7 +279,7 @@ func TestDriftIsRemoved(t *testing.T) {
 	t.Run("what may stay", func(t *testing.T) {
 		c.edit("Deployment", "aws-manager", types.MergePatchType,
 			`{"metadata": {"labels": {"team": "a"}}, "spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
-		c.settled()
+		c.untilDone()
 		o := c.must("Deployment", "aws-manager")
 		restarted, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
 		if restarted != "now" || o.GetLabels()["team"] != "a" {
@@ -290,7 +290,7 @@ func TestDriftIsRemoved(t *testing.T) {
 	t.Run("an autoscaler scales", func(t *testing.T) {
 		c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("spec:\n  selector: {matchLabels: {app: aws}}",
 			"spec:\n  replicas: 1\n  selector: {matchLabels: {app: aws}}")))
-		c.settled()
+		c.untilDone()
 		scale := func(n int32) {
 			t.Helper()
 			o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-manager"}}
@@ -298,7 +298,7 @@ func TestDriftIsRemoved(t *testing.T) {
 				client.FieldOwner("kube-controller-manager")); err != nil {
 				t.Fatal(err)
 			}
-			c.settled()
+			c.untilDone()
 			if got, _, _ := unstructured.NestedInt64(c.must("Deployment", "aws-manager").Object, "spec", "replicas"); got != int64(n) {
 				t.Errorf("%d replicas, and an autoscaler wants %d", got, n)
 			}
@@ -307,13 +307,13 @@ func TestDriftIsRemoved(t *testing.T) {
 		scale(3)
 		scale(2)
 		c.release(provider(t, "infrastructure-aws", "v1.0.0"))
-		c.settled()
+		c.untilDone()
 	})
 	t.Run("a deleted object comes back", func(t *testing.T) {
 		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
 			t.Fatal(err)
 		}
-		c.settled()
+		c.untilDone()
 		c.must("ClusterRoleBinding", "aws-manager")
 		c.expect(well)
 	})
@@ -350,7 +350,7 @@ func TestCollision(t *testing.T) {
 		t.Error("something of the provider was written")
 	}
 	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"metadata": {"annotations": {"poundlock.openshift.io/adopt": "true"}}}`)
-	c.settled()
+	c.untilDone()
 	adopted := c.must("ClusterRole", "aws-manager")
 	if rules, _, _ := unstructured.NestedSlice(adopted.Object, "rules"); len(rules) != 2 || adopted.GetLabels()["old"] != "" {
 		t.Errorf("it was not taken over: %v", adopted.Object)
@@ -362,7 +362,7 @@ func TestCollision(t *testing.T) {
 func TestPruneAndDeletedConfigMaps(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	// A person's object of the kinds, and one that took the name of ours.
 	users := &unstructured.Unstructured{}
 	users.SetGroupVersionKind(kindOf("ConfigMap"))
@@ -389,7 +389,7 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 			}
 			return all[:i] + all[i+j+1:]
 		}))
-	c.settled()
+	c.untilDone()
 	if hooks := hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")); len(hooks) != 1 {
 		t.Errorf("%d webhooks are left", len(hooks))
 	}
@@ -426,14 +426,14 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
 		t.Fatal(err)
 	}
-	c.settled()
+	c.untilDone()
 	c.must("ClusterRoleBinding", "aws-manager")
 	if host, _, _ := unstructured.NestedBool(c.must("Deployment", "aws-manager").Object, "spec", "template", "spec", "hostNetwork"); host {
 		t.Error("drift is left")
 	}
 	// The definition comes back with its ConfigMap.
 	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io"); crd.GetLabels()[installation.InstalledByLabel] == "" {
 		t.Error("the definition is not the installer's again")
@@ -447,12 +447,12 @@ func TestALabelDoesNotMakeATransport(t *testing.T) {
 		return strings.ReplaceAll(all, "labels: {cluster.x-k8s.io/provider: aws}", "labels: {cluster.x-k8s.io/provider: infrastructure-aws}")
 	}
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", settings))
-	c.settled()
+	c.untilDone()
 	c.put(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "odd", Labels: map[string]string{bundle.ProviderLabel: "infrastructure-aws"}},
 		Data:       map[string]string{"a": "b"},
 	})
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.deleteConfigMap("infrastructure-aws")
 	c.passes(3)
@@ -466,7 +466,7 @@ func TestALabelDoesNotMakeATransport(t *testing.T) {
 	c.passes(1)
 	c.must("ClusterRoleBinding", "aws-manager") // it is kept in order
 	c.release(provider(t, "infrastructure-aws", "v1.0.0", settings))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -489,7 +489,7 @@ func TestPreflightHoldsTheSet(t *testing.T) {
 	c.expect(statuses{degraded: "True", available: "False"})
 	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap},
 		Data: map[string]string{"AWS_MODE": "a: b"}})
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if mode, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); mode != "a: b" {
 		t.Errorf("the variable is %q", mode)
@@ -512,7 +512,7 @@ func TestPreflightHoldsTheSet(t *testing.T) {
 func TestStorageVersionMoves(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	for i := range 5 {
 		thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": int64(i)}}}
 		thing.SetGroupVersionKind(kindOf("awsThing"))
@@ -525,7 +525,7 @@ func TestStorageVersionMoves(t *testing.T) {
 	const v1 = "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
 	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(v1, strings.ReplaceAll(v1, "storage: true", "storage: false")+v2)))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
 	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
@@ -536,7 +536,7 @@ func TestStorageVersionMoves(t *testing.T) {
 	// Now the old version may go.
 	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2),
 		replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v2\n")))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	// A release that lacks the version in which objects are stored is refused, and nothing is lost.
 	c.release(provider(t, "infrastructure-aws", "v1.1.2", replaced(v1, strings.ReplaceAll(v1, "name: v1", "name: v3")),
@@ -554,14 +554,14 @@ func TestPrunesWhatWasWrittenInAVersionThatWent(t *testing.T) {
 	long(t, "pruning in a version that is served")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	const v1 = oneVersion
 	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(v1, strings.ReplaceAll(v1, "storage: true", "storage: false")+v2)))
-	c.settled()
+	c.untilDone()
 	c.must("awsThing", "aws-default")
 	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2), without("kind: awsThing\nmetadata")))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if got := c.announced("Pruned"); len(got) != 1 || !strings.Contains(got[0], "awsThing/aws-default") {
 		t.Errorf("the events Pruned are %q", got)
@@ -579,7 +579,7 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 	long(t, "pruning what no version serves")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "served: true", "served: false")),
 		without("kind: awsThing\nmetadata")))
 	c.eventually("it is named", func() error {
@@ -594,7 +594,7 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 		t.Errorf("it is not in the inventory: %s", text)
 	}
 	c.release(provider(t, "infrastructure-aws", "v1.1.1", without("kind: awsThing\nmetadata")))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if c.find("awsThing", "aws-default") != nil {
 		t.Error("the resource was not pruned")
@@ -631,7 +631,7 @@ func TestPlatformsAndRivals(t *testing.T) {
 	}
 	c.quiet()
 	c.edit("Deployment", "cluster-capi-operator", types.MergePatchType, `{"spec": {"replicas": 0}}`)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -641,7 +641,7 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 	long(t, "another platform, or none")
 	c := newCluster(t)
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.release(provider(t, "infrastructure-gcp", "v1.0.0"), provider(t, "infrastructure-aws", "v1.1.0", replaced("spec: {a: 1}", "spec: {a: 2}")))
 	const stays = ". What is installed stays as it is, and nothing new is applied"
 	for _, to := range []struct {
@@ -687,7 +687,7 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 		}
 	}
 	c.furnish("AWS")
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if a, _, _ := unstructured.NestedInt64(c.must("awsThing", "aws-default").Object, "spec", "a"); a != 2 {
 		t.Error("the new content is not applied")
@@ -699,7 +699,7 @@ func TestAPlatformChangesOnceItsProviderIsRemoved(t *testing.T) {
 	long(t, "another platform after the first provider is removed")
 	c := newCluster(t)
 	c.release(append(both(t), provider(t, "infrastructure-gcp", "v1.0.0"))...)
-	c.settled()
+	c.untilDone()
 	c.platform("GCP")
 	c.passes(2)
 	if c.find("Deployment", "gcp-manager") != nil {
@@ -710,7 +710,7 @@ func TestAPlatformChangesOnceItsProviderIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.must("Deployment", "gcp-manager")
 	c.must("Deployment", "aws-manager") // the installer forgot it, and removes nothing

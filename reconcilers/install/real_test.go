@@ -146,7 +146,7 @@ func TestRealProviders(t *testing.T) {
 				c.put(&all[i])
 			}
 			began := time.Now()
-			c.settled()
+			c.untilDone()
 			t.Logf("installed after %s", time.Since(began))
 			c.expect(well)
 			c.inOrder(audited(t, from, ""))

@@ -46,7 +46,7 @@ func moving(t *testing.T) *cluster {
 	c := newCluster(t)
 	c.options.Page = inPage
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	c.things(objects)
 	c.restart()
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", bothVersions("v2")))
@@ -108,7 +108,7 @@ func TestARewriteGoesOnInAnotherProcess(t *testing.T) {
 	dies()
 	c.until(since, objects+1)
 	c.restart()
-	c.settled()
+	c.untilDone()
 	twice := 0
 	for _, n := range c.rewritten(since) {
 		twice += n - 1
@@ -145,7 +145,7 @@ func TestARewriteBeginsAnewForAnotherStorageVersion(t *testing.T) {
 	}
 	since := len(c.wire.Writes())
 	c.until(since, objects+1)
-	c.settled()
+	c.untilDone()
 	if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
 		t.Error(diff)
 	}
@@ -156,7 +156,7 @@ func TestARewriteBeginsAnewForAnotherStorageVersion(t *testing.T) {
 	since = len(c.wire.Writes())
 	c.until(since, objects+1)
 	c.restart()
-	c.settled()
+	c.untilDone()
 	if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" || len(c.rewrites()) > 0 {
 		t.Errorf("%s%v is left in the inventory", diff, c.rewrites())
 	}
@@ -195,7 +195,7 @@ func TestARewriteOutlivesItsPlaceInTheList(t *testing.T) {
 			t.Fatal("the API server still knows the place")
 		}
 		c.until(since, objects+1)
-		c.settled()
+		c.untilDone()
 		again := 0
 		for _, n := range c.rewritten(since) {
 			again += n - 1

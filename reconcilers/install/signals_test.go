@@ -94,7 +94,7 @@ func TestEventsAndGauges(t *testing.T) {
 	c.failed("AWS_MODE")
 	c.shows(1, -1, -1)
 	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "a"}})
-	c.settled()
+	c.untilDone()
 	if got := c.announced("Installed"); len(got) != 2 {
 		t.Errorf("the events Installed are %q, want one for each provider", got)
 	}
@@ -112,7 +112,7 @@ func TestEventsAndGauges(t *testing.T) {
 	c.failed("")
 	c.shows(1, 1, float64(bundle.Roles))
 	lift()
-	c.settled()
+	c.untilDone()
 	c.shows(0, 0, 0)
 
 	// A collision has one each time that it comes.
@@ -122,7 +122,7 @@ func TestEventsAndGauges(t *testing.T) {
 		c.failed("ConfigMap/aws-settings")
 		c.shows(1, 1, float64(bundle.Prerequisites))
 		c.deleteConfigMap("aws-settings")
-		c.settled()
+		c.untilDone()
 		c.shows(0, 0, 0)
 	}
 
@@ -193,7 +193,7 @@ func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
 		}
 		lift()
 	}
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 }
 
@@ -205,7 +205,7 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n"
 	}
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", secret))
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-credentials"}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Secret was applied: %v", err)
@@ -268,17 +268,17 @@ func TestOneEventNamesAllObjects(t *testing.T) {
 		}
 	}
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more))
-	c.settled()
+	c.untilDone()
 	named("Dropped", "Secret/aws-credentials", "Namespace/openshift-cluster-api")
 	c.edit("ClusterRole", "aws-manager", types.JSONPatchType,
 		`[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}}]`)
 	c.edit("ClusterRoleBinding", "aws-manager", types.JSONPatchType,
 		`[{"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "x"}}]`)
-	c.settled()
+	c.untilDone()
 	named("DriftRemoved", "ClusterRole/aws-manager", "ClusterRoleBinding/aws-manager")
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), without("aws-priority"), without("kind: awsThing\nmetadata"),
 		without("kind: CustomResourceDefinition")))
-	c.settled()
+	c.untilDone()
 	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
 	named("Pruned", "infrastructure-aws v1.1.0", "ConfigMap/aws-settings", "PriorityClass/aws-priority", "awsThing/aws-default")
 }
@@ -294,7 +294,7 @@ func TestCountersCountOnce(t *testing.T) {
 	c := newCluster(t)
 	c.r.meters.objects.Reset()
 	c.release(both(t)...)
-	c.settled()
+	c.untilDone()
 	applied := map[bundle.Stage]float64{
 		bundle.Prerequisites: 1, bundle.Definitions: 1, bundle.Accounts: 2, bundle.Roles: 2, bundle.Services: 1, bundle.Policies: 2,
 		bundle.Workloads: 1, bundle.Rest: 1,
@@ -311,7 +311,7 @@ func TestCountersCountOnce(t *testing.T) {
 	c.quiet()
 	expect("a pass without work")
 	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType, `{"spec": {"template": {"spec": {"hostNetwork": true}}}}`)
-	c.settled()
+	c.untilDone()
 	applied[bundle.Workloads]++
 	expect("drift")
 	if got := c.counted(bundle.Workloads, "drift"); got != 1 {
@@ -325,7 +325,7 @@ func TestCountersCountOnce(t *testing.T) {
 		}
 		c.passes(1)
 		lift()
-		c.settled()
+		c.untilDone()
 		applied[bundle.Accounts]++
 		expect("after a refusal " + name)
 	}
@@ -333,7 +333,7 @@ func TestCountersCountOnce(t *testing.T) {
 		t.Errorf("%v errors, want 1: a server that asks for patience has not refused", got)
 	}
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings")))
-	c.settled()
+	c.untilDone()
 	if got := c.counted(bundle.Rest, "pruned"); got != 1 {
 		t.Errorf("%v pruned, want 1", got)
 	}

@@ -143,7 +143,7 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 	webhook := &converter{}
 	url := webhook.serve(t)
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", converting(url, "")))
-	c.settled()
+	c.untilDone()
 	for i := range 5 {
 		thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": int64(i)}}}
 		thing.SetGroupVersionKind(kindOf("awsThing"))
@@ -177,7 +177,7 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 	c.expect(statuses{available: "False", progressing: "True"})
 	webhook.knowsBoth.Store(true)
 	c.standin.Crash("aws-manager", false)
-	c.settled()
+	c.untilDone()
 	c.expect(well)
 	c.eventually("the new version is read", func() error {
 		next.mu.Lock()

@@ -66,7 +66,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	})
 	says("infrastructure-aws 7 Deployment/aws-manager", "cluster-api 0")
 	c.standin.Crash("aws-manager", false)
-	c.settled()
+	c.untilDone()
 	if out := c.shown(); strings.Contains(out, "/") {
 		t.Errorf("nothing differs, and it shows\n%s", out)
 	}

@@ -143,7 +143,7 @@ func (w *world) marks(t *testing.T) {
 		}
 		return w.unsynced(t, machineAPIMachine, name)
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if o := w.get(t, machineAPIMachine, mapi, name); o.GetAnnotations()["machine.openshift.io/delete-machine"] != "" {
 		t.Errorf("the mark has come back: %s", show(o))
 	}

@@ -118,7 +118,7 @@ func (w *world) outlives(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if core := w.get(t, clusterAPIMachine, capi, "master-1"); core == nil || core.GetDeletionTimestamp() != nil || text(core, "status", "phase") != "Running" {
 		t.Errorf("%s", show(core))
 	}

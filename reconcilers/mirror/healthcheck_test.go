@@ -189,11 +189,11 @@ func (w *world) checkAppears(t *testing.T) {
 }
 
 func (w *world) checkRests(t *testing.T) {
-	w.settle(t)
+	w.waitQuiet(t)
 	sent := w.writes.number()
 	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "",
 		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
-	w.settle(t)
+	w.waitQuiet(t)
 	if more := w.writes.since(sent); len(more) > 0 {
 		t.Errorf("writes: %v", more)
 	}
@@ -316,7 +316,7 @@ func (w *world) checkDetached(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if o := w.check(t, "own"); o == nil || o.GetDeletionTimestamp() != nil {
 		t.Errorf("%s", show(o))
 	}

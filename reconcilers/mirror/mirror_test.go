@@ -298,12 +298,12 @@ func (w *world) refuses(t *testing.T) {
 }
 
 func (w *world) rests(t *testing.T) {
-	w.settle(t)
+	w.waitQuiet(t)
 	before, sent := w.versions(t), w.writes.number()
 	// An idle pass: every pair is looked at again because something that all conversions depend on was touched.
 	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "",
 		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
-	w.settle(t)
+	w.waitQuiet(t)
 	if after := w.versions(t); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("resourceVersions moved:\n%v\n%v", before, after)
 	}
@@ -323,8 +323,8 @@ func (w *world) rests(t *testing.T) {
 	}
 }
 
-// settle waits until the mirror has sent nothing for a while.
-func (w *world) settle(t *testing.T) {
+// waitQuiet waits until the mirror has sent nothing for a while.
+func (w *world) waitQuiet(t *testing.T) {
 	t.Helper()
 	w.quietFor(t, 20)
 }

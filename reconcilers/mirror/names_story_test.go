@@ -160,7 +160,7 @@ func (w *world) leavesNames(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	o := w.get(t, machineAPISet, mapi, "worker-a")
 	for name := range labels {
 		if was, is := before.GetLabels()[name], o.GetLabels()[name]; was != is {
@@ -227,7 +227,7 @@ func (w *world) keepsCopies(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if o := w.get(t, machineAPISet, mapi, "worker-a"); o.GetLabels()[copied] != "4" {
 		t.Errorf("the mirror took away what it no longer copies: %s", show(o))
 	}

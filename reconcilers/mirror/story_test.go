@@ -444,7 +444,7 @@ func (w *world) keepsIndependent(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if m := w.machines(t, machineAPIMachine, mapi, "blue"); len(m) != 0 {
 		t.Errorf("an independent set's Machines are mirrored: %v", m)
 	}
@@ -491,7 +491,7 @@ func (w *world) keepsTheFleet(t *testing.T) {
 		}
 		return strings.Join(w.machines(t, machineAPIMachine, mapi, "worker-a"), ",")
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	set := w.get(t, clusterAPISet, capi, "worker-a")
 	if set == nil || set.GetDeletionTimestamp() != nil || slices.Contains(set.GetFinalizers(), authority.SyncFinalizer) ||
 		set.GetAnnotations()[authority.MirrorAnnotation] != "" {
@@ -559,7 +559,7 @@ func (w *world) letsGo(t *testing.T) {
 		}
 		return ""
 	})
-	w.settle(t)
+	w.waitQuiet(t)
 	if core := w.get(t, clusterAPIMachine, capi, "master-0"); core == nil || core.GetDeletionTimestamp() != nil || text(core, "status", "phase") != "Running" {
 		t.Errorf("%s", show(core))
 	}

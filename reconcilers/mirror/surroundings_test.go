@@ -76,7 +76,7 @@ func (w *world) surroundings(t *testing.T) {
 // losesSurroundings deletes o, and more with it, waits until it has gone, and recreates it.
 func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, with ...*unstructured.Unstructured) {
 	t.Helper()
-	w.settle(t)
+	w.waitQuiet(t)
 	var machines []string
 	w.eventually(t, "two Machines that run", func() string {
 		if machines = w.running(t); len(machines) < 2 {
@@ -97,7 +97,7 @@ func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, wi
 		}
 	}
 	w.eventually(t, o.GetName()+" gone", func() string { return left(w.get(t, o.GroupVersionKind(), o.GetNamespace(), o.GetName())) })
-	w.settle(t)
+	w.waitQuiet(t)
 	if now := w.running(t); !slices.Equal(machines, now) {
 		t.Errorf("Machine API was authoritative for %v, of which remain %v", machines, now)
 	}

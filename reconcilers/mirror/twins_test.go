@@ -82,7 +82,7 @@ func (w *twins) isFrugal(t *testing.T) {
 	from := w.writes.number()
 	w.adopt(t, "frugal", authority.MachineAPI)
 	w.eventually(t, "it is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "frugal") })
-	w.settle(t)
+	w.waitQuiet(t)
 	const (
 		machineAPI = "PATCH /apis/machine.openshift.io/v1beta1/namespaces/" + mapi + "/machines/frugal"
 		clusterAPI = "PATCH /apis/cluster.x-k8s.io/v1beta2/namespaces/" + capi + "/machines/frugal"

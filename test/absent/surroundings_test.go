@@ -204,7 +204,7 @@ func (w world) loses(l loss, name string, line *string) {
 	if now := w.survivors(f, l); !maps.Equal(alive, now) {
 		w.Errorf("after the deletion ran: %v, now %v", alive, now)
 	}
-	w.settles(f)
+	w.untilMirrored(f)
 	if err := w.Cloud.Audit(); err != nil {
 		w.Error(err)
 	}
@@ -490,8 +490,8 @@ func (w world) comesBack(f fleet) string {
 	return cmp.Or(strings.TrimSuffix(fmt.Sprintf("%d without a Machine API object", missing), "0 without a Machine API object"), "all")
 }
 
-// settles waits until each Machine that runs is mirrored.
-func (w world) settles(f fleet) {
+// untilMirrored waits until each Machine that runs is mirrored.
+func (w world) untilMirrored(f fleet) {
 	w.Helper()
 	w.eventually("every Machine that runs to be mirrored", func(ctx context.Context) error {
 		running := w.running()

@@ -65,7 +65,7 @@ func (p *play) agree(other *play) state {
 		return a && b && one == two && p.finished(), nil
 	})
 	if err != nil {
-		p.Errorf("two undisturbed performances do not come to one end, or do not settle:\n%s\n%s", differs(p.state(), other.state()), p.state())
+		p.Errorf("two undisturbed performances do not come to one end, or do not come to rest:\n%s\n%s", differs(p.state(), other.state()), p.state())
 	}
 	p.over()
 	other.over()

@@ -61,7 +61,7 @@
 //   - An instance runs that should, and none that should not.
 //   - The handoff's next step is Settle, or a condition explains what a person has to do.
 //
-// Every fair run comes to such a rest (settle.go decides how).
+// Every fair run comes to such a rest (livelock.go decides how).
 //
 // # What is not modelled
 //

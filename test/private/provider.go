@@ -36,14 +36,14 @@ func (s *Stage) provide(ctx context.Context) {
 				continue // until the next tick
 			}
 			for i := range list.Items {
-				settle(ctx, kind, &list.Items[i])
+				makeReady(ctx, kind, &list.Items[i])
 			}
 		}
 	}
 }
 
-// settle says that what an object stands for is there. What fails is tried again with the next tick.
-func settle(ctx context.Context, kind dynamic.ResourceInterface, o *unstructured.Unstructured) {
+// makeReady reports in status that what an object stands for exists. What fails is tried again with the next tick.
+func makeReady(ctx context.Context, kind dynamic.ResourceInterface, o *unstructured.Unstructured) {
 	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); ready {
 		return
 	}

@@ -44,8 +44,8 @@ type Options struct {
 	Ungated bool
 	// MachinesOnly leaves MachineSets and MachineHealthChecks to others.
 	MachinesOnly bool
-	// Settle is how long the cloud may be late with its news.
-	Settle time.Duration
+	// ListedWithin is how long the cloud may be late with its news.
+	ListedWithin time.Duration
 	// Log must be set: a zero one would be the process's.
 	Log logr.Logger
 }
@@ -114,7 +114,7 @@ func addMachineAPI(m manager.Manager, o Options) error {
 		add = controller.AddMachines
 	}
 	return add(m, controller.Options{
-		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Provider: p.actuator, Settle: o.Settle},
+		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Provider: p.actuator, ListedWithin: o.ListedWithin},
 		Gated:    !o.Ungated,
 		AnyName:  true,
 	})

@@ -76,7 +76,7 @@ func sideCommand(c *common, side simulation.Side, short string) *cobra.Command {
 	if side == simulation.MachineAPI {
 		cmd.Flags().BoolVar(&o.Ungated, "ungated", false, "do not ask which API is authoritative, as with the feature gate off")
 		cmd.Flags().BoolVar(&o.MachinesOnly, "machines-only", false, "leave MachineSets and MachineHealthChecks to others")
-		cmd.Flags().DurationVar(&o.Settle, "settle", 10*time.Second, "how long the cloud may be late with its news")
+		cmd.Flags().DurationVar(&o.ListedWithin, "settle", 10*time.Second, "how long the cloud may be late with its news")
 	}
 	return cmd
 }
