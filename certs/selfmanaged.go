@@ -158,7 +158,7 @@ func (s *SelfManaged) Ready(*http.Request) error {
 
 // pass brings everything one step on, and returns when to come back.
 func (s *SelfManaged) pass(ctx context.Context) time.Duration {
-	wait, err := s.step(ctx)
+	wait, err := s.once(ctx)
 	if ctx.Err() != nil {
 		return s.o.Interval
 	}
@@ -173,8 +173,8 @@ func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	return wait
 }
 
-// step is gather, decide, apply.
-func (s *SelfManaged) step(ctx context.Context) (time.Duration, error) {
+// once gathers, decides and applies.
+func (s *SelfManaged) once(ctx context.Context) (time.Duration, error) {
 	now := s.o.Clock.Now()
 	state, err := s.gather(ctx)
 	m := material{}

@@ -51,45 +51,45 @@ func (n *node) follow(name []byte) uint16 {
 	return n.other
 }
 
-// A step of a pattern.
-type step struct {
-	form stepForm
+// segment is one element of a pattern.
+type segment struct {
+	form segmentForm
 	name string // a member's, or a kind
 }
 
-type stepForm uint8
+type segmentForm uint8
 
 const (
-	member  stepForm = iota
-	element          // []
-	anyName          // {}
-	names            // {key}, the last step
-	depth            // **
-	ofKind           // the rest holds for one kind
+	member  segmentForm = iota
+	element             // []
+	anyName             // {}
+	names               // {key}, the last segment
+	depth               // **
+	ofKind              // the rest holds for one kind
 )
 
 type pattern struct {
-	steps []step
-	value Value
-	hide  bool
-	never bool
+	segments []segment
+	value    Value
+	hide     bool
+	never    bool
 }
 
-// steps reads the path of a Row.
-func steps(path string) []step {
-	var out []step
+// segments reads the path of a Row.
+func segments(path string) []segment {
+	var out []segment
 	for _, s := range strings.FieldsFunc(strings.NewReplacer("[]", ".[]", "{key}", ".{key}", "{}", ".{}").Replace(path), func(r rune) bool { return r == '.' }) {
 		switch s {
 		case "[]":
-			out = append(out, step{form: element})
+			out = append(out, segment{form: element})
 		case "{}":
-			out = append(out, step{form: anyName})
+			out = append(out, segment{form: anyName})
 		case "{key}":
-			out = append(out, step{form: names})
+			out = append(out, segment{form: names})
 		case "**":
-			out = append(out, step{form: depth})
+			out = append(out, segment{form: depth})
 		default:
-			out = append(out, step{form: member, name: s})
+			out = append(out, segment{form: member, name: s})
 		}
 	}
 	return out
@@ -98,9 +98,9 @@ func steps(path string) []step {
 // patterns are the rows of a document, and what is never translated there. A frame of a watch has them beneath `object`.
 func patterns(doc Document, s shape) []pattern {
 	var out []pattern
-	var frame []step
+	var frame []segment
 	if s == framed {
-		frame = steps("object")
+		frame = segments("object")
 	}
 	for _, p := range doc.parts() {
 		if p.list && s != listed {
@@ -108,29 +108,29 @@ func patterns(doc Document, s shape) []pattern {
 		}
 		prefix := slices.Clone(frame)
 		if p.kind != "" {
-			prefix = append(prefix, step{ofKind, p.kind})
+			prefix = append(prefix, segment{ofKind, p.kind})
 		}
-		prefix = append(prefix, steps(p.prefix)...)
+		prefix = append(prefix, segments(p.prefix)...)
 		for _, r := range Rows {
 			if r.In != p.rows {
 				continue
 			}
 			of := slices.Clone(prefix)
 			if r.Kind != "" {
-				of = append(of, step{ofKind, r.Kind})
+				of = append(of, segment{ofKind, r.Kind})
 			}
-			out = append(out, pattern{steps: append(of, steps(r.At)...), value: r.Is, hide: r.Hide})
+			out = append(out, pattern{segments: append(of, segments(r.At)...), value: r.Is, hide: r.Hide})
 		}
 		for _, n := range Never {
 			if n.In == p.rows {
-				out = append(out, pattern{steps: append(slices.Clone(prefix), steps(n.At)...), never: true})
+				out = append(out, pattern{segments: append(slices.Clone(prefix), segments(n.At)...), never: true})
 			}
 		}
 	}
 	return out
 }
 
-// item is a pattern, and how many of its steps have been taken.
+// item is a pattern, and how many of its segments have been taken.
 type item struct{ pattern, taken int }
 
 type compiler struct {
@@ -154,7 +154,7 @@ func compile(patterns []pattern) *automaton {
 func (c *compiler) closed(items []item) []item {
 	for i := 0; i < len(items); i++ {
 		it := items[i]
-		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == depth {
+		if p := c.patterns[it.pattern]; it.taken < len(p.segments) && p.segments[it.taken].form == depth {
 			if next := (item{it.pattern, it.taken + 1}); !slices.Contains(items, next) {
 				items = append(items, next)
 			}
@@ -178,10 +178,10 @@ func (c *compiler) node(items []item) uint16 {
 	c.nodes = append(c.nodes, node{})
 	n := c.describe(items)
 	for _, name := range c.followed(items) {
-		n.edges = append(n.edges, edge{name, c.node(c.after(items, func(s step) bool { return s.form == anyName || s.form == member && s.name == name }))})
+		n.edges = append(n.edges, edge{name, c.node(c.after(items, func(s segment) bool { return s.form == anyName || s.form == member && s.name == name }))})
 	}
-	n.other = c.node(c.after(items, func(s step) bool { return s.form == anyName }))
-	n.element = c.node(c.after(items, func(s step) bool { return s.form == element }))
+	n.other = c.node(c.after(items, func(s segment) bool { return s.form == anyName }))
+	n.element = c.node(c.after(items, func(s segment) bool { return s.form == element }))
 	for _, k := range c.awaited(items) {
 		n.kinds = append(n.kinds, edge{k, c.node(c.ofKind(items, k))})
 	}
@@ -197,7 +197,7 @@ func (c *compiler) never(items []item) bool {
 	found := false
 	for _, it := range items {
 		p := c.patterns[it.pattern]
-		if it.taken < len(p.steps) {
+		if it.taken < len(p.segments) {
 			continue
 		}
 		if !p.never {
@@ -213,14 +213,14 @@ func (c *compiler) describe(items []item) node {
 	var n node
 	for _, it := range items {
 		p := c.patterns[it.pattern]
-		rest := p.steps[it.taken:]
+		rest := p.segments[it.taken:]
 		switch {
 		case p.never:
 		case len(rest) == 0:
 			n.value, n.hides = p.value, p.hide
 		case len(rest) == 1 && rest[0].form == names:
 			n.keys, n.hide = p.value, p.hide
-		case p.hide && rest[0].form == element && !slices.ContainsFunc(rest[1:], func(s step) bool { return s.form == element }):
+		case p.hide && rest[0].form == element && !slices.ContainsFunc(rest[1:], func(s segment) bool { return s.form == element }):
 			n.hide = true
 		}
 	}
@@ -231,23 +231,23 @@ func (c *compiler) describe(items []item) node {
 func (c *compiler) followed(items []item) []string {
 	var out []string
 	for _, it := range items {
-		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == member && !slices.Contains(out, p.steps[it.taken].name) {
-			out = append(out, p.steps[it.taken].name)
+		if p := c.patterns[it.pattern]; it.taken < len(p.segments) && p.segments[it.taken].form == member && !slices.Contains(out, p.segments[it.taken].name) {
+			out = append(out, p.segments[it.taken].name)
 		}
 	}
 	return out
 }
 
 // after takes one step by whatever goes on; ** goes on by everything and stays.
-func (c *compiler) after(items []item, by func(step) bool) []item {
+func (c *compiler) after(items []item, by func(segment) bool) []item {
 	var out []item
 	for _, it := range items {
 		p := c.patterns[it.pattern]
 		switch {
-		case it.taken == len(p.steps):
-		case p.steps[it.taken].form == depth:
+		case it.taken == len(p.segments):
+		case p.segments[it.taken].form == depth:
 			out = append(out, it)
-		case by(p.steps[it.taken]):
+		case by(p.segments[it.taken]):
 			out = append(out, item{it.pattern, it.taken + 1})
 		}
 	}
@@ -257,8 +257,8 @@ func (c *compiler) after(items []item, by func(step) bool) []item {
 func (c *compiler) awaited(items []item) []string {
 	var out []string
 	for _, it := range items {
-		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == ofKind && !slices.Contains(out, p.steps[it.taken].name) {
-			out = append(out, p.steps[it.taken].name)
+		if p := c.patterns[it.pattern]; it.taken < len(p.segments) && p.segments[it.taken].form == ofKind && !slices.Contains(out, p.segments[it.taken].name) {
+			out = append(out, p.segments[it.taken].name)
 		}
 	}
 	return out
@@ -270,9 +270,9 @@ func (c *compiler) ofKind(items []item, kind string) []item {
 	for _, it := range items {
 		p := c.patterns[it.pattern]
 		switch {
-		case it.taken == len(p.steps) || p.steps[it.taken].form != ofKind:
+		case it.taken == len(p.segments) || p.segments[it.taken].form != ofKind:
 			out = append(out, it)
-		case p.steps[it.taken].name == kind:
+		case p.segments[it.taken].name == kind:
 			out = append(out, item{it.pattern, it.taken + 1})
 		}
 	}
@@ -293,7 +293,7 @@ func (c *compiler) kindNode() uint16 {
 
 // hidesFrame reports that the pattern decides about a whole frame: what hides and is in no list does.
 func (p pattern) hidesFrame() bool {
-	return p.hide && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names })
+	return p.hide && p.segments[0].name == "object" && !slices.ContainsFunc(p.segments, func(s segment) bool { return s.form == element || s.form == names })
 }
 
 // shape is how the documents of a body are arranged.

@@ -100,7 +100,7 @@ type hop struct {
 }
 
 // leads says whether a pattern leads exactly there, by trying each way.
-func leads(steps []step, way []hop, kind string) bool {
+func leads(steps []segment, way []hop, kind string) bool {
 	if len(steps) == 0 {
 		return len(way) == 0
 	}
@@ -208,7 +208,7 @@ func (o oracle) row(way []hop, kind string) *pattern {
 		found, never := (*pattern)(nil), false
 		for i := range o.patterns {
 			p := &o.patterns[i]
-			if p.steps[len(p.steps)-1].form == names || !leads(p.steps, way[:k], kind) {
+			if p.segments[len(p.segments)-1].form == names || !leads(p.segments, way[:k], kind) {
 				continue
 			}
 			if p.never {
@@ -232,7 +232,7 @@ func (o oracle) names(way []hop) *pattern {
 		return nil
 	}
 	for i := range o.patterns {
-		if p := &o.patterns[i]; p.steps[len(p.steps)-1].form == names && leads(p.steps[:len(p.steps)-1], way[:len(way)-1], "") {
+		if p := &o.patterns[i]; p.segments[len(p.segments)-1].form == names && leads(p.segments[:len(p.segments)-1], way[:len(way)-1], "") {
 			return p
 		}
 	}
@@ -242,7 +242,7 @@ func (o oracle) names(way []hop) *pattern {
 func (o oracle) never(way []hop) bool {
 	for k := range len(way) + 1 {
 		for i := range o.patterns {
-			if p := &o.patterns[i]; p.never && leads(p.steps, way[:k], "") {
+			if p := &o.patterns[i]; p.never && leads(p.segments, way[:k], "") {
 				return true
 			}
 		}
@@ -316,7 +316,7 @@ var (
 		out := []string{"x", "", "kind", "spec", "f:apiVersion", `a\"b`, `\u0061piVersion`}
 		for doc := range documents {
 			for _, p := range append(patterns(doc, framed), patterns(doc, listed)...) {
-				for _, s := range p.steps {
+				for _, s := range p.segments {
 					if s.form == member {
 						out = append(out, s.name)
 					}
@@ -338,14 +338,14 @@ var (
 )
 
 // along is a document in which a pattern leads to text, with random neighbours.
-func (r random) along(p []step, levels int) string {
+func (r random) along(p []segment, levels int) string {
 	if len(p) == 0 {
 		return r.value(levels, nil)
 	}
 	return r.value(levels, p)
 }
 
-func (r random) value(levels int, p []step) string {
+func (r random) value(levels int, p []segment) string {
 	for len(p) > 0 && (p[0].form == ofKind || p[0].form == depth && r.IntN(2) == 0) {
 		p = p[1:]
 	}
@@ -398,7 +398,7 @@ func TestAgainstEncodingJSON(t *testing.T) {
 	for range 4000 {
 		doc, form, d := Document(r.IntN(int(documents))), shape(r.IntN(int(operation))), Direction(r.IntN(2))
 		all := patterns(doc, []shape{listed, listed, framed}[form]) // a list that was not asked for as one, too
-		body := r.along(all[r.IntN(len(all))].steps, 6)
+		body := r.along(all[r.IntN(len(all))].segments, 6)
 		if r.IntN(10) == 0 { // damage it
 			at := r.IntN(len(body) + 1)
 			body = body[:at] + r.pick([]string{"", "x", `"`, "{", "]", ",", "\x00", "\\"}) + body[min(len(body), at+r.IntN(3)):]
@@ -415,7 +415,7 @@ func TestRoundTrip(t *testing.T) {
 	for range 2000 {
 		doc := []Document{Objects, ClusterAPI, Definitions, Events, AccessReviews, ConversionReviews}[r.IntN(6)]
 		all := patterns(doc, listed)
-		body := r.along(all[r.IntN(len(all))].steps, 6)
+		body := r.along(all[r.IntN(len(all))].segments, 6)
 		body = strings.NewReplacer("cluster.x-k8s.io", Private, `cluster\u002ex-k8s.io`, Private).Replace(body)
 		if strings.Contains(body, `"Status"`) || strings.Contains(body, `"Table"`) || strings.Contains(body, `"result"`) || strings.Contains(body, `\`) {
 			continue // nobody writes a Status, a Table or a converter's answer, and an escape comes back only if nothing is translated
@@ -435,9 +435,9 @@ func FuzzScanner(f *testing.F) {
 	for doc := range documents {
 		for _, p := range patterns(doc, listed) {
 			for d, value := range examples[p.value] {
-				f.Add(uint8(d), uint8(doc), uint8(single), uint8(3), []byte(smallest(p.steps, value)))
-				f.Add(uint8(d), uint8(doc), uint8(listed), uint8(3), []byte(smallest(p.steps, value)))
-				f.Add(uint8(d), uint8(doc), uint8(framed), uint8(3), []byte(`{"type":"ADDED","object":`+smallest(p.steps, value)+"}\n"))
+				f.Add(uint8(d), uint8(doc), uint8(single), uint8(3), []byte(smallest(p.segments, value)))
+				f.Add(uint8(d), uint8(doc), uint8(listed), uint8(3), []byte(smallest(p.segments, value)))
+				f.Add(uint8(d), uint8(doc), uint8(framed), uint8(3), []byte(`{"type":"ADDED","object":`+smallest(p.segments, value)+"}\n"))
 			}
 		}
 	}
@@ -448,7 +448,7 @@ func FuzzScanner(f *testing.F) {
 }
 
 // smallest is the smallest document of a pattern.
-func smallest(s []step, value string) string {
+func smallest(s []segment, value string) string {
 	leaf, _ := json.Marshal(value)
 	out := string(leaf)
 	for i := len(s) - 1; i >= 0; i-- {

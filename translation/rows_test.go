@@ -55,7 +55,7 @@ func must(t *testing.T, s *Scanner, body string) string {
 func document(at, value string) string {
 	leaf, _ := json.Marshal(value)
 	out := string(leaf)
-	s := steps(at)
+	s := segments(at)
 	for i := len(s) - 1; i >= 0; i-- {
 		switch s[i].form {
 		case element:
@@ -109,7 +109,7 @@ func testRow(t *testing.T, doc Document, p part, r Row) {
 	}
 	inside := func(value string) string {
 		body := ofKind(r.Kind, document(r.At, value))
-		s := steps(p.prefix)
+		s := segments(p.prefix)
 		for i := len(s) - 1; i >= 0; i-- {
 			if s[i].form == element {
 				body = "[" + body + "]"

@@ -113,8 +113,8 @@ func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
 	return shapeOf(m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI, m.Status.Conditions)
 }
 
-// step is one thing that a pass does.
-type step struct {
+// passStep is one thing that a pass does.
+type passStep struct {
 	name string
 	take func(context.Context, *pass) (*stop, error)
 	// alone reports that the steps after this one are taken even if it fails.

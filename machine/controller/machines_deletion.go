@@ -17,8 +17,8 @@ import (
 )
 
 // leaving is a pass over a Machine that is being deleted.
-func (c *machines) leaving() []step {
-	return []step{
+func (c *machines) leaving() []passStep {
+	return []passStep{
 		{name: "WithoutFinalizer", take: c.withoutFinalizer},
 		{name: "FindNode", take: c.findNode},
 		{name: "OwnNode", take: c.keepOwnNode},

@@ -105,8 +105,8 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 }
 
 // living is a pass over a Machine that is not being deleted.
-func (c *machines) living() []step {
-	return []step{
+func (c *machines) living() []passStep {
+	return []passStep{
 		{name: "AddFinalizer", take: c.addFinalizer},
 		{name: "TellHooks", take: c.tellHooks},
 		{name: "LeaveFailed", take: c.leaveFailed},

@@ -57,7 +57,7 @@ func (c *machines) newPass(ctx context.Context, m *machinev1beta1.Machine) *pass
 	return &pass{machine: m.DeepCopy(), stored: m, found: m, now: c.clock.Now, log: log.FromContext(ctx)}
 }
 
-func (p *pass) note(s step, halt *stop, err error) {
+func (p *pass) note(s passStep, halt *stop, err error) {
 	if err != nil {
 		p.failures = append(p.failures, failure{s.name, err})
 	}

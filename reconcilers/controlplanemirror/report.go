@@ -52,7 +52,7 @@ func (r reporting) report(s *state) *write {
 }
 
 // authorityOf is what a step changes in which API is authoritative, and the generation that Cluster API's side is made from.
-func authorityOf(s *state, step handover.Step, side handover.Side) map[string]any {
+func authorityOf(s *state, step authority.Step, side handover.Side) map[string]any {
 	status := map[string]any{}
 	switch step.Action {
 	case authority.Adopt, authority.Switch:
@@ -101,7 +101,7 @@ func (s *state) inStep() string {
 
 // settledCondition is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
 // with its status alone: it is since when that is waited for.
-func (r reporting) settledCondition(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
+func (r reporting) settledCondition(step authority.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {
 		status = metav1.ConditionTrue

@@ -40,8 +40,8 @@ const (
 var coreManifests = conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api", Dir: "config/default", Name: "cluster-api", Version: "v1.13.6"}
 
 // installerSteps bring Cluster API through `poundlock install`, from bundles that are made in the same run.
-func (s *Stage) installerSteps() []step {
-	return []step{
+func (s *Stage) installerSteps() []task {
+	return []task{
 		{"building Poundlock", s.buildManager},
 		{"bundling the providers of Cluster API, as their repositories would: poundlock bundle", s.bundle},
 		{"building Cluster API's core manager", s.buildCore},

@@ -105,8 +105,8 @@ const (
 	clusterAPI = "openshift-cluster-api"
 )
 
-// step is one line of progress.
-type step struct {
+// task is one line of progress.
+type task struct {
 	says string
 	do   func(context.Context) error
 }
@@ -157,8 +157,8 @@ func (s *Stage) run(ctx context.Context) error {
 	return nil
 }
 
-func (s *Stage) steps() []step {
-	own := []step{
+func (s *Stage) steps() []task {
+	own := []task{
 		{"building Poundlock", s.buildManager},
 		{"installing Poundlock: roles, policies and webhook configurations", s.install},
 		{"starting Poundlock", func(ctx context.Context) error { return s.StartManager(ctx) }},
@@ -170,25 +170,25 @@ func (s *Stage) steps() []step {
 		own = own[:2]
 	}
 	if s.options.Install {
-		return append([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, s.installerSteps()...)
+		return append([]task{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, s.installerSteps()...)
 	}
-	var last []step
+	var last []task
 	if s.options.ControlPlane > 0 {
-		last = []step{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
+		last = []task{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
 	}
 	if s.options.Neighbours {
-		last = append(last, step{"starting the neighbours, which write to the Machine API's objects as OpenShift's components do", s.startNeighbours})
+		last = append(last, task{"starting the neighbours, which write to the Machine API's objects as OpenShift's components do", s.startNeighbours})
 	}
 	if s.options.WithoutClusterAPI {
-		return slices.Concat([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, own)
+		return slices.Concat([]task{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, own)
 	}
-	furnish := []step{{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish}}
+	furnish := []task{{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish}}
 	if s.options.Pods {
-		furnish = append(furnish, step{"starting a stand-in kubelet", s.startPods})
+		furnish = append(furnish, task{"starting a stand-in kubelet", s.startPods})
 	}
-	return slices.Concat(furnish, []step{
+	return slices.Concat(furnish, []task{
 		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
-	}, own, []step{
+	}, own, []task{
 		{"starting the simulated cloud, and the controllers of both APIs that call it", s.startSimulation},
 		{"creating the fleet: MachineSets worker-a and worker-b, and the Machine " + s.Alone(), s.createFleet},
 		{"waiting for the Machines to run and to be mirrored", s.waitForFleet},

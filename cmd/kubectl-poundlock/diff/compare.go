@@ -214,7 +214,7 @@ func flatten(value any, at string, into map[string]any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for k := range v {
-			flatten(v[k], step(at, k), into)
+			flatten(v[k], childPath(at, k), into)
 		}
 	case []any:
 		for i := range v {
@@ -231,7 +231,7 @@ func flatten(value any, at string, into map[string]any) {
 	}
 }
 
-func step(at, name string) string {
+func childPath(at, name string) string {
 	switch {
 	case strings.ContainsAny(name, "./"):
 		return at + "[" + name + "]"

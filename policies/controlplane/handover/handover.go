@@ -33,33 +33,25 @@ const (
 	InStep
 )
 
-// Step is the next step. Its actions are those of package authority's state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
-type Step struct {
-	Action authority.Action
-	// To is the API that is authoritative after an Adopt or a Switch, and that an Acknowledge begins a move to.
-	To authority.API
-	// Cancelled reports that a Switch goes back to where authority came from.
-	Cancelled bool
-	// Reason and Message are those of the condition AuthoritySettled.
-	Reason, Message string
-}
-
 // ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
 // Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while Migrating
 // is stored, so there is no pause to wait for and no finalizer to move. It requires that Cluster API's side is in step before the move begins, and again
 // before it ends, because the set may have been edited. A set that is being deleted does not move any more.
-func Next(s State) Step {
+//
+// Its steps are those of authority.Next. It uses the actions Rest, Adopt, Acknowledge, Switch, Wait and Settle, and leaves On and Drop empty.
+func Next(s State) authority.Step {
 	switch {
 	case s.Deleting:
-		return Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
+		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
 			Message: "The set is being deleted: which API is authoritative for it does not change any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
-		return Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
+		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
 			Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
 	case s.Current == authority.Unset:
-		return Step{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is authoritative for this new set."}
+		return authority.Step{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted,
+			Message: s.Requested.Text() + " is authoritative for this new set."}
 	case s.Current == authority.Migrating:
 		return moving(s)
 	case s.Current.Other() == authority.Unset:
@@ -67,27 +59,27 @@ func Next(s State) Step {
 	case s.Requested.Other() == s.Current:
 		return asked(s)
 	}
-	return Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
+	return authority.Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
 // asked is the step after a request. It stores Migrating only if there is no obstacle, because nobody manages the control plane meanwhile.
-func asked(s State) Step {
+func asked(s State) authority.Step {
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
 		return why
 	}
-	return Step{Action: authority.Acknowledge, To: s.Requested, Reason: authority.ReasonStarted,
+	return authority.Step{Action: authority.Acknowledge, To: s.Requested, Reason: authority.ReasonStarted,
 		Message: fmt.Sprintf("Authority is moving from %s to %s.", s.Current.Text(), s.Requested.Text())}
 }
 
-func moving(s State) Step {
+func moving(s State) authority.Step {
 	switch {
 	case s.Origin.Other() == authority.Unset:
 		return wait(authority.ReasonUnknownOrigin,
 			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
 				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.Requested != s.Origin.Other():
-		return Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled,
+		return authority.Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled,
 			Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
 	}
 	if why, in := s.inTheWay(s.Requested); in {
@@ -97,11 +89,11 @@ func moving(s State) Step {
 			s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
-	return Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
+	return authority.Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
 // inTheWay is the obstacle to a move to an API. A move back to the origin has none on the side that it leaves.
-func (s State) inTheWay(to authority.API) (Step, bool) {
+func (s State) inTheWay(to authority.API) (authority.Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:
 		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead",
@@ -111,9 +103,9 @@ func (s State) inTheWay(to authority.API) (Step, bool) {
 	case to == authority.ClusterAPI && s.Side == Behind:
 		return wait(authority.ReasonCatchingUp, "Cluster API's side is not made yet"), true
 	}
-	return Step{}, false
+	return authority.Step{}, false
 }
 
-func wait(reason, message string) Step {
-	return Step{Action: authority.Wait, Reason: reason, Message: message}
+func wait(reason, message string) authority.Step {
+	return authority.Step{Action: authority.Wait, Reason: reason, Message: message}
 }

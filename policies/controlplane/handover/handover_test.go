@@ -72,7 +72,7 @@ func every() []State {
 }
 
 // After is what a step leaves behind.
-func after(s State, step Step) State {
+func after(s State, step authority.Step) State {
 	switch step.Action {
 	case authority.Acknowledge:
 		s.Origin, s.Current = s.Current, authority.Migrating

@@ -24,8 +24,8 @@ func Plain(v any) any {
 	return out
 }
 
-// Step is one step of a path: a name, or an index of a list.
-type Step struct {
+// PathElement is one element of a path: a name, or an index of a list.
+type PathElement struct {
 	name  string
 	index int // -1: name
 }
@@ -34,14 +34,14 @@ type Step struct {
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Path parses "network.devices[0].networkName". Paths are constants in this project's tables.
-func Path(path string) []Step {
-	var out []Step
+func Path(path string) []PathElement {
+	var out []PathElement
 	for _, part := range strings.Split(path, ".") {
 		name, rest, _ := strings.Cut(part, "[")
-		out = append(out, Step{name, -1})
+		out = append(out, PathElement{name, -1})
 		if number, ok := strings.CutSuffix(rest, "]"); ok {
 			if i, err := strconv.Atoi(number); err == nil {
-				out = append(out, Step{"", i})
+				out = append(out, PathElement{"", i})
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func Path(path string) []Step {
 }
 
 // Put returns v with a member set. A value on the way that is no map or list is replaced by one.
-func Put(v any, way []Step, value any) any {
+func Put(v any, way []PathElement, value any) any {
 	if len(way) == 0 {
 		return value
 	}
@@ -70,16 +70,16 @@ func Put(v any, way []Step, value any) any {
 }
 
 // At is the value at a path, nil where the path ends earlier.
-func At(v any, way []Step) any {
-	for _, step := range way {
+func At(v any, way []PathElement) any {
+	for _, element := range way {
 		switch at := v.(type) {
 		case map[string]any:
-			v = at[step.name]
+			v = at[element.name]
 		case []any:
-			if step.index < 0 || step.index >= len(at) {
+			if element.index < 0 || element.index >= len(at) {
 				return nil
 			}
-			v = at[step.index]
+			v = at[element.index]
 		default:
 			return nil
 		}
@@ -171,7 +171,7 @@ func Blank(v any) bool {
 }
 
 // Remove returns v without a member, and without the objects and the last items of lists that become empty.
-func Remove(v any, way []Step) any {
+func Remove(v any, way []PathElement) any {
 	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
 		l[way[0].index] = without(l[way[0].index], way)
 		for len(l) > 0 && Empty(l[len(l)-1]) {
@@ -187,7 +187,7 @@ func Remove(v any, way []Step) any {
 	return v
 }
 
-func without(v any, way []Step) any {
+func without(v any, way []PathElement) any {
 	if len(way) == 1 {
 		return nil
 	}
