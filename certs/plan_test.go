@@ -57,32 +57,32 @@ func TestDecide(t *testing.T) {
 		trusted []*x509.Certificate
 		names   Names
 		at      time.Duration
-		want    verdict
+		want    outcome
 	}{
-		"nothing is there: make all":                                                                    {have: material{}, want: verdict{ca: true, serving: true, write: true}},
+		"nothing is there: make all":                                                                    {have: material{}, want: outcome{ca: true, serving: true, write: true}},
 		"all is well: nothing":                                                                          {have: stable},
 		"a serving certificate just before two thirds of its life":                                      {have: stable, at: 20*day - time.Hour},
-		"a serving certificate at two thirds of its life":                                               {have: stable, at: 20 * day, want: verdict{serving: true, write: true}},
-		"a serving certificate that has expired":                                                        {have: stable, at: 30 * day, want: verdict{serving: true, write: true}},
+		"a serving certificate at two thirds of its life":                                               {have: stable, at: 20 * day, want: outcome{serving: true, write: true}},
+		"a serving certificate that has expired":                                                        {have: stable, at: 30 * day, want: outcome{serving: true, write: true}},
 		"a CA just before two thirds of its life":                                                       {have: withLeafAt(t, ca, 230*day), at: 243 * day},
-		"a CA at two thirds of its life stays trusted beside a new one":                                 {have: withLeafAt(t, ca, 230*day), at: 244 * day, want: verdict{ca: true, serving: true, write: true, previous: certsOf(ca)}},
-		"a CA that has expired is not worth keeping":                                                    {have: withLeafAt(t, ca, 230*day), at: 365 * day, want: verdict{ca: true, serving: true, write: true}},
-		"a CA of the future is of no use now, and stays trusted":                                        {have: stable, at: -2 * day, want: verdict{ca: true, serving: true, write: true, previous: certsOf(ca)}},
-		"no serving certificate":                                                                        {have: material{ca: ca}, want: verdict{serving: true, write: true}},
-		"a serving certificate of another CA":                                                           {have: material{ca: ca, serving: signed(t, other, ourNames, epoch)}, want: verdict{serving: true, write: true}},
-		"a serving certificate that lacks a name gets it, and keeps what it has, for the other replica": {have: stable, names: wider, want: verdict{serving: true, write: true, names: Names{DNS: []string{"poundlock.lock.svc", "new.lock.svc"}, IPs: ourNames.IPs}}},
+		"a CA at two thirds of its life stays trusted beside a new one":                                 {have: withLeafAt(t, ca, 230*day), at: 244 * day, want: outcome{ca: true, serving: true, write: true, previous: certsOf(ca)}},
+		"a CA that has expired is not worth keeping":                                                    {have: withLeafAt(t, ca, 230*day), at: 365 * day, want: outcome{ca: true, serving: true, write: true}},
+		"a CA of the future is of no use now, and stays trusted":                                        {have: stable, at: -2 * day, want: outcome{ca: true, serving: true, write: true, previous: certsOf(ca)}},
+		"no serving certificate":                                                                        {have: material{ca: ca}, want: outcome{serving: true, write: true}},
+		"a serving certificate of another CA":                                                           {have: material{ca: ca, serving: signed(t, other, ourNames, epoch)}, want: outcome{serving: true, write: true}},
+		"a serving certificate that lacks a name gets it, and keeps what it has, for the other replica": {have: stable, names: wider, want: outcome{serving: true, write: true, names: Names{DNS: []string{"poundlock.lock.svc", "new.lock.svc"}, IPs: ourNames.IPs}}},
 		"a serving certificate with a name too many":                                                    {have: stable, names: Names{DNS: ourNames.DNS}},
-		"a name that is not wanted any more goes at the next renewal":                                   {have: stable, names: Names{DNS: ourNames.DNS}, at: 20 * day, want: verdict{serving: true, write: true, names: Names{DNS: ourNames.DNS}}},
-		"the key of the CA is lost: a new CA, and the old one stays trusted":                            {have: material{serving: leaf, previous: certsOf(ca), damage: []string{"ca.key"}}, want: verdict{ca: true, serving: true, write: true, previous: certsOf(ca)}},
-		"the Secret was deleted: what the caBundles trust of ours is adopted, and nothing else":         {have: material{}, trusted: certsOf(ca, foreignCA), want: verdict{ca: true, serving: true, write: true, previous: certsOf(ca)}},
-		"an older Secret was restored: the lost CA is adopted":                                          {have: stable, trusted: certsOf(ca, lostOne), want: verdict{write: true, previous: certsOf(lostOne)}},
+		"a name that is not wanted any more goes at the next renewal":                                   {have: stable, names: Names{DNS: ourNames.DNS}, at: 20 * day, want: outcome{serving: true, write: true, names: Names{DNS: ourNames.DNS}}},
+		"the key of the CA is lost: a new CA, and the old one stays trusted":                            {have: material{serving: leaf, previous: certsOf(ca), damage: []string{"ca.key"}}, want: outcome{ca: true, serving: true, write: true, previous: certsOf(ca)}},
+		"the Secret was deleted: what the caBundles trust of ours is adopted, and nothing else":         {have: material{}, trusted: certsOf(ca, foreignCA), want: outcome{ca: true, serving: true, write: true, previous: certsOf(ca)}},
+		"an older Secret was restored: the lost CA is adopted":                                          {have: stable, trusted: certsOf(ca, lostOne), want: outcome{write: true, previous: certsOf(lostOne)}},
 		"a foreign CA in a caBundle is none of the Secret's business":                                   {have: stable, trusted: certsOf(ca, foreignCA)},
-		"a previous CA before its date":                                                                 {have: overlapping, trusted: certsOf(ca, other), at: 30*day - time.Second, want: verdict{serving: true, write: true, previous: certsOf(other)}},
-		"a retired CA stays in the Secret while a caBundle holds it":                                    {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca, other), at: 40 * day, want: verdict{previous: certsOf(other)}},
-		"a retired CA leaves the Secret when no caBundle holds it":                                      {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca), at: 40 * day, want: verdict{write: true}},
-		"a retired CA waits for slow clocks":                                                            {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca), at: 35 * day, want: verdict{previous: certsOf(other)}},
-		"a previous CA without a date stays while it is valid":                                          {have: fresh(t, undated, 99*day), at: 100 * day, want: verdict{previous: certsOf(other)}},
-		"damage alone is a reason to write":                                                             {have: material{ca: ca, serving: leaf, damage: []string{"ca-previous.crt"}}, want: verdict{write: true}},
+		"a previous CA before its date":                                                                 {have: overlapping, trusted: certsOf(ca, other), at: 30*day - time.Second, want: outcome{serving: true, write: true, previous: certsOf(other)}},
+		"a retired CA stays in the Secret while a caBundle holds it":                                    {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca, other), at: 40 * day, want: outcome{previous: certsOf(other)}},
+		"a retired CA leaves the Secret when no caBundle holds it":                                      {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca), at: 40 * day, want: outcome{write: true}},
+		"a retired CA waits for slow clocks":                                                            {have: fresh(t, overlapping, 29*day), trusted: certsOf(ca), at: 35 * day, want: outcome{previous: certsOf(other)}},
+		"a previous CA without a date stays while it is valid":                                          {have: fresh(t, undated, 99*day), at: 100 * day, want: outcome{previous: certsOf(other)}},
+		"damage alone is a reason to write":                                                             {have: material{ca: ca, serving: leaf, damage: []string{"ca-previous.crt"}}, want: outcome{write: true}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestDecide(t *testing.T) {
 				test.want.names = test.names
 			}
 			p := decide(test.have, test.trusted, ourName, test.names, yearly, epoch.Add(test.at))
-			got := verdict{ca: p.authority != "", serving: p.serving != "", write: p.changed, previous: p.previous}
+			got := outcome{ca: p.authority != "", serving: p.serving != "", write: p.changed, previous: p.previous}
 			if got.serving {
 				got.names = p.names
 			}
@@ -104,14 +104,14 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// verdict is what matters of a plan.
-type verdict struct {
+// outcome is what matters of a plan.
+type outcome struct {
 	ca, serving, write bool
 	previous           []*x509.Certificate
 	names              Names
 }
 
-func (v verdict) readable() map[string]any {
+func (v outcome) readable() map[string]any {
 	serials := []string{}
 	for _, cert := range v.previous {
 		serials = append(serials, cert.SerialNumber.String())

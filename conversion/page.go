@@ -25,10 +25,10 @@ func Page(title, intro string, lines []Line) string {
 	return b.String()
 }
 
-func section(b *strings.Builder, title, head string, lines []Line, verdict Expressible, row func(Line) string) {
+func section(b *strings.Builder, title, head string, lines []Line, expressible Expressible, row func(Line) string) {
 	fmt.Fprintf(b, "\n## %s\n\n%s", title, head)
 	for _, l := range lines {
-		if l.Expressible == verdict {
+		if l.Expressible == expressible {
 			b.WriteString(row(l) + "\n")
 		}
 	}

@@ -22,7 +22,7 @@ type Table[M, C any] []Row[M, C]
 type Row[M, C any] struct {
 	machineAPI, clusterAPI []string
 	note                   string
-	verdict                Expressible
+	expressible            Expressible
 	toC                    func(*Pass, *M, *C)
 	toM                    func(*Pass, *C, *M)
 	passes                 string
@@ -33,7 +33,7 @@ type Row[M, C any] struct {
 // Expressible is in which of the two APIs a row's field has a place.
 type Expressible string
 
-// The verdicts.
+// The values of Expressible.
 const (
 	Both           Expressible = "both"
 	OnlyMachineAPI Expressible = "Machine API only"
@@ -59,7 +59,7 @@ func At(paths ...string) []string { return paths }
 // Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer on one side alone may differ: nil is then
 // the other side's zero, and so is a pointer to empty text. A pointer to false or 0 is refused, because it would return as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
-	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both}
+	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
 	r.broken = err
 	r.toC = func(p *Pass, from *M, to *C) { p.carry(m, reflect.ValueOf(from), c, reflect.ValueOf(to)) }
@@ -96,7 +96,7 @@ type Word struct{ MachineAPI, ClusterAPI string }
 
 // Words is an enumeration. Empty or absent is the same on both sides; a value that is not listed is refused.
 func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[M, C] {
-	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both, note: note + spelling(words)}
+	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both, note: note + spelling(words)}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
 	r.broken = err
 	there, back := spell(words, func(w Word) (string, string) { return w.MachineAPI, w.ClusterAPI }),
@@ -134,7 +134,7 @@ func list(words map[string]string) string {
 // Iso is what no other row can express: fields of one side that together mean those of the other. to and from must undo each other, or report to Pass what they
 // cannot carry.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
-	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, verdict: Both, note: note, toC: to, toM: from}
+	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, expressible: Both, note: note, toC: to, toM: from}
 	r.broken = exist[M, C](below(machineAPI), below(clusterAPI))
 	if to == nil || from == nil {
 		r.broken = fmt.Errorf("row %v lacks a direction", machineAPI)
@@ -177,7 +177,7 @@ func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
 }
 
 func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.Value, string)) Row[M, C] {
-	r := Row[M, C]{machineAPI: At(path), verdict: OnlyMachineAPI, note: reason}
+	r := Row[M, C]{machineAPI: At(path), expressible: OnlyMachineAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[M](), path)
 	r.broken = err
 	r.toC = func(p *Pass, from *M, _ *C) { refuse(p, s, reflect.ValueOf(from), reason) }
@@ -196,7 +196,7 @@ func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 
 // OnlyCAPI is a field that Machine API has no place for: a set value is an error with this reason.
 func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
-	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason}
+	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[C](), path)
 	r.broken = err
 	r.toC = func(*Pass, *M, *C) {}
@@ -207,7 +207,7 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 // OnlyCAPIBeyond is OnlyCAPI for a field with a default of its API server or webhook: absent and that value mean the same and pass; any other is an error with
 // this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
-	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason, passes: value}
+	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)
 	r.broken = err
 	r.toC = func(*Pass, *M, *C) {}
@@ -264,7 +264,7 @@ func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 func (t Table[M, C]) Lines() []Line {
 	var out []Line
 	for _, r := range t {
-		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Expressible: r.verdict, Note: r.note, Passes: r.passes})
+		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Expressible: r.expressible, Note: r.note, Passes: r.passes})
 		out = append(out, r.parts...)
 	}
 	return out

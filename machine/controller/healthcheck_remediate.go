@@ -61,10 +61,10 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 }
 
 // each reads each Machine's Node live before it acts on the Machine: if the Node has just recovered, or just appeared, it does not act.
-func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
+func (r *healthChecks) each(ctx context.Context, c *check, assessments []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
 	nodes := &nodeLook{healthChecks: r, from: r.live}
-	for _, v := range verdicts {
+	for _, v := range assessments {
 		t, err := nodes.target(ctx, v.Machine)
 		if err == nil {
 			if v = health.Of(&c.spec, t, r.clock.Now()); !v.Unhealthy() {

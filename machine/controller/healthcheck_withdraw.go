@@ -105,7 +105,7 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	if named && by != c.stored.GetName() {
 		return ""
 	}
-	for _, v := range j.Verdicts {
+	for _, v := range j.Assessments {
 		switch {
 		case !slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID }):
 			continue

@@ -37,7 +37,7 @@ func TestUnneededRequests(t *testing.T) {
 	own := &unstructured.Unstructured{}
 	own.SetName("own")
 	machine := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{UID: "m"}}
-	unhealthy := health.Judgement{Verdicts: []health.Assessment{{Target: health.Target{Machine: machine}, Cause: "Ready"}}}
+	unhealthy := health.Judgement{Assessments: []health.Assessment{{Target: health.Target{Machine: machine}, Cause: "Ready"}}}
 	for name, c := range map[string]struct {
 		by     string
 		cached storedChecks

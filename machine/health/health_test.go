@@ -332,7 +332,7 @@ func TestJudge(t *testing.T) {
 			for _, v := range j.Remediate {
 				got.Remediate = append(got.Remediate, v.Machine.Name)
 			}
-			for _, v := range j.Verdicts {
+			for _, v := range j.Assessments {
 				if v.Spared != "" {
 					got.Spared = map[string]string{v.Machine.Name: v.Spared}
 				}

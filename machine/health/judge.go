@@ -30,8 +30,8 @@ type Judgement struct {
 	Expected, Healthy int
 	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
 	MaxUnhealthy int
-	// Verdicts are on every Machine, in the order in which they were given.
-	Verdicts []Assessment
+	// Assessments are on every Machine, in the order in which they were given.
+	Assessments []Assessment
 	// Remediate are those who are to be remediated now, in the same order: unhealthy, the caller's own, not spared, and nothing if the
 	// check is restricted.
 	Remediate []Assessment
@@ -68,13 +68,13 @@ func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now ti
 		j.add(v)
 	}
 	if !j.Restricted() {
-		j.Remediate = due(j.Verdicts, mine)
+		j.Remediate = due(j.Assessments, mine)
 	}
 	return j, nil
 }
 
 func (j *Judgement) add(v Assessment) {
-	j.Verdicts = append(j.Verdicts, v)
+	j.Assessments = append(j.Assessments, v)
 	if v.Healthy() {
 		j.Healthy++
 	}
@@ -83,9 +83,9 @@ func (j *Judgement) add(v Assessment) {
 	}
 }
 
-func due(verdicts []Assessment, mine func(*machinev1beta1.Machine) bool) []Assessment {
+func due(assessments []Assessment, mine func(*machinev1beta1.Machine) bool) []Assessment {
 	var out []Assessment
-	for _, v := range verdicts {
+	for _, v := range assessments {
 		if v.Unhealthy() && v.Spared == "" && (mine == nil || mine(v.Machine)) {
 			out = append(out, v)
 		}

@@ -35,7 +35,7 @@ func Handler(c *Cloud) http.Handler {
 		all, err := c.Ledger(r.Context())
 		return callsOf(all, r.URL.Query()), err
 	}))
-	mux.Handle("GET /audit", shown(func(r *http.Request) (page, error) { return verdict{c.Audit(r.Context())}, nil }))
+	mux.Handle("GET /audit", shown(func(r *http.Request) (page, error) { return auditPage{c.Audit(r.Context())}, nil }))
 	mux.Handle("GET /faults", shown(func(r *http.Request) (page, error) {
 		all, err := c.Faults(r.Context())
 		return faults(all), err

@@ -95,17 +95,17 @@ func (l faults) text() string {
 	})
 }
 
-// verdict is what an audit found.
-type verdict struct{ err error }
+// auditPage is what an audit found.
+type auditPage struct{ err error }
 
-func (v verdict) text() string {
+func (v auditPage) text() string {
 	if v.err == nil {
 		return "nothing: one instance at most for each Machine, none left behind, and no call by a side that was not authoritative\n"
 	}
 	return v.err.Error() + "\n"
 }
 
-func (v verdict) data() any {
+func (v auditPage) data() any {
 	if v.err == nil {
 		return []string{}
 	}

@@ -99,7 +99,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := o.write(r); err != nil {
 		return err
 	}
-	return r.verdict(o.failOn)
+	return r.exit(o.failOn)
 }
 
 // knownFailures refuses a word of --fail-on that no object can have: it would never fail.

@@ -61,8 +61,8 @@ func once(findings []readiness.Finding, said func(readiness.Finding) string) []s
 	return out
 }
 
-// verdict returns the exit code: that of what could not be read comes before that of --fail-on.
-func (r report) verdict(failOn []string) error {
+// exit returns the exit code: that of what could not be read comes before that of --fail-on.
+func (r report) exit(failOn []string) error {
 	if len(r.Problems) > 0 {
 		return cli.Exit(cli.CodeError, "")
 	}

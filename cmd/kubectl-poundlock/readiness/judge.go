@@ -25,7 +25,7 @@ import (
 // Readiness is the answer in one word.
 type Readiness string
 
-// The verdicts, the worst first.
+// The readinesses, the worst first.
 const (
 	// Blocked: it cannot move until a person changes something.
 	Blocked Readiness = "blocked"
@@ -44,8 +44,8 @@ const (
 // Readinesses lists them all.
 func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
-// Verdicts explains the readinesses.
-func Verdicts() []Reason {
+// ReadinessMeanings explains the readinesses.
+func ReadinessMeanings() []Reason {
 	return []Reason{
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
 		{

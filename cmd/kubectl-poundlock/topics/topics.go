@@ -53,11 +53,11 @@ type Catalog []Topic
 
 // Topics returns all topics.
 func Topics() Catalog {
-	return slices.Concat(rules(), reasons(), verdicts(), signals(), fields())
+	return slices.Concat(rules(), reasons(), readinesses(), signals(), fields())
 }
 
-// verdicts are the words of the plugin's own tables.
-func verdicts() []Topic {
+// readinesses are the words of the plugin's own tables.
+func readinesses() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
 		"another API was asked for, and Poundlock has not looked at the object since",
 		"if it stays, look whether Poundlock runs: the first line of status reports it"),
@@ -65,7 +65,7 @@ func verdicts() []Topic {
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
 			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
 				"The message has the command")}
-	for _, v := range readiness.Verdicts() {
+	for _, v := range readiness.ReadinessMeanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
 			means, _, _ := strings.Cut(v.Means, ". The table has")

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// verdicts are the conditions by which Cluster API's check has the owner of a Machine delete it.
-var verdicts = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
+// remediationConditions are the conditions by which Cluster API's check has the owner of a Machine delete it.
+var remediationConditions = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
 	clusterv1.MachineExternallyRemediatedCondition}
 
 // Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine,
@@ -31,7 +31,7 @@ func Unjudged(s *pairs.State) *pairs.Write {
 	out := map[string]any{}
 	for _, at := range [][]string{nil, {"deprecated", "v1beta1"}} {
 		list := pairs.List(pairs.Under(pairs.Below(s.Core.Object, "status"), at...)["conditions"])
-		if kept := withoutVerdicts(list); len(kept) < len(list) {
+		if kept := withoutRemediation(list); len(kept) < len(list) {
 			_ = unstructured.SetNestedSlice(out, kept, append(slices.Clone(at), "conditions")...) // fails only where something else than an object is on the way
 		}
 	}
@@ -60,8 +60,8 @@ func Checks(check, machine *unstructured.Unstructured) bool {
 	return authority.Checks(pairs.ObjectOf(check), pairs.ObjectOf(machine))
 }
 
-func withoutVerdicts(list []any) []any {
-	for _, v := range verdicts {
+func withoutRemediation(list []any) []any {
+	for _, v := range remediationConditions {
 		list = conditionlist.Without(list, v)
 	}
 	return list
