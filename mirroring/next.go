@@ -77,7 +77,7 @@ func (s steps) next() *pairs.Write {
 type steps struct {
 	*pairs.State
 	status.Reporter
-	deletion deletion.Deletion
+	deletion deletion.Pair
 }
 
 func stepsOf(s *pairs.State, now time.Time) steps {

@@ -15,18 +15,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Deletion is a pair with something that is deleted.
-type Deletion struct{ *pairs.State }
+// Pair is a pair with something that is deleted.
+type Pair struct{ *pairs.State }
 
 // Of is the deletion of a pair.
-func Of(s *pairs.State) Deletion { return Deletion{s} }
+func Of(s *pairs.State) Pair { return Pair{s} }
 
 // Asked is what the rules of deletion ask about the pair.
-func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
+func Asked(s *pairs.State) authority.DeletionState { return Of(s).asked() }
 
-func (s Deletion) asked() authority.Deletion {
+func (s Pair) asked() authority.DeletionState {
 	mirror, side := s.Mirror()
-	d := authority.Deletion{
+	d := authority.DeletionState{
 		Authority: s.Authoritative(), InTransit: s.Shape().Current == authority.Migrating,
 		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
 		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
@@ -48,7 +48,7 @@ func (s Deletion) asked() authority.Deletion {
 
 // held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose
 // finalizer somebody has removed, for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
-func (s Deletion) held() bool {
+func (s Pair) held() bool {
 	side := s.Authoritative()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
@@ -56,11 +56,11 @@ func (s Deletion) held() bool {
 
 // instanceActs reports whether the object that a provider keeps for an instance is not paused, although Machine API is authoritative. The handoff pauses it as
 // long as the mirror refers to it.
-func (s Deletion) instanceActs() bool {
+func (s Pair) instanceActs() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.instanceIsOurs() && s.IsMirror(s.Core)
 }
 
-func (s Deletion) controllersFinalizer(side authority.API) string {
+func (s Pair) controllersFinalizer(side authority.API) string {
 	if side == authority.MachineAPI {
 		return s.Kind.MachineAPIFinalizer
 	}
@@ -68,14 +68,14 @@ func (s Deletion) controllersFinalizer(side authority.API) string {
 }
 
 // Gated reports whether what becomes of the deletion depends on the feature gate.
-func (s Deletion) Gated() bool {
+func (s Pair) Gated() bool {
 	on, off := s.asked(), s.asked()
 	on.Gate, off.Gate = authority.GateOn, authority.GateOff
 	return on.Next() != off.Next()
 }
 
 // Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
-func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
+func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
@@ -97,7 +97,7 @@ func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 }
 
 // Restores reports whether a mirror that is being deleted is recreated, although its owner's controller may delete it: the feature gate was off then.
-func (s Deletion) Restores() bool {
+func (s Pair) Restores() bool {
 	now := s.asked()
 	then := now
 	then.Gate = authority.GateOn
@@ -105,7 +105,7 @@ func (s Deletion) Restores() bool {
 }
 
 // explained adds to the event of a mirror's release why its deletion is not that of the Machine, where somebody could have meant it so.
-func (s Deletion) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
+func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
 			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
@@ -119,7 +119,7 @@ func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
 // its end is not propagated; any other no longer names its owner.
-func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
+func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
 		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
 	if side == authority.MachineAPI && !pairs.Runs(child) {
@@ -137,7 +137,7 @@ func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *
 
 // releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
 // for ever.
-func (s Deletion) releaseMirror(side authority.API) *pairs.Write {
+func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
 			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
@@ -150,7 +150,7 @@ func (s Deletion) releaseMirror(side authority.API) *pairs.Write {
 
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
-func (s Deletion) leftoverInfra() *pairs.Write {
+func (s Pair) leftoverInfra() *pairs.Write {
 	if s.Kind.Infra == authority.InfraMachine && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
 		// What the provider keeps for the instance goes first: the machine that owns it may have no finalizer, and when it has gone nothing leads there.
 		if w := s.endInfraInstance(pairs.Describe(s.MachineAPI)); w != nil {
@@ -165,7 +165,7 @@ func (s Deletion) leftoverInfra() *pairs.Write {
 
 // idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
 // or its Machine was never created, or is being deleted before any controller acted on it.
-func (s Deletion) idle(infra *unstructured.Unstructured) bool {
+func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
 	}
@@ -174,7 +174,7 @@ func (s Deletion) idle(infra *unstructured.Unstructured) bool {
 
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
-func (s Deletion) unheld() bool {
+func (s Pair) unheld() bool {
 	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) &&
 		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
@@ -182,7 +182,7 @@ func (s Deletion) unheld() bool {
 // ReleaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
 // again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
 // Cluster API's to end.
-func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
+func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if w := s.ReleaseInfraInstance(); w != nil {
 		return w // before the machine that owns it: afterwards nothing leads to it
 	}
@@ -194,14 +194,14 @@ func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 
 // endsInstance reports whether deleting the provider's machine would terminate an instance that Machine API runs. The garbage collector would then delete the
 // object that the provider keeps for the instance, and the handoff has not paused that yet.
-func (s Deletion) endsInstance() bool {
+func (s Pair) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
 // Replace deletes the provider's machine of a mirror that the API server refuses to change, and the mirror then recreates it as it should be. Providers make
 // most of its fields immutable, and Machine API's own webhook may add a default of a later release to a Machine, which nobody can remove again. No controller
 // acts on the machine while it is paused. nil while anything else changes.
-func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
+func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (s Deletion) Replace(refused *pairs.Write) *pairs.Write {
 
 // WithdrawReplacement takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from
 // a Poundlock that leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
-func (s Deletion) WithdrawReplacement() *pairs.Write {
+func (s Pair) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (s Deletion) WithdrawReplacement() *pairs.Write {
 // replacing is who writes that mark, in managed fields: apart from the mirror's applies, which know nothing of it.
 const replacing = "poundlock-replace"
 
-func (s Deletion) markReplaced(value any) *pairs.Write {
+func (s Pair) markReplaced(value any) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: replacing, Object: s.Infra, Reason: "MirrorReplaced",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
 }
@@ -252,7 +252,7 @@ func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 
 // ReleaseInfraInstance deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The instance itself stays:
 // Machine API runs it, or has terminated it.
-func (s Deletion) ReleaseInfraInstance() *pairs.Write {
+func (s Pair) ReleaseInfraInstance() *pairs.Write {
 	goes := pairs.PresenceOf(s.Infra) == authority.Deleting && s.idle(s.Infra) && pairs.IsPaused(s.Infra)
 	if goes || pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
 		return s.endInfraInstance("its owner")
@@ -262,7 +262,7 @@ func (s Deletion) ReleaseInfraInstance() *pairs.Write {
 
 // endInfraInstance deletes the object that a provider keeps for an instance, and then removes its finalizer. The instance stays: the object is paused, and
 // Machine API is authoritative.
-func (s Deletion) endInfraInstance(cause string) *pairs.Write {
+func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Authoritative() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
 		!pairs.IsPaused(s.InfraInstance) {
 		return nil
@@ -275,7 +275,7 @@ func (s Deletion) endInfraInstance(cause string) *pairs.Write {
 
 // instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has
 // gone, by its Machine's. A stranger's has an instance of its own, which its controller terminates once somebody unpauses it.
-func (s Deletion) instanceIsOurs() bool {
+func (s Pair) instanceIsOurs() bool {
 	switch {
 	case s.Infra != nil:
 		return s.IsMirror(s.Infra)
@@ -286,7 +286,7 @@ func (s Deletion) instanceIsOurs() bool {
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
-func (s Deletion) keepInfra() *pairs.Write {
+func (s Pair) keepInfra() *pairs.Write {
 	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
 		pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
@@ -309,7 +309,7 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 }
 
 // Forget takes finalizer and marks off what acts on its own from now on, and the finalizer alone off a set or a check that is paused.
-func (s Deletion) Forget() *pairs.Write {
+func (s Pair) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
 	}
@@ -332,7 +332,7 @@ func (s Deletion) Forget() *pairs.Write {
 	})
 }
 
-func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
+func (s Pair) unmark(o *unstructured.Unstructured) *pairs.Write {
 	if !s.Marked(o) {
 		return nil
 	}
@@ -348,7 +348,7 @@ func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 }
 
 // ended is what becomes of an object whose twin is gone. Beside one that is being deleted, admission refuses a Machine API object.
-func (s Deletion) ended(o *unstructured.Unstructured) string {
+func (s Pair) ended(o *unstructured.Unstructured) string {
 	if !pairs.IsPaused(o) {
 		return pairs.Describe(o) + " has no twin any more and acts on its own"
 	}
@@ -367,7 +367,7 @@ func (s Deletion) ended(o *unstructured.Unstructured) string {
 // ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a
 // CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to
 // do with its deletion.
-func (s Deletion) ReleaseUnserved() *pairs.Write {
+func (s Pair) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
 	case s.Source() == authority.Unset || pairs.PresenceOf(mirror) != authority.Deleting:
@@ -384,7 +384,7 @@ func (s Deletion) ReleaseUnserved() *pairs.Write {
 
 // StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s Deletion) StaleTemplate() *pairs.Write {
+func (s Pair) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
 			continue
@@ -395,7 +395,7 @@ func (s Deletion) StaleTemplate() *pairs.Write {
 }
 
 // unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s Deletion) unlessOwner(w *pairs.Write) *pairs.Write {
+func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
 	}
@@ -406,7 +406,7 @@ func (s Deletion) unlessOwner(w *pairs.Write) *pairs.Write {
 // GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
-func (s Deletion) GivenToCluster() *pairs.Write {
+func (s Pair) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
 		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
@@ -417,7 +417,7 @@ func (s Deletion) GivenToCluster() *pairs.Write {
 
 // LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for
 // that set to own it, and the Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
-func (s Deletion) LeftBySet() *pairs.Write {
+func (s Pair) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
 		return nil

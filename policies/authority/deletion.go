@@ -32,8 +32,8 @@ func PresenceOf(o *policies.Object) Presence {
 // deletes the object, its twin stays (DESIGN §3.3).
 const DetachedAnnotation = Domain + "/detached"
 
-// Deletion is the state of a pair whose sides may be deleted, or being deleted.
-type Deletion struct {
+// DeletionState is the state of a pair whose sides may be deleted, or being deleted.
+type DeletionState struct {
 	// Authority is the API whose object is authoritative: Source of the Machine API object, Unset where there is none.
 	Authority API
 	// InTransit: status is Migrating.
@@ -121,7 +121,7 @@ const (
 // Next decides the next step for a pair with a side that is deleted, or being deleted (converting › Deletion of Machines, › Summary of
 // the rules; DESIGN §3.3). Each step is idempotent and leads to a state whose next step continues it, so that a
 // crash between any two is repaired by the next pass. The authority's own sync finalizer goes last.
-func (d Deletion) Next() DeletionStep {
+func (d DeletionState) Next() DeletionStep {
 	switch {
 	case d.MachineAPI == Absent:
 		return d.forget()
@@ -144,21 +144,21 @@ func (d Deletion) Next() DeletionStep {
 	return ReleaseMirror
 }
 
-func (d Deletion) on(side API) Presence {
+func (d DeletionState) on(side API) Presence {
 	if side == MachineAPI {
 		return d.MachineAPI
 	}
 	return d.ClusterAPI
 }
 
-func (d Deletion) forget() DeletionStep {
+func (d DeletionState) forget() DeletionStep {
 	if d.Marked {
 		return Forget
 	}
 	return KeepMirroring
 }
 
-func (d Deletion) authorityGoing() DeletionStep {
+func (d DeletionState) authorityGoing() DeletionStep {
 	mirror := d.on(d.Authority.Other())
 	switch {
 	case mirror == Present:
@@ -175,7 +175,7 @@ func (d Deletion) authorityGoing() DeletionStep {
 	return ReleaseAuthority
 }
 
-func (d Deletion) mirrorGoing() DeletionStep {
+func (d DeletionState) mirrorGoing() DeletionStep {
 	side := d.Authority.Other()
 	asked := d.Owned && !d.Detached && !d.Parent.abandons(side) && d.Surroundings == Stay
 	switch {
@@ -194,6 +194,6 @@ func (d Deletion) mirrorGoing() DeletionStep {
 // ungated reports whether the Machine API's MachineSet controller may have deleted the mirror although the Machine API is not authoritative for its set.
 // While the feature gate is off it ignores authority, and deletes the Machines that the set has too many of. A set for which the Machine API is
 // authoritative may delete its Machines.
-func (d Deletion) ungated(side API) bool {
+func (d DeletionState) ungated(side API) bool {
 	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

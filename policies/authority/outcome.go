@@ -5,7 +5,7 @@ package authority
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionRequest is a deletion of an object whose twin is not being deleted itself. Deletion.Next carries it out step by step; Outcome is its result, so
+// DeletionRequest is a deletion of an object whose twin is not being deleted itself. DeletionState.Next carries it out step by step; Outcome is its result, so
 // that admission can warn beforehand.
 type DeletionRequest struct {
 	// Kind is the object's kind, On the API that it is deleted in.

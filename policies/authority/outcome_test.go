@@ -77,7 +77,7 @@ func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 			for _, authoritative := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 				for _, owned := range []bool{false, true} {
 					asked := authority.DeletionRequest{Kind: kind, On: on, Authority: authoritative, Owned: owned}
-					d := authority.Deletion{Authority: authoritative, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true,
+					d := authority.DeletionState{Authority: authoritative, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true,
 						Owned: owned && kind == "Machine"}
 					set(&d, on, authority.Deleting)
 					twinDeleted := false
@@ -102,7 +102,7 @@ func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 }
 
 // after is what a step makes of what is known.
-func after(d authority.Deletion, step authority.DeletionStep) authority.Deletion {
+func after(d authority.DeletionState, step authority.DeletionStep) authority.DeletionState {
 	switch step {
 	case authority.DeleteMirror:
 		set(&d, d.Authority.Other(), authority.Deleting)

@@ -94,7 +94,7 @@ func actsOnInfra(c policies.Change) bool {
 	return kind.InfraActs()
 }
 
-// twinGoing is the refusal beside a twin that is being deleted. If the twin is authoritative, the object is deleted with it (Deletion), so that waiting is
+// twinGoing is the refusal beside a twin that is being deleted. If the twin is authoritative, the object is deleted with it (DeletionState), so that waiting is
 // no remedy.
 func twinGoing(c policies.Change) string {
 	going := there(c) + " is being deleted"

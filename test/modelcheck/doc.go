@@ -7,7 +7,7 @@
 //
 // # What is real, and what is a model
 //
-// The proof calls these as they are: authority.Next, authority.Deletion.Next, authority.GateOf, authority.Source, and
+// The proof calls these as they are: authority.Next, authority.DeletionState.Next, authority.GateOf, authority.Source, and
 // authority.Rules. The rules answer each request that a person makes in the model. Of what a
 // provider keeps for an instance it asks authority.Objects.State, feedback.InstanceHook, twin's WantCore and Kept, and
 // deletion's Asked, Next and ReleaseInfra, with objects that it writes out. The shells around them are modelled.

@@ -39,7 +39,7 @@ func (familyMirror) Moves(t *familyTurn) {
 	}
 }
 
-// decide asks authority.Deletion what follows for the sets (of is 0) or a Machine, as reconcilers/mirror gathers it.
+// decide asks authority.DeletionState what follows for the sets (of is 0) or a Machine, as reconcilers/mirror gathers it.
 func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
 	authoritative, m, c := t.set, w.sm, w.sc
@@ -49,7 +49,7 @@ func (t *familyTurn) decide(of uint8) deed {
 	if !m.has(here) {
 		authoritative = authority.Unset
 	}
-	d := authority.Deletion{Authority: authoritative, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
+	d := authority.DeletionState{Authority: authoritative, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
 	switch {
 	case w.gate != gateOn:
 		d.Gate = authority.GateOff

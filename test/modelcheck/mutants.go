@@ -20,15 +20,15 @@ func nextBut(but func(authority.State, authority.Step) authority.Step) func(*rul
 	}
 }
 
-func deletionBut(but func(authority.Deletion) authority.Deletion, step func(authority.DeletionStep) authority.DeletionStep) func(*rules) {
+func deletionBut(but func(authority.DeletionState) authority.DeletionState, step func(authority.DeletionStep) authority.DeletionStep) func(*rules) {
 	return func(r *rules) {
 		deletion := r.deletion
-		r.deletion = func(d authority.Deletion) authority.DeletionStep { return step(deletion(but(d))) }
+		r.deletion = func(d authority.DeletionState) authority.DeletionStep { return step(deletion(but(d))) }
 	}
 }
 
 func sameStep(s authority.DeletionStep) authority.DeletionStep { return s }
-func sameDeletion(d authority.Deletion) authority.Deletion     { return d }
+func sameDeletion(d authority.DeletionState) authority.DeletionState     { return d }
 func waitsFor(s authority.State, step authority.Step, reasons ...string) bool {
 	for _, r := range reasons {
 		if step.Reason == r && s.Requested.Other() == s.Current {
@@ -180,12 +180,12 @@ func mutants() []mutant {
 				return g
 			}
 		}, walkOf(flips, machineOfMachineAPI)},
-		{"an unowned mirror's deletion is propagated", deletionBut(func(d authority.Deletion) authority.Deletion { d.Owned = true; return d }, sameStep),
+		{"an unowned mirror's deletion is propagated", deletionBut(func(d authority.DeletionState) authority.DeletionState { d.Owned = true; return d }, sameStep),
 			walkOf(deletes, machineOfMachineAPI)},
-		{"a deletion is carried over while authority moves", deletionBut(func(d authority.Deletion) authority.Deletion { d.InTransit = false; return d }, sameStep),
+		{"a deletion is carried over while authority moves", deletionBut(func(d authority.DeletionState) authority.DeletionState { d.InTransit = false; return d }, sameStep),
 			walkOf(flips|deletes, machineOfMachineAPI)},
 		{"a Machine API mirror goes before Cluster API is released",
-			deletionBut(func(d authority.Deletion) authority.Deletion { d.Unreleased = false; return d }, sameStep),
+			deletionBut(func(d authority.DeletionState) authority.DeletionState { d.Unreleased = false; return d }, sameStep),
 			walkOf(deletes, newMachineForClusterAPI)},
 		{"a stale sync finalizer is nobody's to remove", deletionBut(sameDeletion, func(s authority.DeletionStep) authority.DeletionStep {
 			if s == authority.Forget {
@@ -200,7 +200,7 @@ func mutants() []mutant {
 			return s
 		}), familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
 		{"children are not detached, and nobody asks whose parent went",
-			deletionBut(func(d authority.Deletion) authority.Deletion { d.Parent = authority.Parent{}; return d },
+			deletionBut(func(d authority.DeletionState) authority.DeletionState { d.Parent = authority.Parent{}; return d },
 				func(s authority.DeletionStep) authority.DeletionStep {
 					if s == authority.DetachChildren {
 						return authority.ReleaseMirror
@@ -223,10 +223,10 @@ func mutants() []mutant {
 			movingSets(authority.MachineAPI, false, flips|edits|deletes)},
 		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
 		{"what is deleted with its namespace is taken for a request",
-			deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
+			deletionBut(func(d authority.DeletionState) authority.DeletionState { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
 		{"what is deleted while the feature gate is off is taken for a request",
-			deletionBut(func(d authority.Deletion) authority.Deletion { d.Gate = authority.GateOn; return d }, sameStep),
+			deletionBut(func(d authority.DeletionState) authority.DeletionState { d.Gate = authority.GateOn; return d }, sameStep),
 			familyOf(authority.ClusterAPI, authority.ClusterAPI, ungates)},
 		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},

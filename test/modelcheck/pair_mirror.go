@@ -34,8 +34,8 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 }
 
 // deletion is what mirroring asks about a pair.
-func (p *pairs) deletion(w *pair) authority.Deletion {
-	d := authority.Deletion{
+func (p *pairs) deletion(w *pair) authority.DeletionState {
+	d := authority.DeletionState{
 		Authority: w.m.authoritative(), InTransit: w.m.status() == authority.Migrating,
 		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached) && w.m.authoritative() == authority.ClusterAPI,
 		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,

@@ -10,7 +10,7 @@ import (
 // rules are the functions under proof, and what the model does as the shells around them do it, for a planted bug to take its place.
 type rules struct {
 	next     func(authority.State) authority.Step
-	deletion func(authority.Deletion) authority.DeletionStep
+	deletion func(authority.DeletionState) authority.DeletionStep
 	gate     func(authority.Shape, bool) authority.Gate
 
 	// stopsInTransit: the mirror does nothing while authority moves.
@@ -81,5 +81,5 @@ type rules struct {
 
 // actual are the functions as they are.
 func actual() rules {
-	return rules{next: authority.Next, deletion: authority.Deletion.Next, gate: authority.GateOf}
+	return rules{next: authority.Next, deletion: authority.DeletionState.Next, gate: authority.GateOf}
 }

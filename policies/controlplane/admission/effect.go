@@ -181,8 +181,8 @@ func inForeground(c policies.Change) bool {
 	return c.Propagation == metav1.DeletePropagationForeground
 }
 
-// Deletion: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive ControlPlaneMachineSet".
-func Deletion(c policies.Change) policies.Verdict {
+// Regenerated: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive ControlPlaneMachineSet".
+func Regenerated(c policies.Change) policies.Verdict {
 	if c.Old.Deleting() || inForeground(c) {
 		return policies.Verdict{}
 	}

@@ -212,7 +212,7 @@ func Rules() policies.Set {
 			ID: "controlplane/delete", Clause: removal,
 			Description: "Deleting a set warns: its Machines stay, nobody replaces them from then on, and the set is generated again, inactive.",
 			Remedy:      "None is needed where that is meant.",
-			On:          on(admissionv1.Delete), Needs: alone, Check: Deletion,
+			On:          on(admissionv1.Delete), Needs: alone, Check: Regenerated,
 		},
 	}
 }
