@@ -5,13 +5,22 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Hold is a hook that keeps a deleted Machine.
-type Hold struct{ Machine, Hook, Owner string }
+type Hold struct{ Machine, Stage, Hook, Owner string }
+
+// The stages of hooks, in their order.
+const (
+	preDrain     = "preDrain"
+	preTerminate = "preTerminate"
+)
 
 // Holds are the hooks that keep deleted Machines (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
 func (p *Plan) Holds() []Hold {
@@ -24,15 +33,48 @@ func (p *Plan) Holds() []Hold {
 	return out
 }
 
+// holds are all hooks of a Machine, those before the drain first.
 func (m MachineState) holds() []Hold {
 	var out []Hold
 	for _, h := range m.machine.Spec.LifecycleHooks.PreDrain {
-		out = append(out, Hold{m.Name, h.Name, h.Owner})
+		out = append(out, Hold{m.Name, preDrain, h.Name, h.Owner})
 	}
 	for _, h := range m.machine.Spec.LifecycleHooks.PreTerminate {
-		out = append(out, Hold{m.Name, h.Name, h.Owner})
+		out = append(out, Hold{m.Name, preTerminate, h.Name, h.Owner})
 	}
 	return out
+}
+
+// DeletionWaitsFor returns what the deletion of a Machine waits for at its present stage: the hooks before the drain; once they are gone, the drain and the
+// hooks before the termination of the instance; and at last the finalizers.
+func (m MachineState) DeletionWaitsFor() []string {
+	var first, last []string
+	for _, h := range m.holds() {
+		text := fmt.Sprintf("%s hook %s of %s", h.Stage, h.Hook, h.Owner)
+		if h.Stage == preDrain {
+			first = append(first, text)
+		} else {
+			last = append(last, text)
+		}
+	}
+	if len(first) > 0 {
+		return first
+	}
+	if !m.drained() {
+		last = append([]string{"its Node to be drained"}, last...)
+	}
+	if len(last) == 0 && len(m.machine.Finalizers) > 0 {
+		last = []string{"the finalizers " + strings.Join(m.machine.Finalizers, ", ")}
+	}
+	return last
+}
+
+// drained reports whether the Machine has the condition Drained, or has no Node.
+func (m MachineState) drained() bool {
+	node := m.machine.Status.NodeRef
+	return node == nil || node.Name == "" || slices.ContainsFunc(m.machine.Status.Conditions, func(c machinev1beta1.Condition) bool {
+		return c.Type == machinev1beta1.MachineDrained && c.Status == corev1.ConditionTrue
+	})
 }
 
 // held returns what holds a deleted Machine, and the remedy where it may do so forever.

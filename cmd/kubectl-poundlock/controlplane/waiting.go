@@ -6,7 +6,6 @@ package controlplane
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +31,7 @@ func nodeOf(m *machinev1beta1.Machine) string {
 func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	switch o := m.Machine(); {
 	case m.Deleting:
-		return held(o)
+		return m.DeletionWaitsFor()
 	case m.Failed:
 		return []string{"it has failed: " + reasonOf(o)}
 	case m.Ready:
@@ -44,38 +43,6 @@ func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	default:
 		return []string{nodeState(v, nodeOf(o))}
 	}
-}
-
-// held are the hooks that block a Machine's deletion: those before the drain or, once it is drained, those before the termination of its instance.
-func held(m *machinev1beta1.Machine) []string {
-	var out []string
-	for _, h := range m.Spec.LifecycleHooks.PreDrain {
-		out = append(out, hook("preDrain", h))
-	}
-	if len(out) > 0 {
-		return out
-	}
-	if !drained(m) {
-		out = append(out, "its Node to be drained")
-	}
-	for _, h := range m.Spec.LifecycleHooks.PreTerminate {
-		out = append(out, hook("preTerminate", h))
-	}
-	if len(out) == 0 && len(m.Finalizers) > 0 {
-		out = append(out, "the finalizers "+strings.Join(m.Finalizers, ", "))
-	}
-	return out
-}
-
-func hook(kind string, h machinev1beta1.LifecycleHook) string {
-	return fmt.Sprintf("%s hook %s of %s", kind, h.Name, h.Owner)
-}
-
-// drained reports whether the Machine has the condition Drained, or has no Node.
-func drained(m *machinev1beta1.Machine) bool {
-	return nodeOf(m) == "" || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
-		return c.Type == machinev1beta1.MachineDrained && c.Status == corev1.ConditionTrue
-	})
 }
 
 func reasonOf(m *machinev1beta1.Machine) string {
