@@ -35,8 +35,8 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// ControlPlane reports whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
 	ControlPlane bool
-	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
-	Recreate bool
+	// MayRecreate allows their strategy Recreate, which leaves etcd without a member for a time.
+	MayRecreate bool
 	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
 	NotReadyGrace time.Duration
 	// Version is the release that the ClusterOperator reports, "" for none.
@@ -85,7 +85,7 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 	}
 	return errors.Join(
 		generate.SetupWithManager(mgr, generate.Options{Pairs: o.Pairs}),
-		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}),
+		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, MayRecreate: o.MayRecreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}),
 	)
 }
 

@@ -201,9 +201,9 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 // liveControlPlane reads from the API server. Sets are seldom written, and much depends on the answer, so a cache that may lag gains nothing.
 type liveControlPlane struct {
 	client.Reader
-	creator  facts.Creator
-	metrics  *metrics
-	recreate bool
+	creator     facts.Creator
+	metrics     *metrics
+	mayRecreate bool
 }
 
 // ControlPlane reads within the review's deadline.
@@ -214,7 +214,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 	if err != nil {
 		return nil, err
 	}
-	out.MayRecreate = r.recreate
+	out.MayRecreate = r.mayRecreate
 	return out, nil
 }
 

@@ -41,8 +41,8 @@ type Options struct {
 	KeepCertificate func(ctx context.Context) error
 	// TLS, if set, applies the TLS settings of the flags and of the cluster; nil uses connections.TLS's defaults.
 	TLS func(*tls.Config)
-	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
-	Recreate bool
+	// MayRecreate allows ControlPlaneMachineSets the strategy Recreate.
+	MayRecreate bool
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.

@@ -126,7 +126,7 @@ func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 
 // chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
 func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
-	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate,
+	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, MayRecreate: s.mayRecreate,
 		NotReadyGrace: s.notReadyGrace, Version: s.release}
 	log := mgr.GetLogger().WithName("gate")
 	if !now.moves() {

@@ -36,7 +36,7 @@ type options struct {
 	reconcilers bool
 
 	controlPlane bool
-	recreate     bool
+	mayRecreate  bool
 	// notReadyGrace is for the Nodes of the control plane.
 	notReadyGrace time.Duration
 
@@ -138,7 +138,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
 	f.BoolVar(&o.controlPlane, "control-plane", false,
 		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
-	f.BoolVar(&o.recreate, "control-plane-recreate", false,
+	f.BoolVar(&o.mayRecreate, "control-plane-recreate", false,
 		"allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace,
 		"wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")

@@ -162,7 +162,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	}
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival, GateOff: !now.gate, TLS: live.Apply,
+		Catalog: webhooks.All(platforms.List()...), MayRecreate: s.mayRecreate, NodeSync: s.nodeSync, Rival: now.rival, GateOff: !now.gate, TLS: live.Apply,
 		Host: host, Port: port, GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})

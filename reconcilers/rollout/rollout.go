@@ -27,8 +27,8 @@ import (
 type Options struct {
 	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
 	Pairs authority.Pairs
-	// Recreate allows the strategy Recreate, under which etcd lacks a member as long as a Machine is being replaced.
-	Recreate bool
+	// MayRecreate allows the strategy Recreate, under which etcd lacks a member as long as a Machine is being replaced.
+	MayRecreate bool
 	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
 	NotReadyGrace time.Duration
 	// Version is reported in the ClusterOperator, unless it is "".
@@ -47,7 +47,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("registering the metrics of ControlPlaneMachineSets: %w", err)
 	}
 	r := &reconciler{
-		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
+		pair: o.Pairs[0], mayRecreate: o.MayRecreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
 		cache: mgr.GetCache(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
 		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
 	}
@@ -62,8 +62,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 }
 
 type reconciler struct {
-	pair     authority.Pair
-	recreate bool
+	pair        authority.Pair
+	mayRecreate bool
 	// notReadyGrace is how long a Node may be not ready.
 	notReadyGrace time.Duration
 	version       string

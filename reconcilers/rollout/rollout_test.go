@@ -166,7 +166,7 @@ func TestRecreate(t *testing.T) {
 	w.found(larger, strategy(machinev1.Recreate))
 	w.waitForRest(w.operator(nil))
 	w.wantCondition("Degraded", "True RecreateDisabled")
-	w.recreate = true
+	w.mayRecreate = true
 	r := w.operator(nil)
 	w.waitForRest(r)
 	w.wantCondition("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd",

@@ -68,10 +68,10 @@ func testScheme(t *testing.T) *runtime.Scheme {
 // and etcd's operator.
 type world struct {
 	client.Client
-	t        *testing.T
-	pair     authority.Pair
-	replicas int
-	recreate bool
+	t           *testing.T
+	pair        authority.Pair
+	replicas    int
+	mayRecreate bool
 	// now is what Nodes join by.
 	now time.Time
 	// etcd's operator is away: nobody takes a hook off.
@@ -367,7 +367,7 @@ func (w *world) operator(script *script) *reconciler {
 	counted, err := newMeters()
 	w.must(err)
 	return &reconciler{
-		pair: w.pair, recreate: w.recreate, version: "4.22.0", now: func() time.Time { return w.now },
+		pair: w.pair, mayRecreate: w.mayRecreate, version: "4.22.0", now: func() time.Time { return w.now },
 		cache: direct, live: newForward(direct, time.Now), writer: c, recorder: &events.FakeRecorder{Events: make(chan string, 10000)}, meters: counted,
 	}
 }
