@@ -6,6 +6,8 @@ package bundle
 import (
 	"fmt"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -61,8 +63,8 @@ type Row struct {
 
 const (
 	rbacGroup      = "rbac.authorization.k8s.io"
-	admissionGroup = "admissionregistration.k8s.io"
-	crdGroup       = "apiextensions.k8s.io"
+	admissionGroup = admissionregistrationv1.GroupName
+	crdGroup       = apiextensionsv1.GroupName
 	policyGroup    = "policy"
 )
 

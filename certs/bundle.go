@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,7 +46,7 @@ func kindRows() []kindRow {
 		{MutatingWebhooks, admission(MutatingWebhooks), webhookClientConfigs},
 		{
 			CustomResourceDefinitions,
-			schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: string(CustomResourceDefinitions)},
+			schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: string(CustomResourceDefinitions)},
 			conversionClientConfigs,
 		},
 	}
@@ -60,7 +62,7 @@ func rowOf(kind Kind) (kindRow, error) {
 }
 
 func admission(kind Kind) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: string(kind)}
+	return schema.GroupVersionKind{Group: admissionregistrationv1.GroupName, Version: "v1", Kind: string(kind)}
 }
 
 // webhookClientConfigs returns the live maps, to be written through.

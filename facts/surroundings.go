@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +20,7 @@ import (
 // The kinds of surroundings that every pair has.
 var (
 	NamespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: authority.Namespace}
-	DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: authority.Definition}
+	DefinitionKind = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: authority.Definition}
 	ClusterKind    = clusterv1.GroupVersion.WithKind(authority.Cluster)
 )
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/internal/issuers"
@@ -35,7 +36,7 @@ const (
 )
 
 const (
-	admissionGroup = "admissionregistration.k8s.io"
+	admissionGroup = admissionregistrationv1.GroupName
 	rbacGroup      = "rbac.authorization.k8s.io"
 	crdKind        = "CustomResourceDefinition"
 )

@@ -6,8 +6,12 @@ package manifests
 import (
 	"slices"
 
+	configv1 "github.com/openshift/api/config/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -32,24 +36,24 @@ func roles() []any {
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
 		// Nodes: their conditions decide a health check's verdict, and whether a control plane's Machine is ready.
-		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
+		clusterRole(Name, rule(configv1.GroupName, read, "featuregates", "infrastructures"), rule("", read, "nodes"),
 			// The cluster's TLS profile.
-			named(rule("config.openshift.io", []string{"get"}, "apiservers"), "cluster"),
+			named(rule(configv1.GroupName, []string{"get"}, "apiservers"), "cluster"),
 			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
 			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 			// Whether OpenShift's own migration would refuse what Poundlock writes.
-			named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
+			named(rule(admissionregistrationv1.GroupName, []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
 			// By their metadata alone: whether Cluster API and its provider are installed.
-			rule("apiextensions.k8s.io", []string{"list", "watch"}, "customresourcedefinitions"),
+			rule(apiextensionsv1.GroupName, []string{"list", "watch"}, "customresourcedefinitions"),
 			// Whether what mirrors live in is being deleted, and its mark.
-			named(rule("apiextensions.k8s.io", []string{"get", "patch"}, "customresourcedefinitions"), definitions()...)),
+			named(rule(apiextensionsv1.GroupName, []string{"get", "patch"}, "customresourcedefinitions"), definitions()...)),
 		clusterBinding(Name),
 	}
 }
 
 // controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to report in its ClusterOperator, and to see whether OpenShift's own runs.
 func controlPlaneRoles() []any {
-	const group = "config.openshift.io"
+	group := configv1.GroupName
 	return []any{
 		clusterRole(Name+"-control-plane",
 			rule(group, append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
@@ -94,7 +98,7 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 // remediationTemplates are those of the remediators that OpenShift's documentation names.
 var remediationTemplates = []metav1.GroupResource{
 	{Group: "fence-agents-remediation.medik8s.io", Resource: "fenceagentsremediationtemplates"},
-	{Group: "infrastructure.cluster.x-k8s.io", Resource: "metal3remediationtemplates"},
+	{Group: clusterv1.GroupVersionInfrastructure.Group, Resource: "metal3remediationtemplates"},
 	{Group: "machine-deletion-remediation.medik8s.io", Resource: "machinedeletionremediationtemplates"},
 	{Group: "self-node-remediation.medik8s.io", Resource: "selfnoderemediationtemplates"},
 }

@@ -6,7 +6,10 @@ package manifests
 import (
 	"slices"
 
+	configv1 "github.com/openshift/api/config/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -54,16 +57,16 @@ func viewerRules() []rbacv1.PolicyRule {
 		rule(machineAPI, read, append(slices.Clone(core), controlplane.Resource)...),
 		rule(clusterAPI, read, append(slices.Clone(core), "clusters")...),
 		provided(read),
-		rule("config.openshift.io", []string{"get", "list"}, "infrastructures", "clusteroperators"),
+		rule(configv1.GroupName, []string{"get", "list"}, "infrastructures", "clusteroperators"),
 		rule("apps", []string{"get", "list"}, "deployments"),
 		// Whether a manager leads.
 		named(rule("coordination.k8s.io", []string{"get"}, "leases"), Name),
 		rule("", []string{"get", "list"}, "nodes"),
 		named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
-		named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
+		named(rule(admissionregistrationv1.GroupName, []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
 		// What status begins with: that a webhook configuration does not exist, that the feature gate is off, that a namespace is being deleted.
-		named(rule("admissionregistration.k8s.io", []string{"get"}, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"), Name),
-		named(rule("config.openshift.io", []string{"get"}, "featuregates"), "cluster"),
+		named(rule(admissionregistrationv1.GroupName, []string{"get"}, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"), Name),
+		named(rule(configv1.GroupName, []string{"get"}, "featuregates"), "cluster"),
 		named(rule("", []string{"get"}, "namespaces"), MachineAPINamespace, ClusterAPINamespace),
 	}
 }
@@ -104,9 +107,9 @@ func administratorRules(admission []string) []rbacv1.PolicyRule {
 		provided(amendable),
 		rule("coordination.k8s.io", []string{"get"}, "leases"),
 		rule("", []string{"get", "patch"}, "namespaces"),
-		named(rule("apiextensions.k8s.io", []string{"get", "patch"}, "customresourcedefinitions"), definitions()...),
-		rule("admissionregistration.k8s.io", []string{"get", "list"}, admissionResources...),
-		named(rule("admissionregistration.k8s.io", []string{"delete"}, admissionResources...), admission...),
+		named(rule(apiextensionsv1.GroupName, []string{"get", "patch"}, "customresourcedefinitions"), definitions()...),
+		rule(admissionregistrationv1.GroupName, []string{"get", "list"}, admissionResources...),
+		named(rule(admissionregistrationv1.GroupName, []string{"delete"}, admissionResources...), admission...),
 	}
 }
 

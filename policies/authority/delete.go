@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
@@ -213,7 +214,7 @@ func endsAtOnce(c policies.Change) bool {
 // ofProvidersMachines reports whether a definition is that of a provider's machines, or of what it keeps for instances.
 func ofProvidersMachines(c policies.Change) bool {
 	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
-	return c.Kind == Definition && group == "infrastructure.cluster.x-k8s.io" &&
+	return c.Kind == Definition && group == clusterv1.GroupVersionInfrastructure.Group &&
 		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 

@@ -4,6 +4,7 @@
 package authority
 
 import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -44,8 +45,8 @@ const (
 )
 
 var (
-	machineAPI = schema.GroupVersion{Group: "machine.openshift.io", Version: "v1beta1"}
-	clusterAPI = schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta2"}
+	machineAPI = machinev1beta1.GroupVersion
+	clusterAPI = clusterv1.GroupVersion
 )
 
 // Kinds lists what can change hands. A kind of its own kind of twin is one row here and one conversion.

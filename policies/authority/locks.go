@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"slices"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
@@ -188,9 +190,9 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 }
 
 func scaleThere(c policies.Change) string {
-	group := "machine.openshift.io"
+	group := machinev1beta1.GroupName
 	if c.Side == policies.SideMachineAPI {
-		group = "cluster.x-k8s.io"
+		group = clusterv1.GroupVersion.Group
 	}
 	return fmt.Sprintf("kubectl -n %s scale %s.%s %s --replicas=%d", c.TwinNamespace, c.Resource.Resource, group, c.Name, replicas(c.New))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	configv1 "github.com/openshift/api/config/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -48,7 +49,7 @@ func mirrored(c policies.Change, s standing) bool {
 // allowed, too, and a person may take a MachineDeployment's away.
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
-		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, "config.openshift.io", "ClusterVersion") || ownedByWork(c) ||
+		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, configv1.GroupName, "ClusterVersion") || ownedByWork(c) ||
 		leavesDeployment(c, s)
 }
 

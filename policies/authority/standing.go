@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -157,9 +159,9 @@ func here(c policies.Change) string { return address(c.Resource.String(), c.Name
 
 // there names its twin; for a provider's object, the Machine API object of its Machine.
 func there(c policies.Change) string {
-	group := "machine.openshift.io"
+	group := machinev1beta1.GroupName
 	if c.Side == policies.SideMachineAPI {
-		group = "cluster.x-k8s.io"
+		group = clusterv1.GroupVersion.Group
 	}
 	resource, name := c.Resource.Resource, c.Name
 	if c.Side == policies.SideInfrastructure {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -345,7 +346,7 @@ var controlPlaneRoles = []string{"master", "control-plane"}
 // ownedByControlPlane reports whether a request, on a control plane Machine, changes only owners that are ControlPlaneMachineSets.
 func ownedByControlPlane(c policies.Change) bool {
 	return c.Old != nil && c.New != nil && OfControlPlane(c.Old.Metadata.Labels) &&
-		changesOwners(c, "machine.openshift.io", ControlPlane)
+		changesOwners(c, machinev1beta1.GroupName, ControlPlane)
 }
 
 // changesOwners reports whether a request changes only owners of one kind.

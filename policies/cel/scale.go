@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -39,7 +41,7 @@ func scaledSides(o Options) []scaled {
 		locked: fmt.Sprintf(`%[1]s == "Migrating" || %[1]s == "ClusterAPI" && !(request.userInfo.username in %[2]s)`,
 			text(object("dyn(params)", "status"), "authoritativeAPI"), quoteAll(o.Identities[policies.Autoscaler])),
 		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale that one: " + %s`,
-			scaleCommand("cluster.x-k8s.io", twins(pairs))),
+			scaleCommand(clusterv1.GroupVersion.Group, twins(pairs))),
 	}
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
@@ -48,7 +50,7 @@ func scaledSides(o Options) []scaled {
 		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
 			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
 		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`,
-			scaleCommand("machine.openshift.io", origins(pairs))),
+			scaleCommand(machinev1beta1.GroupName, origins(pairs))),
 	}
 	for _, p := range pairs {
 		here.namespaces, there.namespaces = append(here.namespaces, p.MachineAPI), append(there.namespaces, p.ClusterAPI)

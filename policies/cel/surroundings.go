@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies"
@@ -19,7 +20,7 @@ func surroundings(o Options) []kind {
 	machine, _ := authority.KindNamed("Machine")
 	out := []kind{
 		{authority.Namespace, "namespaces", schema.GroupVersion{Version: "v1"}, true},
-		{authority.Definition, "customresourcedefinitions", schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}, true},
+		{authority.Definition, "customresourcedefinitions", schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: "v1"}, true},
 		{authority.Cluster, "clusters", machine.ClusterAPI, false},
 	}
 	for _, r := range o.InfraClusters {

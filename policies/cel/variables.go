@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -52,7 +53,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
 		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,
-			replicasOf("object"), replicasOf("oldObject"), scaleCommand("cluster.x-k8s.io", twins(o.Pairs)))),
+			replicasOf("object"), replicasOf("oldObject"), scaleCommand(clusterv1.GroupVersion.Group, twins(o.Pairs)))),
 		variable("labels", granted(o, "metadata.labels", authority.Adds|authority.Changes)),
 		variable("unlabels", granted(o, "metadata.labels", authority.Removes)),
 		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
@@ -21,7 +22,7 @@ import (
 )
 
 // infraGroup is the group of providers' objects. Poundlock follows no reference to another group.
-const infraGroup = "infrastructure.cluster.x-k8s.io"
+var infraGroup = clusterv1.GroupVersionInfrastructure.Group
 
 // pair is everything that one pass reads. Objects that do not exist are nil.
 type pair struct {

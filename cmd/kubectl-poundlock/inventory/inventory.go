@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/amount"
@@ -22,11 +25,11 @@ import (
 )
 
 // The groups that the plugin reads.
-const (
-	machineGroup = "machine.openshift.io"
-	clusterGroup = "cluster.x-k8s.io"
-	infraGroup   = "infrastructure.cluster.x-k8s.io"
-	configGroup  = "config.openshift.io"
+var (
+	machineGroup = machinev1beta1.GroupName
+	clusterGroup = clusterv1.GroupVersion.Group
+	infraGroup   = clusterv1.GroupVersionInfrastructure.Group
+	configGroup  = configv1.GroupName
 )
 
 // The ConfigMap with the cloud provider's configuration.

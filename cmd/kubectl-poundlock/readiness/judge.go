@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/conversion"
@@ -506,7 +507,7 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 			return r
 		}
 	}
-	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Kind: kind},
+	return conversion.Resource{GroupVersionKind: schema.GroupVersionKind{Group: clusterv1.GroupVersionInfrastructure.Group, Kind: kind},
 		Plural: strings.ToLower(kind) + "s"}
 }
 
