@@ -502,8 +502,8 @@ func loseNamespace(t *testing.T, p *place) {
 		if _, err := s.current.Load().Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: clk.Now(), DNSName: p.names().DNS[0]}); err != nil {
 			t.Errorf("the API server does not trust %s: %v", name, err)
 		}
-		if !strings.Contains(s.told, p.name) {
-			t.Errorf("%s does not report that there is no Secret: %q", name, s.told)
+		if !strings.Contains(s.reported, p.name) {
+			t.Errorf("%s does not report that there is no Secret: %q", name, s.reported)
 		}
 	}
 	before := p.validating(t).ResourceVersion

@@ -74,7 +74,7 @@ type SelfManaged struct {
 	kept  material
 
 	condition atomic.Pointer[string] // why it is not ready; empty if it is
-	told      string                 // the last trouble that was reported
+	reported  string                 // the last trouble that was reported
 }
 
 // trust is since when a CA has been in every caBundle without a gap, as far as this replica saw.
@@ -165,7 +165,7 @@ func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	if cameSecond(err) {
 		return 50 * time.Millisecond
 	}
-	s.tell(err)
+	s.reportOnce(err)
 	s.o.Metrics.setReady(s.Ready(nil) == nil)
 	if err != nil && (!isNotStored(err) || isNotTrusted(err)) {
 		return min(s.o.Interval, 2*time.Second)
@@ -289,8 +289,8 @@ func (t trust) lasted(now time.Time) time.Duration {
 	return now.Sub(t.since)
 }
 
-// tell makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
-func (s *SelfManaged) tell(err error) {
+// reportOnce makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
+func (s *SelfManaged) reportOnce(err error) {
 	sentence, ready := "", ""
 	if err != nil {
 		sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -301,11 +301,11 @@ func (s *SelfManaged) tell(err error) {
 	case isNotStored(err): // it is served all the same
 		s.condition.Store(&ready)
 	}
-	if sentence != "" && sentence != s.told {
+	if sentence != "" && sentence != s.reported {
 		s.o.Log.Info("Certificates need attention", "secret", s.o.Secret, "trouble", sentence)
 		s.event(corev1.EventTypeWarning, "CertificateTrouble", sentence)
 	}
-	s.told = sentence
+	s.reported = sentence
 }
 
 func (s *SelfManaged) event(kind, reason, note string) {

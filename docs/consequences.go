@@ -75,7 +75,7 @@ var consequences = []consequence{
 		[]held{
 			onTheAPIServer,
 			in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("reconcilers/mirror/leftbehind_test.go", "TestWhatAMoveLeavesBehind"),
-			in("reconcilers/mirror/healthcheck_test.go", "TestMirrorOfAHealthCheck"), in("reconcilers/handoff/heard_test.go", "TestACheckOfABlindController"),
+			in("reconcilers/mirror/healthcheck_test.go", "TestMirrorOfAHealthCheck"), in("reconcilers/handoff/pauses_test.go", "TestACheckOfABlindController"),
 			in("mirroring/born_test.go", "TestAMirrorBeforeItsStatus"), in("test/journeys/etcdhook_test.go", "TestEtcdHoldsAMachineThatClusterAPIRuns"),
 		},
 	},

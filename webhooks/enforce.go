@@ -95,7 +95,7 @@ func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
 		if err := e.pass(ctx); err != nil {
-			e.tell(ctx, err)
+			e.logFailure(ctx, err)
 			wait = min(2*wait, lookAgain)
 		} else {
 			wait = lookAgain
@@ -108,7 +108,7 @@ func (e *enforcement) Start(ctx context.Context) error {
 	}
 }
 
-func (e *enforcement) tell(ctx context.Context, err error) {
+func (e *enforcement) logFailure(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
 		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, "+

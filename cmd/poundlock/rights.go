@@ -31,8 +31,8 @@ type rights struct {
 // asksAgain is longer than a reflector waits before it lists again.
 const asksAgain = 2 * time.Minute
 
-// heard is a handler of failed lists and watches.
-func (r *rights) heard(ctx context.Context, reflector *toolscache.Reflector, err error) {
+// watchFailed is a handler of failed lists and watches.
+func (r *rights) watchFailed(ctx context.Context, reflector *toolscache.Reflector, err error) {
 	r.note(err)
 	toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 }

@@ -116,7 +116,7 @@ func followProfile(ctx context.Context, mgr manager.Manager, s settings, live *c
 
 func managerOptions(s settings, live *connections.Live, certificate *lateCertificate, allowed *rights) ctrl.Options {
 	caches := cacheOptions(s.pairs)
-	caches.DefaultWatchErrorHandler = allowed.heard
+	caches.DefaultWatchErrorHandler = allowed.watchFailed
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
 	return ctrl.Options{
 		Scheme:                  scheme(),

@@ -283,7 +283,7 @@ func (c *served) disappeared(ctx context.Context, definition string) {
 	}
 	c.mu.Unlock()
 	if closed {
-		c.tell()
+		c.notify()
 	}
 }
 
@@ -333,7 +333,7 @@ func (c *served) look(ctx context.Context) (unserved bool) {
 		log.FromContext(ctx).Info("Kind appeared", "kind", k.gvk.String())
 	}
 	if opened {
-		c.tell()
+		c.notify()
 	}
 	return unserved
 }
@@ -351,7 +351,7 @@ func (c *served) awaited() []*kind {
 	return out
 }
 
-func (c *served) tell() {
+func (c *served) notify() {
 	c.mu.Lock()
 	all := c.changed
 	c.mu.Unlock()

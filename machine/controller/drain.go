@@ -52,7 +52,7 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	if done.Status == corev1.ConditionTrue && done.Reason == machine.ReasonDrained {
 		return nil, nil // the cache did not have the Node's cordon yet, or no pod had come to it
 	}
-	c.tell(p, corev1.EventTypeNormal, machine.ReasonDrained, "Drain", fmt.Sprintf("Node %s is drained", p.node.Name))
+	c.recordEvent(p, corev1.EventTypeNormal, machine.ReasonDrained, "Drain", fmt.Sprintf("Node %s is drained", p.node.Name))
 	return nil, nil
 }
 
@@ -74,7 +74,7 @@ func (c *machines) beginDrain(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.is(machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityInfo, machine.ReasonDraining, "Draining Node %s", p.node.Name))
-	c.tell(p, corev1.EventTypeNormal, machine.ReasonDraining, "Drain", fmt.Sprintf("Draining Node %s", p.node.Name))
+	c.recordEvent(p, corev1.EventTypeNormal, machine.ReasonDraining, "Drain", fmt.Sprintf("Draining Node %s", p.node.Name))
 	return c.store(ctx, p)
 }
 

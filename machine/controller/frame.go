@@ -66,7 +66,7 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 	gate := authority.GateOf(s.shape, g.on)
 	switch {
 	case !gate.AlreadyWritten(s.shape):
-		result, err := g.tell(ctx, s, gate)
+		result, err := g.acknowledge(ctx, s, gate)
 		return requeue.Quietly(soon, result, err)
 	case gate.Act:
 		result, err := g.work(ctx, s.object)
@@ -75,8 +75,8 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 	return reconcile.Result{}, nil
 }
 
-// tell stores the acknowledgement, or which API is authoritative for a new object.
-func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
+// acknowledge stores the acknowledgement, or which API is authoritative for a new object.
+func (g *gated[T]) acknowledge(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
 	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.finish != nil {
 		if result, err := g.finish(ctx, s.object); err != nil || !result.IsZero() {
 			return result, err

@@ -154,6 +154,6 @@ func (c *machines) removeFinalizer(ctx context.Context, p *pass) (*stop, error) 
 		return nil, err
 	}
 	p.over = true
-	c.tell(p, corev1.EventTypeNormal, "Deleted", "Delete", "The instance and all that was made for it are gone")
+	c.recordEvent(p, corev1.EventTypeNormal, "Deleted", "Delete", "The instance and all that was made for it are gone")
 	return &stop{}, nil
 }

@@ -93,7 +93,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 			continue
 		}
 		delete(status, name)
-		c.tell(p, corev1.EventTypeWarning, "ForeignInstance", "FindInstance", fmt.Sprintf(
+		c.recordEvent(p, corev1.EventTypeWarning, "ForeignInstance", "FindInstance", fmt.Sprintf(
 			"status.providerStatus.%s named %s, which is the instance of Machine %s: it is ignored and removed", name, id, others.Items[holder].Name))
 	}
 	raw, err := json.Marshal(status)
@@ -209,7 +209,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 		return &stop{}, nil
 	}
 	p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
-	c.tell(p, corev1.EventTypeNormal, "Created", "Create", "The provider has taken the order for the instance")
+	c.recordEvent(p, corev1.EventTypeNormal, "Created", "Create", "The provider has taken the order for the instance")
 	return &stop{after: c.pace.boot}, nil
 }
 

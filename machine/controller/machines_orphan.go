@@ -75,7 +75,7 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 			err = c.actuator.Delete(ctx, orphan.DeepCopy())
 		}
 		if other != "" {
-			c.tell(p, corev1.EventTypeWarning, "InstanceKept", "TakeBack", fmt.Sprintf(
+			c.recordEvent(p, corev1.EventTypeWarning, "InstanceKept", "TakeBack", fmt.Sprintf(
 				"Machine %s went away while its instance %s was made. Machine %s names that instance by now and keeps it", orphan.Name, providerIDOf(orphan), other))
 			return cause
 		}

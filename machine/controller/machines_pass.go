@@ -137,7 +137,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
 	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
-		c.tell(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
+		c.recordEvent(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
 	}
 	p.is(waits)
 }
@@ -154,7 +154,7 @@ func (c *machines) tellFailure(p *pass, f failure) error {
 	if theirs || terminal {
 		c.meters.failed(f.step, terminal)
 	}
-	c.tell(p, corev1.EventTypeWarning, "Failed"+f.step, f.step, f.err.Error())
+	c.recordEvent(p, corev1.EventTypeWarning, "Failed"+f.step, f.step, f.err.Error())
 	if !terminal {
 		return fmt.Errorf("%s: %w", f.step, f.err)
 	}
@@ -162,8 +162,8 @@ func (c *machines) tellFailure(p *pass, f failure) error {
 	return nil
 }
 
-// tell writes an event and the same log line.
-func (c *machines) tell(p *pass, kind, reason, action, note string) {
+// recordEvent writes an event and the same log line.
+func (c *machines) recordEvent(p *pass, kind, reason, action, note string) {
 	p.log.Info(reason, "note", note)
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }

@@ -113,7 +113,7 @@ func (p *Plan) stopped() string {
 func (p *Plan) state(now string) string {
 	says := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
-		says = append(says, "Still to be replaced: "+p.tell(all))
+		says = append(says, "Still to be replaced: "+p.listOutdated(all))
 	}
 	return sentence(says...)
 }

@@ -45,7 +45,7 @@ func (p *Plan) person() string {
 		out = append(out, "a person to delete Machines that are no longer needed: "+all)
 	}
 	if all := p.alone(); len(all) > 0 {
-		out = append(out, "a person to delete outdated Machines: "+p.tell(all))
+		out = append(out, "a person to delete outdated Machines: "+p.listOutdated(all))
 	}
 	return strings.Join(out, "; ")
 }
@@ -218,7 +218,7 @@ func (p *Plan) leavesOff(last *Plan) []string {
 		}
 		out = append(out, fmt.Sprintf(
 			"%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines %s once you delete it: %s",
-			p.doing("replace"), len(all), p.Replicas, are, p.tell(all)))
+			p.doing("replace"), len(all), p.Replicas, are, p.listOutdated(all)))
 	}
 	if all := last.beside(); all != "" {
 		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); delete the Machines that are no longer needed: %s", p.doing("delete"), all))
@@ -226,8 +226,8 @@ func (p *Plan) leavesOff(last *Plan) []string {
 	return out
 }
 
-// tell lists the outdated Machines and their differences.
-func (p *Plan) tell(all []Index) string {
+// listOutdated lists the outdated Machines and their differences.
+func (p *Plan) listOutdated(all []Index) string {
 	var out []string
 	for _, i := range all {
 		m := i.outdated()

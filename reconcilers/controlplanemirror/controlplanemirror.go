@@ -105,7 +105,7 @@ const fieldManager = "poundlock-reflection"
 func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	err := r.send(ctx, w)
 	if err == nil {
-		r.tell(ctx, s, w)
+		r.recordWrite(ctx, s, w)
 		return nil
 	}
 	err = fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
@@ -152,8 +152,8 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, pa
 	return versioned.PatchStatus(ctx, r.writer, o, patch, client.FieldOwner(fieldManager))
 }
 
-// tell logs every change and records those that a person asked for or must act on.
-func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
+// recordWrite logs every change and records those that a person asked for or must act on.
+func (r *reconciler) recordWrite(ctx context.Context, s *state, w *write) {
 	log.FromContext(ctx).Info("Control plane reflected", "verb", w.verb, "written", describe(w.object), "reason", w.reason)
 	if s.set == nil || w.note == "" {
 		return

@@ -27,8 +27,8 @@ func (k *walk) note(reason string, object *unstructured.Unstructured, text strin
 	k.notes = append(k.notes, noted{reason, object, text})
 }
 
-// tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
-func (r *reconciler) tell(k *walk, before installation.Progress) {
+// recordProgress has an event for each stage that a provider enters, each problem, and each content that becomes ready.
+func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 	rec, now := k.record, k.record.progress
 	if now.Ready != before.Ready && len(k.Dropped) > 0 {
 		var texts []string

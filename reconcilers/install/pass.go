@@ -425,7 +425,7 @@ func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outco
 		o.Err = errors.Join(o.Err, err)
 		return
 	}
-	r.tell(k, before)
+	r.recordProgress(k, before)
 }
 
 // walk takes one provider through the stages.

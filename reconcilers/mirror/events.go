@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// tell logs every change, and collects the events of changes that a person asked for or must know about.
-func (r *reconciler) tell(ctx context.Context, p *pass, w *pairs.Write) {
+// noteWrite logs every change, and collects the events of changes that a person asked for or must know about.
+func (r *reconciler) noteWrite(ctx context.Context, p *pass, w *pairs.Write) {
 	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", pairs.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
 	p.news = mirroring.WithNews(p.news, p.State, w)
 }

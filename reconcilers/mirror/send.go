@@ -31,7 +31,7 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 		r.kept.Hear(w.Object, now)
 	}
 	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
-		r.tell(ctx, p, w)
+		r.noteWrite(ctx, p, w)
 	}
 	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
 		if now, err = served.Read(ctx, r.facts.Live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {

@@ -126,12 +126,12 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	if err != nil {
 		return fmt.Errorf("deleting Machine %s, which is unhealthy: %w", o.GetName(), err)
 	}
-	r.tell(ctx, s, v)
+	r.recordRemediation(ctx, s, v)
 	return nil
 }
 
-// tell reports on the Machine and on the check what was done and why.
-func (r *reconciler) tell(ctx context.Context, s *state, v health.Assessment) {
+// recordRemediation reports on the Machine and on the check what was done and why.
+func (r *reconciler) recordRemediation(ctx context.Context, s *state, v health.Assessment) {
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)

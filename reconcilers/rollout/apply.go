@@ -46,7 +46,7 @@ func (r *reconciler) release(s *state) []write {
 			if err := r.patch(ctx, m, map[string]any{"ownerReferences": rest}, nil); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("releasing Machine %s: %w", m.GetName(), err)
 			}
-			r.tell(ctx, s, m, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
+			r.recordEvent(ctx, s, m, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
 			return nil
 		})
 	}
@@ -103,7 +103,7 @@ func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Plan
 	if err := r.patch(ctx, m, map[string]any{"ownerReferences": owners}, nil); err != nil {
 		return fmt.Errorf("adopting Machine %s: %w", m.GetName(), err)
 	}
-	r.tell(ctx, s, m, "Adopted", string(step.Verb), step.Why)
+	r.recordEvent(ctx, s, m, "Adopted", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Plan
 	if err := r.patch(ctx, m, metadata, spec); err != nil {
 		return fmt.Errorf("changing Machine %s in place: %w", m.GetName(), err)
 	}
-	r.tell(ctx, s, m, "Amended", string(step.Verb), step.Why)
+	r.recordEvent(ctx, s, m, "Amended", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	}
 	r.live.wrote(m.GetResourceVersion())
 	r.meters.count(step)
-	r.tell(ctx, s, m, "Created", string(step.Verb), step.Why)
+	r.recordEvent(ctx, s, m, "Created", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 		return fmt.Errorf("deleting Machine %s: %w", m.GetName(), err)
 	}
 	r.meters.count(step)
-	r.tell(ctx, s, m, "Deleted", string(step.Verb), step.Why)
+	r.recordEvent(ctx, s, m, "Deleted", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -173,8 +173,8 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, me
 	return versioned.Patch(ctx, r.writer, o.DeepCopy(), body)
 }
 
-// tell reports an event on the set, with the Machine as the related object.
-func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
+// recordEvent reports an event on the set, with the Machine as the related object.
+func (r *reconciler) recordEvent(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
 	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s",
 		eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
