@@ -85,14 +85,8 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
-// operators are the annotations that the cluster-autoscaler-operator writes to a set of the Machine API besides the limits: its MachineAutoscaler, and older
-// names for a machine's capacity. Nothing would update them on the twin.
-var operators = []string{
-	"autoscaling.openshift.io/machineautoscaler",
-	"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",
-	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type",
-	"capacity.cluster-autoscaler.kubernetes.io/maxPods",
-}
+// operators are annotations of a MachineSet that nothing would update on the twin.
+var operators = machineapi.AutoscalerOperatorAnnotations()
 
 // stays recognizes an annotation that is not copied: it describes the object and not the machine.
 func stays(annotation, value string) bool {

@@ -41,6 +41,17 @@ const (
 	AutoscalerMaxSizeAnnotation = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
 )
 
+// AutoscalerOperatorAnnotations lists the annotations that the cluster-autoscaler-operator writes to a MachineSet of the Machine API besides the limits: its
+// MachineAutoscaler, and older names for the capacity of a machine.
+func AutoscalerOperatorAnnotations() []string {
+	return []string{
+		"autoscaling.openshift.io/machineautoscaler",
+		"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",
+		"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type",
+		"capacity.cluster-autoscaler.kubernetes.io/maxPods",
+	}
+}
+
 // RemediationStrategyAnnotation of a MachineHealthCheck, or of a Machine, selects a remediation other than the Machine's deletion.
 const RemediationStrategyAnnotation = "machine.openshift.io/remediation-strategy"
 

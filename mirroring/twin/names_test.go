@@ -4,11 +4,17 @@
 package twin
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -81,4 +87,56 @@ func TestTheMirrorRecordsWhatWasRecreated(t *testing.T) {
 			t.Errorf("generation %d: %q, want %q", generation, got, want)
 		}
 	}
+}
+
+// TestEachNameIsLeftOutByOneList: three lists keep names from being copied, because they mean three things. A conversion leaves out what describes the object
+// and not the machine (core.stays). The mirror leaves out what a tool recognizes its object by (authority.Theirs), in both directions. And on the
+// Machine API's side the mirror keeps what a controller there writes, whichever API is authoritative (authority.LeftAlone). So no name is in the second and
+// another, and what is written to a MachineSet of the Machine API and not copied from it is in the third: else a mirror there would lose it.
+func TestEachNameIsLeftOutByOneList(t *testing.T) {
+	for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
+		leftAlone := slices.Concat(authority.LeftAlone(kind, "metadata.annotations"), authority.LeftAlone(kind, "metadata.labels"))
+		names := slices.Concat(leftAlone, tools(), machineapi.AutoscalerOperatorAnnotations())
+		copied := copiedByConversion(t, names)
+		for _, name := range names {
+			switch theirs, left := authority.Theirs(name), slices.Contains(leftAlone, name); {
+			case theirs && left:
+				t.Errorf("%s: %s is a tool's (authority.Theirs), and a controller's of the Machine API (authority.LeftAlone)", kind, name)
+			case theirs && !slices.Contains(copied, name):
+				t.Errorf("%s: %s is a tool's (authority.Theirs), and the conversion leaves it out as well: one of both lists is enough", kind, name)
+			case kind == "MachineSet" && !theirs && !left && !slices.Contains(copied, name):
+				t.Errorf("%s: the conversion leaves %s out, and the mirror in the Machine API does not keep it (authority.LeftAlone)", kind, name)
+			}
+		}
+	}
+}
+
+// tools are names of authority.TheirNames, a domain with a name in it.
+func tools() []string {
+	var out []string
+	for _, name := range authority.TheirNames() {
+		if strings.HasSuffix(name, "/") {
+			name += "x"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// copiedByConversion are the annotations that a conversion to Cluster API copies. They are the same for each kind; that of a check needs no platform.
+func copiedByConversion(t *testing.T, names []string) []string {
+	t.Helper()
+	check := mirroringtest.Machine(t, `{metadata: {name: check, namespace: m}, spec: {selector: {matchLabels: {a: b}}, unhealthyConditions: [{type: Ready, status: "False", timeout: 300s}]}}`)
+	annotations := map[string]string{}
+	for _, name := range names {
+		annotations[name] = "x"
+	}
+	check.SetAnnotations(annotations)
+	check.SetAPIVersion("machine.openshift.io/v1beta1")
+	check.SetKind("MachineHealthCheck")
+	twin, errs := core.ToClusterAPI("MachineHealthCheck", check, conversion.Env{ClusterName: "c", MachineAPINamespace: "m", ClusterAPINamespace: "n"})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return slices.Collect(maps.Keys(twin.Core.GetAnnotations()))
 }

@@ -199,7 +199,8 @@ func Grants() []Grant {
 		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
-			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whichever API is authoritative, and releases them when the set is deleted, or that never ends",
+			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whichever API is authoritative, " +
+				"and releases them when the set is deleted, or that never ends",
 		},
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
@@ -217,11 +218,7 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator,
-			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
-				"autoscaling.openshift.io/machineautoscaler",
-				"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory", "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
-				"capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
-			), Effects: Writes, While: ByClusterAPI,
+			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(machineapi.AutoscalerOperatorAnnotations()...), Effects: Writes, While: ByClusterAPI,
 			Why: "it writes them together with the limits; they are of the Machine API's set alone",
 		},
 	}
