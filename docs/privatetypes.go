@@ -64,7 +64,7 @@ gives the answer its private names back, with as many objects in the same order.
   ` + "`--in-flight-mib`" + ` (192) beside the others, each twice, for its answer. A review may have 64 MiB: the API server sends a whole list as one.
 - A replica takes 27 MB at rest, 85 MB for a list of 2,000 Machines, and at most twice ` + "`--in-flight-mib`" + `: give it a limit of 450Mi, or a smaller
   ` + "`--in-flight-mib`" + `.
-- A replica is ready once any upstream has answered, and stays so when one is lost: a Service without endpoints would say less.
+- A replica is ready once any upstream has answered, and stays so when one is lost: a Service without endpoints would explain less.
 - Some converters look at definitions: Cluster API's own reads the contract's label of the one that a reference names. It must run behind a proxy too, or
   it looks at the platform's.
 

@@ -26,6 +26,10 @@ func Next(s *pairs.State, now time.Time) *pairs.Write {
 	return stepsOf(s, now).next()
 }
 
+// next is the first step that has something to write. The order decides:
+//   - Where the API server does not serve a kind, the absence of its objects proves nothing, so nothing else is concluded.
+//   - What a check found under the other API is taken back before a deletion is carried over: a set deletes by it, also a paused Machine.
+//   - Deletions come before the copy.
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
 		return pairs.First(s.deletion.ReleaseUnserved, s.deletion.ReleaseInfraInstance, func() *pairs.Write { return s.Waits(s.State) })
