@@ -55,8 +55,8 @@ func early(p *pair, before map[string]any, conditions []any) bool {
 		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
-// settledCondition is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since when the
-// pair waits for that.
+// settledCondition is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since
+// when the pair waits for that.
 func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
 	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)

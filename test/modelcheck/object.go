@@ -133,7 +133,8 @@ var bitNames = []struct {
 	bit  object
 	name string
 }{
-	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {pauseRequested, "pause annotation"},
+	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"},
+	{pauseRequested, "pause annotation"},
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
 	{detached, "detached"}, {hooked, "Poundlock's hook"}, {pauseSeen, "paused for half a minute"},
