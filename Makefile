@@ -80,9 +80,12 @@ proof-race: plane
 	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
-# All stories, those that `make test` leaves out among them. .ci/run plays this, too.
+# The stories that `make test` leaves out: each test that calls stories.Long, or that has a part which does (PARTLY; test/stories holds it complete). .ci/run plays this, too.
+PARTLY := TestMirror|TestOnAnAPIServer
 proof-stories: plane
-	$(TESTSUM) -p $(P) -timeout 40m $$(git grep -l 'poundlock/test/stories"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
+	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
+	long=$$(awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.Long\(/&&name!=""{print name}' $$files | sort -u | paste -sd'|'); \
+	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long|$(PARTLY))$$" $$(xargs -n1 dirname <<<"$$files" | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.
 proof-walk:

@@ -65,6 +65,15 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	return InstanceUnknown
 }
 
+// MayBeCreating reports whether Cluster API's controllers, which are being paused, may have a call under way that creates an instance: no object has an ID,
+// and no person has decided since the pause that there is none.
+func (o Objects) MayBeCreating() bool {
+	o = o.own()
+	shape := Read(o.MachineAPI)
+	return shape.Current == Migrating && shape.SynchronizedAPI == ClusterAPI &&
+		providerID(o.MachineAPI)+providerID(o.ClusterAPI)+providerID(o.Infra) == "" && o.instance(ClusterAPI, shape) == InstanceUnknown
+}
+
 // agrees reports whether an object has the ID, or none.
 func agrees(has, id string) bool { return has == "" || has == id }
 

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -119,6 +120,46 @@ func TestADecision(t *testing.T) {
 		w.waitSettled(from.Other())
 		w.authoritative(from.Other())
 	})
+}
+
+// TestADecisionDuringACall has a person confirm that there is no instance while a provider that reports no pause may be creating it: the second question is asked
+// once such a call has ended. It either stores an ID late, or has created nothing.
+func TestADecisionDuringACall(t *testing.T) {
+	for sentence, late := range map[string]bool{"it creates the instance": true, "it creates none": false} {
+		t.Run(sentence, func(t *testing.T) {
+			w, clock := newWorld(t, "Machine"), time.Duration(0)
+			w.infra = schema.GroupVersionKind{Group: infraGroup, Version: "v1beta1", Kind: "GCPMachine"}
+			w.r.now = func() time.Time { return time.Now().Add(clock) }
+			w.silent = true
+			w.machineAPI(authority.ClusterAPI)
+			w.acknowledgeLater(authority.ClusterAPI, &clock)
+			w.request(authority.MachineAPI)
+			w.waits(authority.ClusterAPI)
+			w.decide()
+			for _, passed := range []time.Duration{0, time.Minute, creationEndsAfter - 2*time.Minute} {
+				clock += passed
+				for range 6 {
+					w.everybody()
+					w.pass()
+				}
+				if s := w.shape(); s.Current != authority.Migrating || w.reason() != authority.ReasonNotPaused {
+					t.Fatalf("after %s: status %s, reason %s: %s", clock, s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
+				}
+			}
+			if late {
+				w.merge(w.provider(), "", map[string]any{"spec": map[string]any{"providerID": "gce://p/z/late", "instanceType": "n2"}})
+			} else {
+				clock += 2 * time.Minute
+				w.waits(authority.Migrating)
+				w.decide()
+			}
+			w.acknowledgeLater(authority.MachineAPI, &clock)
+			w.authoritative(authority.MachineAPI)
+			if id, _, _ := unstructured.NestedString(w.of(w.mapi()).Object, "spec", "providerID"); late != (id == "gce://p/z/late") {
+				t.Errorf("spec.providerID %q", id)
+			}
+		})
+	}
 }
 
 // TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check,

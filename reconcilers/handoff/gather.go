@@ -58,9 +58,11 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	source := authority.Source(authority.Read(p.objects.MachineAPI))
 	p.objects.Uncompared = !r.compared(r.kind.Name, key, authority.Edition(source, p.machineAPI, p.core, p.infra))
 	if p.kind.ObeysAnnotation {
-		p.pauseSeenIn = r.pauses.left(p.machineAPI, r.now())
+		p.pauseSeenIn = r.pauses.left(p.machineAPI, r.now(), pauseSeenAfter)
 		p.objects.MachineAPIPausedLately = p.pauseSeenIn > 0
 	}
+	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
+	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
 	if err := r.gatherHolders(ctx, p); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ package handoff
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,12 +28,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
 		return err
 	}
-	if err := r.readInfraInstance(ctx, from, p, kind, name); err != nil {
-		return err
-	}
-	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
-	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
-	return nil
+	return r.readInfraInstance(ctx, from, p, kind, name)
 }
 
 func infraFinalizer(kind schema.GroupKind) string {
@@ -45,9 +41,17 @@ func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) boo
 	if infra == nil || authority.Acknowledges(infra.GetKind()) != authority.ByPatience {
 		return false
 	}
-	left := r.pauses.left(infra, r.now())
+	left := r.pauses.left(infra, r.now(), p.patience())
 	p.pauseSeenIn = max(p.pauseSeenIn, left)
 	return left > 0
+}
+
+// patience is how long a provider's object must have been paused before its controller, which acknowledges nothing, is assumed to act no more.
+func (p *pair) patience() time.Duration {
+	if p.objects.MayBeCreating() {
+		return creationEndsAfter
+	}
+	return pauseSeenAfter
 }
 
 // infraRef is the reference in the object itself, or in a set's template.

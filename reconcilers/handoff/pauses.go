@@ -19,8 +19,11 @@ const (
 	// pauseSeenAfter is how long an object must have been paused before Poundlock assumes that a controller which never acknowledges has seen the pause: by
 	// then, a pass with a lagging cache is over.
 	pauseSeenAfter = 30 * time.Second
-	// trustedAfter is the age from which Poundlock trusts the time of a pause: its own clock and the API server's differ by less.
-	trustedAfter = 5 * time.Minute
+	// creationEndsAfter is the same where that controller may have begun to create an instance whose ID it has not stored. A call that a cloud is slow to
+	// answer, or repeats, outlasts pauseSeenAfter, and nothing reports its end.
+	creationEndsAfter = 15 * time.Minute
+	// clocksDiffer is by how much at most Poundlock's own clock and the API server's are taken to differ.
+	clocksDiffer = 5 * time.Minute
 	// mostPauses is how many pauses are remembered. Beyond it, all waits start again.
 	mostPauses = 10_000
 )
@@ -35,8 +38,8 @@ type pauses struct {
 // seenPause is when a pause was written, and since when it was seen.
 type seenPause struct{ written, since time.Time }
 
-// left is the remaining wait until the controller of an object, which does not acknowledge, has seen the pause; 0 for an object that is not paused.
-func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration {
+// left is the remaining wait until an object has been paused for a time; 0 for an object that is not paused.
+func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Duration) time.Duration {
 	if o == nil {
 		return 0
 	}
@@ -47,7 +50,7 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration
 		return 0
 	}
 	written, known := pausedAt(o)
-	if known && now.Sub(written) > trustedAfter {
+	if known && now.Sub(written) > wait+clocksDiffer {
 		delete(p.seen, o.GetUID())
 		return 0
 	}
@@ -59,7 +62,7 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration
 		last = seenPause{written: written, since: now}
 		p.seen[o.GetUID()] = last
 	}
-	return max(0, pauseSeenAfter-now.Sub(last.since))
+	return max(0, wait-now.Sub(last.since))
 }
 
 // pausedAt is when the pause annotation was last written according to its managed fields, and whether they have it. A writer that repeats the annotation

@@ -4,6 +4,7 @@
 package handoff
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -130,6 +131,7 @@ func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		before []string // what was seen 10 seconds earlier each
 		object string
+		wait   time.Duration // pauseSeenAfter where it is 0
 		want   time.Duration
 	}{
 		"nothing":                                        {object: "", want: 0},
@@ -147,15 +149,19 @@ func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
 		"one whose pause the mirror repeats":             {before: []string{at(now)}, object: both("2026-01-01T00:00:08Z", now), want: 20 * time.Second},
 		"one whose pause the mirror repeats, much later": {object: both(now, "2025-12-31T23:54:00Z"), want: 0},
 		"one that the handoff has paused again":          {before: []string{both(now, now)}, object: both(now, "2026-01-01T00:00:08Z"), want: 30 * time.Second},
+		"a creation may be under way":                    {object: at(now), wait: creationEndsAfter, want: 15 * time.Minute},
+		"the same, seen before":                          {before: []string{at(now)}, object: at(now), wait: creationEndsAfter, want: 15*time.Minute - 10*time.Second},
+		"the same, paused before this process began":     {object: at("2025-12-31T23:41:00Z"), wait: creationEndsAfter, want: 15 * time.Minute},
+		"the same, paused long ago":                      {object: at("2025-12-31T23:39:00Z"), wait: creationEndsAfter, want: 0},
 		"one that was not paused between":                {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			p, clock := &pauses{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			for _, o := range c.before {
-				p.left(pausable(t, o), clock)
+				p.left(pausable(t, o), clock, pauseSeenAfter)
 				clock = clock.Add(10 * time.Second)
 			}
-			if got := p.left(pausable(t, c.object), clock); got != c.want {
+			if got := p.left(pausable(t, c.object), clock, cmp.Or(c.wait, pauseSeenAfter)); got != c.want {
 				t.Errorf("waits for %s, want %s", got, c.want)
 			}
 		})
@@ -179,7 +185,7 @@ func TestWhatIsRememberedOfPausesIsBounded(t *testing.T) {
 	for n := range mostPauses + 10 {
 		o := pausable(t, `{metadata: {annotations: {cluster.x-k8s.io/paused: ""}}}`)
 		o.SetUID(types.UID(strconv.Itoa(n)))
-		p.left(o, time.Now())
+		p.left(o, time.Now(), pauseSeenAfter)
 	}
 	if n := len(p.seen); n > mostPauses {
 		t.Errorf("%d", n)

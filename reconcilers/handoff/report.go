@@ -135,7 +135,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
 		return ""
 	}
-	s, first, source, look := p.state(), "", p.machineAPI, "look in the cloud"
+	s, first, source := p.state(), "", p.machineAPI
 	from := s.Current
 	if from == authority.Migrating {
 		from, first = s.Origin, "cancel the move and "
@@ -146,12 +146,9 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	if s.Current == authority.Migrating && !p.acknowledges(source) {
-		look = "restart its controllers, which acknowledge no pause and may have a call under way that creates an instance, and then look in the cloud"
-	}
-	return fmt.Sprintf(" If the ID does not appear, %s. If the instance exists, %sset spec.providerID of %s. "+
+	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
 		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		look, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
+		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }
 
@@ -234,7 +231,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 			pairs.Describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" {
-		return pairs.Describe(o) + silence(o, missingAnswer(step) != metav1.ConditionFalse)
+		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse)
 	}
 	if c.Message == "" {
 		c.Message = "no message"
@@ -252,13 +249,16 @@ func machineID(o *unstructured.Unstructured) string {
 }
 
 // silence explains an object without a Paused condition. pause: its pause is awaited, otherwise the end of it.
-func silence(o *unstructured.Unstructured, pause bool) string {
+func (p *pair) silence(o *unstructured.Unstructured, pause bool) string {
 	by := authority.Acknowledges(o.GetKind())
 	switch {
 	case by == authority.ByBlockMove && pause:
 		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
 	case by == authority.ByBlockMove:
 		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
+	case by == authority.ByPatience && pause && p.objects.MayBeCreating():
+		return fmt.Sprintf(" has no Paused condition and no ID of an instance, which its controller may be creating: "+
+			"Poundlock assumes that it is paused %s after the pause annotation was written.", creationEndsAfter)
 	case by == authority.ByPatience && pause:
 		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", pauseSeenAfter)
 	case by == authority.ByPatience:

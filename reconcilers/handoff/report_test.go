@@ -41,6 +41,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		reason                string
 		on                    authority.Who
 		infra, instance, core string
+		creating              bool // Cluster API's controllers are being paused, and no object has an ID
 		says                  []string
 		ends                  string
 	}{
@@ -62,6 +63,10 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		"it never reports": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
 			says: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
+		},
+		"it never reports, and may be creating the instance": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}", creating: true,
+			says: []string{"no ID of an instance, which its controller may be creating", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"Cluster API does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoClusterAPI, core: core + condition("False"),
@@ -101,7 +106,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"an instance is unknown, and the provider reports nothing": {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			says: []string{"restart its controllers, which acknowledge no pause", "and then look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
+			says: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
 			ends: "no-instance=Migrating-20260101T000000Z",
 		},
 		"an instance is unknown, and the provider has reported": {
@@ -125,7 +130,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if c.reason == authority.ReasonInstanceUnknown {
+		if c.reason == authority.ReasonInstanceUnknown || c.creating {
 			p.machineAPI.Object["status"] = map[string]any{"authoritativeAPI": "Migrating", "synchronizedAPI": "ClusterAPI"}
 		}
 		p.objects.MachineAPI, _ = parse(p.machineAPI)

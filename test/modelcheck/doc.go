@@ -102,8 +102,9 @@
 // acknowledge a pause without the instance's ID. It finds the instance when it acts again and wants to create one. A
 // person who decides that no instance exists (deeds: decides) has looked: it is so at that moment.
 //
-// A provider's controller may never acknowledge a pause (authority.ByPatience). When Poundlock's patience of half a
-// minute is over, it has seen the pause. It has also ended what it had begun before. Until then it may do whatever an
+// A provider's controller may never acknowledge a pause (authority.ByPatience). When Poundlock's patience is over (half
+// a minute, or a quarter of an hour where it may be creating an instance), it has seen the pause. It has also ended what
+// it had begun before. Until then it may do whatever an
 // older version lets it do. No controller of Cluster API, restarted, sees an older version than it acted on before. A
 // call to the cloud has reached it by the time that a new process asks there.
 //

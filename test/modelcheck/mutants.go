@@ -27,8 +27,8 @@ func deletionBut(but func(authority.DeletionState) authority.DeletionState, step
 	}
 }
 
-func sameStep(s authority.DeletionStep) authority.DeletionStep { return s }
-func sameDeletion(d authority.DeletionState) authority.DeletionState     { return d }
+func sameStep(s authority.DeletionStep) authority.DeletionStep       { return s }
+func sameDeletion(d authority.DeletionState) authority.DeletionState { return d }
 func waitsFor(s authority.State, step authority.Step, reasons ...string) bool {
 	for _, r := range reasons {
 		if step.Reason == r && s.Requested.Other() == s.Current {

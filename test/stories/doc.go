@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stories leaves long stories out of `make test`, so that it ends in ten minutes on two cores. `make proof WHAT=stories`, which .ci/run calls, plays
-// all stories of the packages that import this one.
+// each test that calls Long, in a part of it or as a whole.
 //
 // In: the flag -long. Out: a skipped test, whose subtest says who plays it.
 //

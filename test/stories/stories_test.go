@@ -1,0 +1,64 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stories
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parts are the functions that call Long for a test, which the Makefile then lists in PARTLY.
+var parts = map[string]string{"surroundings": "TestMirror", "everyWriter": "TestOnAnAPIServer"}
+
+// TestNoStoryIsLeftOut: `make proof WHAT=stories` finds a long story by the test that calls Long, or in the Makefile's list.
+func TestNoStoryIsLeftOut(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Split(string(regexp.MustCompile(`(?m)^PARTLY := (.*)$`).FindSubmatch(makefile)[1]), "|")
+	out, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "grep", "-l", `poundlock/test/stories"`, "--", "*_test.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for file := range strings.FieldsSeq(string(out)) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), "../../"+file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !callsLong(f) {
+				continue
+			}
+			found++
+			if name := f.Name.Name; !strings.HasPrefix(name, "Test") && !slices.Contains(listed, parts[name]) {
+				t.Errorf("%s: %s calls stories.Long, but no test that the Makefile finds: call it in the test, or add that to PARTLY and to parts", file, name)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d functions call stories.Long", found)
+	}
+}
+
+func callsLong(f *ast.FuncDecl) (calls bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if ok {
+			of, _ := s.X.(*ast.Ident)
+			calls = calls || of != nil && of.Name == "stories" && s.Sel.Name == "Long"
+		}
+		return true
+	})
+	return calls
+}
