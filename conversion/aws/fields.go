@@ -108,7 +108,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
 		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"),
 		"By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. "+
-			"With publicIp, one that the AWSCluster lists as public (`isPublic`).", subnetTo, subnetFrom),
+			"With publicIp, one that the AWSCluster lists as public (`isPublic`), and for new machines none in a Wavelength Zone, where Machine API gives an "+
+			"address of the carrier.", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
