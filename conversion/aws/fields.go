@@ -146,7 +146,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The metadata service.
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
-		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions.", metadataTo, metadataFrom),
+		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions. Machine API leaves what is not said to the account, and an "+
+			"instance that runs as it is. Cluster API's webhook fills in optional, one hop, no tags and no IPv6, and its controller sets that on instances "+
+			"that run, too: where the account requires a token, say Required.", metadataTo, metadataFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",
