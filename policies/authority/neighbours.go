@@ -98,19 +98,36 @@ type setSpec struct {
 		Spec struct {
 			onNode
 			ProviderSpec struct {
-				Value struct {
-					Kind           string `json:"kind"`
-					UserDataSecret struct {
-						Name string `json:"name"`
-					} `json:"userDataSecret"`
-					TagIDs          []string `json:"tagIDs"`
-					ServerGroupName string   `json:"serverGroupName"`
-					ServerGroupID   string   `json:"serverGroupID"`
-					Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
-				} `json:"value"`
+				Value ofProvider `json:"value"`
 			} `json:"providerSpec"`
 		} `json:"spec"`
 	} `json:"template"`
+}
+
+// ofProvider has those fields of a providerSpec that matter here.
+type ofProvider struct {
+	Kind           string `json:"kind"`
+	UserDataSecret struct {
+		Name string `json:"name"`
+	} `json:"userDataSecret"`
+	TagIDs          []string `json:"tagIDs"`
+	ServerGroupName string   `json:"serverGroupName"`
+	ServerGroupID   string   `json:"serverGroupID"`
+	Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
+
+	// Members that one platform alone has, and needs.
+	AMI         any `json:"ami"`
+	MachineType any `json:"machineType"`
+	Flavor      any `json:"flavor"`
+	Workspace   any `json:"workspace"`
+}
+
+// is recognizes a platform's providerSpec by its kind or by a member. Machine API goes by the cluster's platform, so the kind of an old set may be missing.
+func (p ofProvider) is(kind string) bool {
+	own := map[string]any{
+		"AWSMachineProviderConfig": p.AMI, "GCPMachineProviderSpec": p.MachineType, "OpenstackProviderSpec": p.Flavor, "VSphereMachineProviderSpec": p.Workspace,
+	}
+	return p.Kind == kind || own[kind] != nil
 }
 
 // onNode has those fields of a Machine's spec that go to its Node.
@@ -180,7 +197,7 @@ func roleWarnings(c policies.Change) []string {
 // groupWarning names the server group on OpenStack that Machine API would create and Cluster API does not.
 func groupWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" ||
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("OpenstackProviderSpec") || value.ServerGroupName == "" ||
 		value.ServerGroupID != "" {
 		return nil
 	}
@@ -193,7 +210,7 @@ func groupWarning(c policies.Change) []string {
 // AWSCluster lists. OpenShift's lists none.
 func subnetWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "AWSMachineProviderConfig" {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("AWSMachineProviderConfig") {
 		return nil
 	}
 	subnet, _ := value.Subnet.(map[string]any)
@@ -208,7 +225,7 @@ func subnetWarning(c policies.Change) []string {
 // guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
 func guestWarnings(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("VSphereMachineProviderSpec") {
 		return nil
 	}
 	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
@@ -226,7 +243,7 @@ func guestWarnings(c policies.Change) []string {
 
 func bootImages(o *policies.Object) []Neighbour {
 	spec := specOfSet(o)
-	if !slices.Contains(bootImaged, spec.Template.Spec.ProviderSpec.Value.Kind) ||
+	if !slices.ContainsFunc(bootImaged, spec.Template.Spec.ProviderSpec.Value.is) ||
 		spec.Template.Metadata.Labels[machineapi.SystemLabel] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil
 	}
