@@ -57,7 +57,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("capacityReservationGroupID"), at("capacityReservationGroupID"), "A resource id.", reservationTo, reservationFrom),
 
 	// The instance.
-	of.Iso(at("vmSize"), at("vmSize"), "Required on both sides.", sizeTo, sizeFrom),
+	of.Iso(at("vmSize"), at("vmSize"),
+		"Required on both sides. Azure takes a size in any case, and Cluster API's provider only as Azure lists it, so Standard_D4s_V3 becomes Standard_D4s_v3.",
+		sizeTo, sizeFrom),
 	of.Iso(at("image.publisher", "image.offer", "image.sku", "image.version", "image.resourceID", "image.type"),
 		at("image.id", "image.marketplace.publisher", "image.marketplace.offer", "image.marketplace.sku", "image.marketplace.version",
 			"image.marketplace.thirdPartyImage"),
