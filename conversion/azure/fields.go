@@ -78,7 +78,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		tagsTo, tagsFrom),
 	of.Iso(at("managedIdentity"), at("identity", "userAssignedIdentities[].providerID"),
 		"A name is an identity of the machine's resource group; one of another group is named by its resource id. "+
-			"Either becomes the one userAssignedIdentity, by its resource id behind azure://. Absent is None.",
+			"Either becomes the one userAssignedIdentity, by its resource id behind azure://. Absent is None. Cluster API's provider compares the id letter by "+
+			"letter with that of the virtual machine, and fails a Machine for good where they differ: where Azure spells it otherwise, give the whole id so.",
 		identityTo, identityFrom),
 	of.OnlyCAPI("systemAssignedIdentityRole.*", noSystemID),
 	of.OnlyCAPI("roleAssignmentName", noSystemID),
