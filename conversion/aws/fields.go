@@ -108,7 +108,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
 		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"),
 		"By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. "+
-			"With publicIp, one that the AWSCluster lists as public (`isPublic`).", subnetTo, subnetFrom),
+			"With publicIp, one that the AWSCluster lists as public (`isPublic`), and for new machines none in a Wavelength Zone, where Machine API gives an "+
+			"address of the carrier.", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
@@ -145,7 +146,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The metadata service.
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
-		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions.", metadataTo, metadataFrom),
+		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions. Machine API leaves what is not said to the account, and an "+
+			"instance that runs as it is. Cluster API's webhook fills in optional, one hop, no tags and no IPv6, and its controller sets that on instances "+
+			"that run, too: where the account requires a token, say Required.", metadataTo, metadataFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",

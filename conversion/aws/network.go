@@ -38,16 +38,30 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
+// wavelengthZone is part of the name of each Wavelength Zone.
+const wavelengthZone = "-wlz-"
+
+// carrier reports a new machine with an address of a Wavelength Zone's carrier: Cluster API asks AWS for a public address, which it does not give there.
+func carrier(p *pass, m *providerSpec) bool {
+	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
+		return false
+	}
+	p.Unsupported("publicIp", true, "in a Wavelength Zone Machine API gives an address of the carrier, and Cluster API has none: remove it, or keep new machines "+
+		"with Machine API. Machines that exist can move with it")
+	return true
+}
+
 func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
+	carried := carrier(p, m)
 	if text(m.Subnet.ID) != "" || len(m.Subnet.Filters) > 0 {
 		ref := reference(p.At("subnet"), m.Subnet)
 		c.Subnet = &ref
-		if ptr.Deref(m.PublicIP, false) {
+		if ptr.Deref(m.PublicIP, false) && !carried {
 			listsPublic(p, m)
 		}
 		return
 	}
-	if m.Subnet.ARN == nil { // which is reported itself
+	if m.Subnet.ARN == nil && !carried { // which is reported itself
 		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
 	}
 }

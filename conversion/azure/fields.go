@@ -57,7 +57,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("capacityReservationGroupID"), at("capacityReservationGroupID"), "A resource id.", reservationTo, reservationFrom),
 
 	// The instance.
-	of.Iso(at("vmSize"), at("vmSize"), "Required on both sides.", sizeTo, sizeFrom),
+	of.Iso(at("vmSize"), at("vmSize"),
+		"Required on both sides. Azure takes a size in any case, and Cluster API's provider only as Azure lists it, so Standard_D4s_V3 becomes Standard_D4s_v3.",
+		sizeTo, sizeFrom),
 	of.Iso(at("image.publisher", "image.offer", "image.sku", "image.version", "image.resourceID", "image.type"),
 		at("image.id", "image.marketplace.publisher", "image.marketplace.offer", "image.marketplace.sku", "image.marketplace.version",
 			"image.marketplace.thirdPartyImage"),
@@ -76,7 +78,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		tagsTo, tagsFrom),
 	of.Iso(at("managedIdentity"), at("identity", "userAssignedIdentities[].providerID"),
 		"A name is an identity of the machine's resource group; one of another group is named by its resource id. "+
-			"Either becomes the one userAssignedIdentity, by its resource id behind azure://. Absent is None.",
+			"Either becomes the one userAssignedIdentity, by its resource id behind azure://. Absent is None. Cluster API's provider compares the id letter by "+
+			"letter with that of the virtual machine, and fails a Machine for good where they differ: where Azure spells it otherwise, give the whole id so.",
 		identityTo, identityFrom),
 	of.OnlyCAPI("systemAssignedIdentityRole.*", noSystemID),
 	of.OnlyCAPI("roleAssignmentName", noSystemID),

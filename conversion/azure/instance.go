@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+
+	"github.com/poundlock/poundlock/internal/azuresizes"
 )
 
 func nothing(*pass, *providerSpec, *infraSpec)     {}
@@ -26,8 +28,10 @@ func text(s *string) string {
 	return *s
 }
 
+// sizeTo spells the size as Azure lists it. Azure takes a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider looks for
+// the name letter by letter, and without a match fails the Machine for good, also one that runs.
 func sizeTo(p *pass, m *providerSpec, c *infraSpec) {
-	if c.VMSize = m.VMSize; c.VMSize == "" {
+	if c.VMSize = azuresizes.Listed(m.VMSize); c.VMSize == "" {
 		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")
 	}
 }

@@ -206,8 +206,12 @@ func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if !lacksBalancers(p, m) { // the row of the public one reports that
-		attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+	switch have := m.InternalLoadBalancer; {
+	case !p.Core.ControlPlane && have != "":
+		p.Unsupported("internalLoadBalancer", have,
+			"Cluster API attaches control plane Machines only to an internal load balancer: set it to \"\", or keep the machine with Machine API")
+	case !lacksBalancers(p, m): // the row of the public one reports that
+		attached(p, "internalLoadBalancer", have, internalBalancer(p))
 	}
 }
 

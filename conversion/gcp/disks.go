@@ -43,6 +43,9 @@ func rootDisk(m *providerSpec) int {
 
 func eachDisk(p *pass, m *providerSpec, c *infraSpec, f func(*pass, *disk, volume)) {
 	root, next := rootDisk(m), 0
+	if root < 0 {
+		return // each could be the one that is to boot
+	}
 	for i, d := range m.Disks {
 		at := p.At(fmt.Sprintf("disks[%d]", i))
 		switch {

@@ -98,19 +98,39 @@ type setSpec struct {
 		Spec struct {
 			onNode
 			ProviderSpec struct {
-				Value struct {
-					Kind           string `json:"kind"`
-					UserDataSecret struct {
-						Name string `json:"name"`
-					} `json:"userDataSecret"`
-					TagIDs          []string `json:"tagIDs"`
-					ServerGroupName string   `json:"serverGroupName"`
-					ServerGroupID   string   `json:"serverGroupID"`
-					Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
-				} `json:"value"`
+				Value ofProvider `json:"value"`
 			} `json:"providerSpec"`
 		} `json:"spec"`
 	} `json:"template"`
+}
+
+// ofProvider has those fields of a providerSpec that matter here.
+type ofProvider struct {
+	Kind           string `json:"kind"`
+	UserDataSecret struct {
+		Name string `json:"name"`
+	} `json:"userDataSecret"`
+	TagIDs          []string `json:"tagIDs"`
+	ServerGroupName string   `json:"serverGroupName"`
+	ServerGroupID   string   `json:"serverGroupID"`
+	Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
+
+	// Members that one platform alone has, and needs.
+	AMI         any `json:"ami"`
+	VMSize      any `json:"vmSize"`
+	MachineType any `json:"machineType"`
+	Flavor      any `json:"flavor"`
+	Workspace   any `json:"workspace"`
+	KeyPairName any `json:"keyPairName"`
+}
+
+// is recognizes a platform's providerSpec by its kind or by a member. Machine API goes by the cluster's platform, so the kind of an old set may be missing.
+func (p ofProvider) is(kind string) bool {
+	own := map[string]any{
+		"AWSMachineProviderConfig": p.AMI, "AzureMachineProviderSpec": p.VMSize, "GCPMachineProviderSpec": p.MachineType, "OpenstackProviderSpec": p.Flavor,
+		"VSphereMachineProviderSpec": p.Workspace, "PowerVSMachineProviderConfig": p.KeyPairName,
+	}
+	return p.Kind == kind || own[kind] != nil
 }
 
 // onNode has those fields of a Machine's spec that go to its Node.
@@ -131,11 +151,36 @@ const copied = "worker-user-data"
 
 // bootDataWarning names the Secret that new Machines of a set would boot with, if only a person can copy it to the namespace of Cluster API.
 func bootDataWarning(c policies.Change) []string {
-	name := specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI {
-		return nil
+	switch {
+	case askedFor(c.New) != ClusterAPI:
+	case c.Kind == "MachineSet":
+		return BootDataWarning(c, specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name)
+	case c.Kind == "Machine":
+		return readAgainWarning(c)
 	}
-	return BootDataWarning(c, name)
+	return nil
+}
+
+// bootDataRead are the providerSpecs whose Cluster API providers read the boot data of Machines that have their instances. Azure's and Google Cloud's begin
+// each look at a Machine with that, and Power VS' ends no deletion without it.
+var bootDataRead = []string{"AzureMachineProviderSpec", "GCPMachineProviderSpec", "PowerVSMachineProviderConfig"}
+
+// readAgainWarning is bootDataWarning for a Machine, which has booted already.
+func readAgainWarning(c policies.Change) []string {
+	var spec struct {
+		ProviderSpec struct {
+			Value ofProvider `json:"value"`
+		} `json:"providerSpec"`
+	}
+	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
+	value := spec.ProviderSpec.Value
+	if name := value.UserDataSecret.Name; name != "" && name != copied && slices.ContainsFunc(bootDataRead, value.is) {
+		return []string{fmt.Sprintf(
+			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
+				"make it from the one in %s first (guide: Boot data)",
+			c.TwinNamespace, brief(name), copied, c.Namespace)}
+	}
+	return nil
 }
 
 // BootDataWarning names a Secret of boot data that a set would use for new Machines in Cluster API, unless OpenShift copies it there.
@@ -180,7 +225,7 @@ func roleWarnings(c policies.Change) []string {
 // groupWarning names the server group on OpenStack that Machine API would create and Cluster API does not.
 func groupWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" ||
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("OpenstackProviderSpec") || value.ServerGroupName == "" ||
 		value.ServerGroupID != "" {
 		return nil
 	}
@@ -193,7 +238,7 @@ func groupWarning(c policies.Change) []string {
 // AWSCluster lists. OpenShift's lists none.
 func subnetWarning(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "AWSMachineProviderConfig" {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("AWSMachineProviderConfig") {
 		return nil
 	}
 	subnet, _ := value.Subnet.(map[string]any)
@@ -208,7 +253,7 @@ func subnetWarning(c policies.Change) []string {
 // guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
 func guestWarnings(c policies.Change) []string {
 	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("VSphereMachineProviderSpec") {
 		return nil
 	}
 	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
@@ -226,7 +271,7 @@ func guestWarnings(c policies.Change) []string {
 
 func bootImages(o *policies.Object) []Neighbour {
 	spec := specOfSet(o)
-	if !slices.Contains(bootImaged, spec.Template.Spec.ProviderSpec.Value.Kind) ||
+	if !slices.ContainsFunc(bootImaged, spec.Template.Spec.ProviderSpec.Value.is) ||
 		spec.Template.Metadata.Labels[machineapi.SystemLabel] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil
 	}

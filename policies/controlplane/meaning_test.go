@@ -189,6 +189,8 @@ func TestWhatCounts(t *testing.T) {
 		"the cluster's resource group in other case":  {"Azure", azure, `{"resourceGroup":"c-RG","networkResourceGroup":"C-rg"}`, `{}`, false},
 		"another resource group":                      {"Azure", azure, `{"resourceGroup":"d-rg"}`, `{}`, true},
 		"a location as people write it":               {"Azure", none, `{"location":"West Europe"}`, `{"location":"westeurope"}`, false},
+		"a size as Machine API's webhook fills it in": {"Azure", none, `{"vmSize":"Standard_D4s_V3"}`, `{"vmSize":"Standard_D4s_v3"}`, false},
+		"another size":                                {"Azure", none, `{"vmSize":"Standard_D4s_v3"}`, `{"vmSize":"Standard_D4s_v5"}`, true},
 		"another location":                            {"Azure", none, `{"location":"North Europe"}`, `{"location":"westeurope"}`, true},
 		"the cluster's project":                       {"GCP", gcp, `{"projectID":"p","networkInterfaces":[{"network":"n","projectID":"p"}]}`, `{"networkInterfaces":[{"network":"n"}]}`, false},
 		"another project's network":                   {"GCP", gcp, `{"networkInterfaces":[{"network":"n","projectID":"q"}]}`, `{"networkInterfaces":[{"network":"n"}]}`, true},

@@ -10,6 +10,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 
+	"github.com/poundlock/poundlock/internal/azuresizes"
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
@@ -59,6 +60,9 @@ func azureSpelling(spec map[string]any) {
 		if s, ok := spec[name].(string); ok {
 			spec[name] = strings.ToLower(strings.ReplaceAll(s, " ", ""))
 		}
+	}
+	if size, ok := spec["vmSize"].(string); ok {
+		spec["vmSize"] = azuresizes.Listed(size)
 	}
 }
 
