@@ -10,9 +10,13 @@ import (
 	"maps"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/installation"
 )
@@ -27,7 +31,9 @@ type View struct {
 	// Lacks is a sentence if no provider creates machines on this platform.
 	Lacks string
 	// Rival is the Deployment of OpenShift's own installer, if it runs.
-	Rival     string
+	Rival string
+	// Others names whose Cluster API is, if the installer has never had content and Cluster API is there; "" otherwise.
+	Others    string
 	Providers []ProviderView
 }
 
@@ -62,6 +68,11 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v.Rival == "" && len(in.transports)+len(in.records) == 0 {
+		if v.Others, err = r.others(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if v.Platform = in.platform; in.platform.Name == "" && len(in.lastGood) == 0 {
 		return v, nil
 	}
@@ -89,6 +100,20 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	}
 	v.Problem, v.Waits, v.Missing = out.Err, out.Waits, out.Missing
 	return v, nil
+}
+
+// others names whose the definition of Cluster API's Machines is; "" if there is none, or the user may not read it.
+func (r *reconciler) others(ctx context.Context) (string, error) {
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	err := r.client.Get(ctx, client.ObjectKey{Name: "machines." + clusterv1.GroupVersion.Group}, definition)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("reading the definition of Cluster API's Machines: %w", err)
+	}
+	return installation.OwnerOf(definition), nil
 }
 
 func (w *world) view(ctx context.Context, rec *record, c content) (ProviderView, error) {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/installation"
 )
@@ -25,6 +27,9 @@ func (c *cluster) shown() string {
 		c.Fatal(err)
 	}
 	out := fmt.Sprintln(v.Problem, v.Waits)
+	if v.Others != "" {
+		out += "Cluster API belongs to " + v.Others + "\n"
+	}
 	for _, p := range v.Providers {
 		out += fmt.Sprintln(p.Label(), p.Progress.Stage, p.Progress.Waits)
 		if p.Progress.Trouble != "" {
@@ -54,6 +59,25 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 		}
 	}
 	says("the core provider's ConfigMap is missing")
+	if out := c.shown(); strings.Contains(out, "belongs to") {
+		t.Errorf("there is no Cluster API, and it shows\n%s", out)
+	}
+	foreign := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "machines.cluster.x-k8s.io", "labels": map[string]any{"cluster.x-k8s.io/provider": "cluster-api"}},
+		"spec": map[string]any{
+			"group": "cluster.x-k8s.io", "scope": "Namespaced", "names": map[string]any{"kind": "Machine", "plural": "machines"},
+			"versions": []any{map[string]any{"name": "v1beta2", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}},
+		}}}
+	if err := c.Create(t.Context(), foreign, client.FieldOwner("clusterctl")); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Delete(t.Context(), foreign); err != nil {
+			t.Error(err)
+		}
+	}()
+	says("Cluster API belongs to field manager clusterctl, provider cluster-api")
 	c.standin.Crash("aws-manager", true)
 	c.release(both(t)...)
 	says("ClusterRole/aws-manager: it is not there")
@@ -64,6 +88,9 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 		}
 		return err
 	})
+	if out := c.shown(); strings.Contains(out, "belongs to") {
+		t.Errorf("there is a release, and it shows\n%s", out)
+	}
 	says("infrastructure-aws 7 Deployment/aws-manager", "cluster-api 0")
 	c.standin.Crash("aws-manager", false)
 	c.untilDone()

@@ -58,7 +58,7 @@ Nothing is changed, and nothing is asked for.`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
+	o.Files.AddFlags(cmd, "files, folders (recursively; a must-gather too), URLs or - to check instead of the cluster")
 	o.Selection.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
@@ -86,7 +86,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	r := reportOf(f, f.Describe(o.Said), to)
-	if len(o.Paths) == 0 {
+	if o.None() {
 		pairs, err := o.Pairs()
 		if err != nil {
 			return err

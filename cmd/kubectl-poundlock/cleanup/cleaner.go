@@ -38,6 +38,8 @@ type cleaner struct {
 	// marked are the surroundings of mirrors with Poundlock's annotations. leaving are the surroundings that are being deleted or are gone.
 	marked  []owned
 	leaving Leaving
+	// lingers is how long a refusal by admission that was deleted is no refusal yet.
+	lingers time.Duration
 }
 
 type owned struct {
@@ -75,7 +77,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 			return err
 		}
 	}
-	return c.carryOut(ctx, changes)
+	return c.carryOut(ctx, namespace, changes)
 }
 
 // show prints the whole plan.
@@ -151,24 +153,32 @@ func (c *cleaner) apply(ctx context.Context, change Change, dryRun ...string) er
 	return err
 }
 
-// lingers is how long an API server may still call deleted webhooks and policies: it learns of the deletion by a watch.
-const lingers = 20 * time.Second
+// linger is how long an API server may still call deleted webhooks and policies: it learns of the deletion by a watch.
+const linger = 20 * time.Second
 
-// applySoon retries while deleted webhooks or policies still refuse.
-func (c *cleaner) applySoon(ctx context.Context, change Change, dryRun ...string) error {
+// soon retries while deleted webhooks or policies still refuse.
+func (c *cleaner) soon(ctx context.Context, apply func(context.Context) error) error {
 	var last error
-	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
-		last = c.apply(ctx, change, dryRun...)
-		if apierrors.IsConflict(last) { // a controller was faster
-			var err error
-			if change, err = c.again(ctx, change); err != nil {
-				last = err
-			}
-			return err != nil, nil
-		}
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, c.lingers, true, func(ctx context.Context) (bool, error) {
+		last = apply(ctx)
 		return last == nil || !c.ours(last), nil
 	}) // last has the cause, and the poll's own error only the timeout
 	return last
+}
+
+// latest applies a change to the object as it is then: a controller may be faster.
+func (c *cleaner) latest(change Change, dryRun ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			err := c.apply(ctx, change, dryRun...)
+			if !apierrors.IsConflict(err) {
+				return err
+			}
+			if change, err = c.again(ctx, change); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // again reads the object again, and returns what to remove from it.
@@ -191,7 +201,7 @@ func (c *cleaner) ours(err error) bool {
 }
 
 // carryOut deletes admission first: it would refuse the rest, whether a manager answers or not.
-func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
+func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {
 		dryRun = []string{metav1.DryRunAll}
@@ -209,37 +219,87 @@ func (c *cleaner) carryOut(ctx context.Context, changes []Change) error {
 		c.Linef("%s/%s  %s", o.Resource, o.name, c.Green("deleted"+c.rehearsed()))
 	}
 	left := 0
-	for _, change := range changes {
-		err := c.applySoon(ctx, change, dryRun...)
+	for _, one := range c.pieces(changes, dryRun...) {
+		err := c.soon(ctx, one.apply)
 		switch {
 		case apierrors.IsNotFound(err): // deleted meanwhile
 		case ctx.Err() != nil:
 			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
+		case err != nil && c.ours(err):
+			return c.stopped(ctx, namespace, one, err)
 		case err != nil:
 			left++
-			c.Linef("%s  %s", object(change.Item), c.Red("not taken off: "+err.Error()))
+			c.Linef("%s  %s", one.object, c.Red("not taken off: "+err.Error()))
 		default:
-			c.Linef("%s  %s", object(change.Item), c.Green(what(change)+" taken off"+c.rehearsed()))
+			c.Linef("%s  %s", one.object, c.Green(one.what+" taken off"+c.rehearsed()))
 		}
 	}
-	for _, o := range c.marked {
-		where := o.GroupResource().String() + "/" + o.name
-		switch err := c.unmark(ctx, o, dryRun...); {
-		case apierrors.IsNotFound(err):
-		case ctx.Err() != nil:
-			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
-		case err != nil:
-			left++
-			c.Linef("%s  %s", where, c.Red("not taken off: "+err.Error()))
-		default:
-			c.Linef("%s  %s", where, c.Green("1 mark taken off"+c.rehearsed()))
-		}
-	}
-	if left > 0 {
+	switch why, err := c.returned(ctx, namespace); {
+	case err != nil:
+		return err
+	case why != nil: // a manager puts back what was taken off, whether admission is asked or not
+		return stop(*why)
+	case left > 0:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
 	return nil
+}
+
+// piece is what is taken off one object.
+type piece struct {
+	object, what string
+	apply        func(context.Context) error
+}
+
+func (c *cleaner) pieces(changes []Change, dryRun ...string) []piece {
+	var out []piece
+	for _, change := range changes {
+		out = append(out, piece{object(change.Item), what(change), c.latest(change, dryRun...)})
+	}
+	for _, o := range c.marked {
+		out = append(out, piece{o.GroupResource().String() + "/" + o.name, "1 mark", func(ctx context.Context) error { return c.unmark(ctx, o, dryRun...) }})
+	}
+	return out
+}
+
+// stopped ends the command at the first object that admission still refuses. All others would be refused too, one after the other.
+func (c *cleaner) stopped(ctx context.Context, namespace string, at piece, refusal error) error {
+	c.Linef("%s  %s", at.object, c.Red("not taken off: "+refusal.Error()))
+	why, err := c.returned(ctx, namespace)
+	switch {
+	case err != nil:
+		return err
+	case why != nil:
+		return stop(*why)
+	}
+	return cli.Exit(cli.CodeNo, "stopped: the API server still asks admission that was deleted. The same command goes on from here")
+}
+
+func stop(why Obstacle) error {
+	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". The same command goes on from here after this: "+why.Remedy)
+}
+
+// returned looks again for a manager, and for admission that was deleted: somebody may have started or applied either meanwhile.
+func (c *cleaner) returned(ctx context.Context, namespace string) (*Obstacle, error) {
+	if c.dryRun != "none" {
+		return nil, nil
+	}
+	m, err := c.manager(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if runs := m.obstacles(c.Now()); len(runs) > 0 {
+		return &runs[0], nil
+	}
+	own, err := c.admission(ctx)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	return &Obstacle{
+		What:   own[0].Resource + "/" + own[0].name + " was created again",
+		Remedy: "have nobody apply Poundlock's manifests, such as a GitOps controller",
+	}, nil
 }
 
 func (c *cleaner) rehearsed() string {
@@ -252,11 +312,7 @@ func (c *cleaner) rehearsed() string {
 // unmark removes the mark and the label of one object. Admission is deleted, so nothing refuses that.
 func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null},"labels":{%q:null}}}`, authority.HoldsMirrorsAnnotation, authority.AdmissionLabel)
-	var last error
-	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
-		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
-			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun})
-		return last == nil || !c.ours(last), nil
-	}) // last has the cause, and the poll's own error only the timeout
-	return last
+	_, err := c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
+		Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun})
+	return err
 }

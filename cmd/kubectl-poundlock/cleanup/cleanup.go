@@ -31,7 +31,7 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 
 What is paused stays paused, and which API is authoritative stays authoritative: nothing begins to act. Nothing is done while a manager runs, which would
 put everything back, or while an object is on the move, which nobody would end. A request to move that has not begun is taken back.
-Interrupted, the same command goes on where it stopped.
+Interrupted, the same command goes on where it stopped. It stops when a manager starts meanwhile.
 
 While a namespace, a CRD or the Cluster is being deleted, Poundlock may be gone with it. Then the mirrors there are released, also from the finalizers of
 controllers that are paused, and a move there is taken back: no instance is terminated.
@@ -39,7 +39,9 @@ docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client
   kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inventory.AllowedToAdministrators(o.run(cmd.Context()))
+		},
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
@@ -63,7 +65,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := &cleaner{options: o, Output: o.Printer(), client: client, leaving: Leaving{}}
+	c := &cleaner{options: o, Output: o.Printer(), client: client, leaving: Leaving{}, lingers: linger}
 	if c.marked, err = c.surroundings(ctx, pairs); err != nil {
 		return err
 	}

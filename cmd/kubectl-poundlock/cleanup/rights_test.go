@@ -15,14 +15,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
@@ -103,6 +106,10 @@ func TestTheRoleOfCleanup(t *testing.T) {
 		asked[it] = true
 		mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
+		if it.resource == "deployments" {
+			_, _ = io.WriteString(w, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"poundlock"},"spec":{"replicas":0}}`)
+			return
+		}
 		if it.verb == "list" {
 			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"1"},"items":[]}`)
 			return
@@ -115,7 +122,7 @@ func TestTheRoleOfCleanup(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, pairs := t.Context(), authority.Pairs{inventory.DefaultPair}
-	c := &cleaner{options: &options{dryRun: "none", name: presence.Name}, Output: printers.Output{Writer: io.Discard}, client: client, leaving: Leaving{}}
+	c := &cleaner{options: &options{Plugin: plugin(s.URL), dryRun: "none", name: presence.Name}, Output: printers.Output{Writer: io.Discard}, client: client, leaving: Leaving{}, lingers: linger}
 	if _, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs, Sets: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +155,7 @@ func TestTheRoleOfCleanup(t *testing.T) {
 		c.own = append(c.own, owned{GroupVersionResource: r, name: presence.Name})
 	}
 	c.own = slices.DeleteFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.Resource, "validatingadmission") }) // their names have more parts
-	if err := c.carryOut(ctx, changes); err != nil {
+	if err := c.carryOut(ctx, pairs[0].ClusterAPI, changes); err != nil {
 		t.Fatal(err)
 	}
 	rules := administrator(t)
@@ -160,4 +167,11 @@ func TestTheRoleOfCleanup(t *testing.T) {
 	if !asked[want{"patch", "machine.openshift.io", "machines/status", "x"}] {
 		t.Errorf("no status is written: %d requests", len(asked))
 	}
+}
+
+func plugin(server string) *cli.Plugin {
+	p := &cli.Plugin{Options: cli.Options{Env: func(string) string { return "" }, Now: time.Now}}
+	p.AddFlags(&cobra.Command{})
+	*p.Config.APIServer = server
+	return p
 }

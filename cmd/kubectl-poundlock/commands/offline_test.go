@@ -158,7 +158,7 @@ func TestExitCodes(t *testing.T) {
 		"no headings":                       {args: []string{"check", "-f", "-", "--no-headers"}, stdin: good, says: "today?\n\nmachineset/odd"},
 		"the version, without a cluster":    {args: []string{"version", "--client", "-o", "yaml"}, says: "kind: Version"},
 		"the version of no cluster":         {args: []string{"version"}, want: 1, says: "no cluster is configured"},
-		"names that are none":               {args: []string{"status", "-f", "-"}, want: 1, says: "-f names no Machine"},
+		"names that are none":               {args: []string{"status", "-f", "-"}, want: 1, says: "-f - names no Machine"},
 		"migrate of nothing":                {args: []string{"migrate", "--to", "clusterapi"}, want: 2, says: "-f with names"},
 		"no kubeconfig":                     {args: []string{"status"}, want: 1, says: "no cluster is configured"},
 		"a cluster that cannot be reached":  {args: []string{"status", "--server", "https://127.0.0.1:1"}, want: 1, says: "127.0.0.1:1"},

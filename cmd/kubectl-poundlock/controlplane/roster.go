@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -26,16 +27,26 @@ type roster struct {
 }
 
 func (w roster) write(s Standing) {
+	w.top(s)
+	if len(s.Conditions)+len(s.ClusterOperator) > 0 {
+		w.Linef("")
+		w.conditions(s)
+	}
+	w.bottom(s)
+}
+
+// top is what is looked for first: the set and its Machines.
+func (w roster) top(s Standing) {
 	if s.Away != "" {
 		w.Linef("%s\n", w.Red(printers.Wrap(s.Away, "", w.Width)))
 	}
 	w.set(s)
 	w.Linef("")
 	w.indexes(s)
-	if len(s.Conditions)+len(s.ClusterOperator) > 0 {
-		w.Linef("")
-		w.conditions(s)
-	}
+}
+
+// bottom is what a person has to know or do.
+func (w roster) bottom(s Standing) {
 	w.remarks(s)
 	for _, text := range s.Unread {
 		w.remark("Not read: " + text)
@@ -47,6 +58,20 @@ func (w roster) write(s Standing) {
 			foresight{w.Output, w.wide}.hang("  - ", text)
 		}
 	}
+}
+
+// repaint overwrites what was shown before, within the terminal's height. Where not all fits, the conditions come last, since what is waited for says more.
+func (w roster) repaint(s Standing) {
+	on := func(paper printers.Output) roster { return roster{paper, w.wide, w.now} }
+	w.Repaint(func(paper printers.Output) { on(paper).write(s) }, func(paper printers.Output, height int) {
+		text, all := &bytes.Buffer{}, paper
+		all.Writer = text
+		on(all).top(s)
+		on(all).bottom(s)
+		on(all).Linef("")
+		on(all).conditions(s)
+		paper.Head(text.String(), height)
+	})
 }
 
 func (w roster) set(s Standing) {

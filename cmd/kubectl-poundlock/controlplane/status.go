@@ -184,7 +184,8 @@ func (w *lookout) show(s Standing, err error) error {
 		return nil
 	}
 	if inPlace {
-		fmt.Fprint(paper, "\x1b[H\x1b[J")
+		roster{paper, w.Format == "wide", w.Now()}.repaint(s)
+		return nil
 	}
 	return w.write(s)
 }

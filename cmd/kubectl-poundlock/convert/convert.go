@@ -45,7 +45,7 @@ written of that object. Where the answer depends on something of the cluster tha
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders or - to convert instead of the cluster's objects")
+	o.Files.AddFlags(cmd, "files, folders, URLs or - to convert instead of the cluster's objects")
 	o.OutputFlags.AddFlags(cmd, "yaml", "json")
 	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
 	return cmd
@@ -55,8 +55,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
 	}
-	if len(o.Paths) == 0 && len(args) == 0 {
-		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
+	if o.None() && len(args) == 0 {
+		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, URLs, or - for standard input; or -k")
 	}
 	f, err := o.Gather(ctx, o.Plugin, targets.Selection{}, args)
 	if err != nil {

@@ -40,7 +40,7 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders or - to read instead of the cluster")
+	o.Files.AddFlags(cmd, "files, folders, URLs or - to read instead of the cluster")
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
 	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too, and those that the mirror leaves to others")
@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 
 // one reads a single pair, from files or from the cluster.
 func (o *options) one(ctx context.Context, t targets.Target, args []string) (*inventory.Fleet, error) {
-	if len(o.Paths) > 0 {
+	if !o.None() {
 		return o.Gather(ctx, o.Plugin, targets.Selection{}, args)
 	}
 	pairs, err := o.Pairs()

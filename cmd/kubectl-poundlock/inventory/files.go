@@ -18,38 +18,24 @@ import (
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // largestFile is larger than a file of manifests: a must-gather also has logs and dumps.
 const largestFile = 256 << 20
 
-// FromFiles reads files, folders (recursively, also a must-gather) and "-", standard input. A named file must be readable; of a folder, files that are no
-// manifests are skipped.
-func FromFiles(paths []string, stdin io.Reader, pairs authority.Pairs) (*Fleet, error) {
-	c := newCollection(pairs)
-	for _, path := range paths {
-		if err := c.path(path, stdin); err != nil {
-			return nil, err
-		}
-	}
-	if c.other != nil {
-		one := describe(c.fleet.infrastructure)
-		return nil, fmt.Errorf("the files have the Infrastructure objects of several clusters (%s on %s, %s on %s): give the files of one cluster at a time",
-			one.Name, one.Platform, c.other.Name, c.other.Platform)
-	}
-	return c.done(), nil
-}
-
 func (c *collection) path(path string, stdin io.Reader) error {
 	if path == "-" {
 		c.nextFile = "standard input"
 		return c.stream(stdin, true)
+	}
+	if IsURL(path) {
+		return c.built(path, &resource.FilenameOptions{Filenames: []string{path}})
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -174,7 +160,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 const mostKinds, longestKind = 5, 63
 
 // Nothing returns a sentence if the input has no object that moves, nor a broken one; "" otherwise. reads names the command.
-func (f *Fleet) Nothing(paths []string, reads string) string {
+func (f *Fleet) Nothing(from Sources, reads string) string {
 	if len(f.Pairs)+len(f.Beside)+len(f.Problems) > 0 {
 		return ""
 	}
@@ -191,8 +177,8 @@ func (f *Fleet) Nothing(paths []string, reads string) string {
 		holds = strings.Join(has, ", ")
 	}
 	sentences := append([]string{
-		fmt.Sprintf("-f %s: holds %s. %s reads Machines, MachineSets and MachineHealthChecks of either API: give a file that has some",
-			strings.Join(paths, ", "), holds, reads),
+		fmt.Sprintf("%s: holds %s. %s reads Machines, MachineSets and MachineHealthChecks of either API: give a file that has some",
+			from.Flags(), holds, reads),
 	}, f.Unchecked()...)
 	return strings.Join(sentences, ". ")
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -27,5 +28,28 @@ func Allowed(err error) error {
 	if errors.As(err, &status) && status.Status().Details != nil && slices.Contains(ofTheCluster, status.Status().Details.Kind) {
 		where = "bind it cluster-wide"
 	}
-	return fmt.Errorf("%w: %s; %s", err, ViewerRole, where)
+	return withRole{err, ViewerRole + "; " + where}
 }
+
+// AllowedToAdministrators adds to a refusal the role that cleanup takes, in the place of the role of Allowed. Another error stays as it is.
+func AllowedToAdministrators(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	const role = "ClusterRole poundlock-administrator has the rights that this takes; bind it cluster-wide"
+	var other withRole
+	if errors.As(err, &other) {
+		err = errors.New(strings.Replace(err.Error(), other.Error(), other.refusal.Error(), 1))
+	}
+	return fmt.Errorf("%w: %s", err, role)
+}
+
+// withRole is a refusal, and who is not refused.
+type withRole struct {
+	refusal error
+	role    string
+}
+
+func (r withRole) Error() string { return r.refusal.Error() + ": " + r.role }
+
+func (r withRole) Unwrap() error { return r.refusal }

@@ -30,25 +30,31 @@ func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 		end = err
 		return done || err != nil, nil
 	})
-	arrived, onTheWay, left := run.Counts()
+	tally := run.Tally()
 	m.record(event{
-		Event: "over", Arrived: arrived, Total: arrived + onTheWay + left, Seconds: m.Now().Sub(began).Seconds(),
+		Event: "over", Arrived: tally.Arrived, Total: tally.Total(), Seconds: m.Now().Sub(began).Seconds(),
 		Failed: ctx.Err() != nil || err != nil || end != nil,
 	})
 	switch {
 	case ctx.Err() != nil:
-		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.",
-			arrived, onTheWay, left)
+		m.Linef("\ninterrupted: %s. The same command goes on from here.", tally.Text(" (Poundlock's manager goes on with those)"))
 		return cli.Exit(cli.CodeInterrupted, "")
 	case err != nil:
 		return err
 	case end != nil:
-		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.",
-			arrived, onTheWay, left)
+		m.Linef("\nstopped: %s. The same command goes on from here%s.", tally.Text(""), tally.cancels())
 		return end
 	}
-	m.Linef("\n%s %s with %s after %s.", amount.Of(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	m.Linef("\n%s %s with %s after %s.", amount.Of(tally.Arrived, "object"), isAre(tally.Arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
 	return nil
+}
+
+// cancels names the flag for what is in progress, if something is.
+func (t Tally) cancels() string {
+	if t.OnTheWay == 0 {
+		return ""
+	}
+	return "; --cancel takes back what is on the way"
 }
 
 func isAre(n int) string {

@@ -32,6 +32,14 @@ type PlannedMove struct {
 	Action  Action            `json:"action"`
 }
 
+// Text is the action in words. What is requested of an object that is already where it is to be takes back a request whose move has not begun.
+func (s PlannedMove) Text() string {
+	if s.Action == Ask && s.Pair.Shape().Current == s.Finding.To {
+		return "take the request back"
+	}
+	return string(s.Action)
+}
+
 // Plan returns the action for each object, sets before their Machines, so that a set that cannot move stops the rest.
 func Plan(pairs []inventory.Pair, findings []readiness.Finding) []PlannedMove {
 	var out []PlannedMove

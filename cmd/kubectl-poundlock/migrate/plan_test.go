@@ -23,3 +23,23 @@ func TestWhatIsNotReadIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// A request whose move has not begun is taken back at once: nothing is waited for.
+func TestARequestIsTakenBack(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		pair pair
+		to   authority.API
+		want string
+	}{
+		"nothing is requested":      {rest("a"), authority.ClusterAPI, "move"},
+		"a request waits":           {pair{"a", "1", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, authority.ClusterAPI, "on its way"},
+		"it is asked for no longer": {pair{"a", "1", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, authority.MachineAPI, "take the request back"},
+		"nor is one to come back":   {pair{"a", "1", "MachineAPI", "ClusterAPI", "False", "WaitingForPause"}, authority.ClusterAPI, "take the request back"},
+		"a move that goes on":       {onTheWay("a"), authority.ClusterAPI, "on its way"},
+	} {
+		plan := migrate.Plan(fleetOf(t, c.pair).Pairs, []readiness.Finding{{To: c.to, Readiness: readiness.Ready}})
+		if got := plan[0].Text(); got != c.want {
+			t.Errorf("%s: %s, want %s", sentence, got, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +31,8 @@ const (
 	waiting stage = iota
 	asked
 	there
+	// ended: it was cancelled or deleted, and does not arrive.
+	ended
 )
 
 // object is one that moves.
@@ -113,6 +116,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 		}
 		p, exists := pairs[o.ref]
 		if !exists || p.MachineAPI == nil {
+			o.stage = ended
 			out.tell(o, 0, Line{What: "is gone", Bad: true})
 			out.Failed = true
 			return
@@ -154,9 +158,24 @@ func (o *object) older(p inventory.Pair) bool {
 	return p.MachineAPI != nil && o.version == p.MachineAPI.Metadata.ResourceVersion
 }
 
-// Counts are how many have arrived, are in progress, and are not requested yet.
-func (r *Run) Counts() (arrived, onTheWay, left int) {
-	return r.count(there), r.count(asked), r.count(waiting)
+// Tally is how many objects have arrived, are in progress, were cancelled or deleted, and are not requested yet.
+type Tally struct{ Arrived, OnTheWay, Ended, Left int }
+
+// Tally counts the objects.
+func (r *Run) Tally() Tally {
+	return Tally{r.count(there), r.count(asked), r.count(ended), r.count(waiting)}
+}
+
+// Total is the number of objects.
+func (t Tally) Total() int { return t.Arrived + t.OnTheWay + t.Ended + t.Left }
+
+// Text is the tally in words. about is what becomes of the objects in progress, in brackets, or "".
+func (t Tally) Text(about string) string {
+	text := fmt.Sprintf("%d there, %d on the way%s, ", t.Arrived, t.OnTheWay, about)
+	if t.Ended > 0 {
+		text += fmt.Sprintf("%d cancelled or deleted, ", t.Ended)
+	}
+	return text + fmt.Sprintf("%d not asked for", t.Left)
 }
 
 func (r *Run) count(s stage) int {
@@ -172,6 +191,7 @@ func (r *Run) count(s stage) int {
 func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, out *Outcome) {
 	after := now.Sub(o.since)
 	if !exists || p.MachineAPI == nil {
+		o.stage = ended
 		out.tell(o, after, Line{What: "is gone", Bad: true})
 		out.Failed = true
 		return
@@ -179,6 +199,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	s := standing.Of(p)
 	switch {
 	case s.Requested != r.to:
+		o.stage = ended
 		out.tell(o, after, Line{What: "was cancelled: spec.authoritativeAPI is " + string(s.Requested), Bad: true})
 		out.Failed = true
 	case s.At(r.to):

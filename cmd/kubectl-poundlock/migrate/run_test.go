@@ -98,14 +98,15 @@ func TestARunStops(t *testing.T) {
 		after    time.Duration
 		failed   bool
 		timedOut bool
+		ends     bool
 	}{
 		"not while it goes on":              {now: onTheWay("a")},
 		"not while the last one settles":    {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "WaitingForResume"}},
 		"at what a person has to fix":       {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, failed: true},
 		"at a deletion":                     {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "DeletionInProgress"}, failed: true},
 		"at a Cluster that is paused":       {now: pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, failed: true},
-		"when somebody takes the wish back": {now: pair{"a", "3", "MachineAPI", "MachineAPI", "True", "Settled"}, failed: true},
-		"when it is gone":                   {now: rest("other"), failed: true},
+		"when somebody takes the wish back": {now: pair{"a", "3", "MachineAPI", "MachineAPI", "True", "Settled"}, failed: true, ends: true},
+		"when it is gone":                   {now: rest("other"), failed: true, ends: true},
 		"when it takes too long":            {now: onTheWay("a"), after: 2 * time.Minute, timedOut: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -114,6 +115,9 @@ func TestARunStops(t *testing.T) {
 			out := r.Look(fleetOf(t, c.now, rest("b")), start.Add(c.after))
 			if out.Failed != c.failed || out.TimedOut != c.timedOut {
 				t.Errorf("%+v", out)
+			}
+			if said := r.Tally().Text(""); c.ends != strings.Contains(said, "0 there, 0 on the way, 1 cancelled or deleted, 1 not asked for") || r.Tally().Total() != 2 {
+				t.Error(said)
 			}
 			if stopped := c.failed || c.timedOut; stopped == (asked(out) == "b") {
 				t.Errorf("asked for %q", asked(out))

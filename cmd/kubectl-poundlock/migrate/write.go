@@ -21,7 +21,7 @@ func (m *mover) show(plan []PlannedMove) {
 	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
 	for _, s := range plan {
 		rows = append(rows, []string{
-			s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding),
+			s.Pair.Ref(), printers.Dash(role(s.Pair)), s.Pair.Authoritative().Text(), m.to.Text(), m.action(s), firstReason(s.Finding),
 		})
 	}
 	if !slices.ContainsFunc(plan, func(s PlannedMove) bool { return role(s.Pair) != "" }) {
@@ -32,7 +32,7 @@ func (m *mover) show(plan []PlannedMove) {
 	m.Table(rows)
 	m.unread(plan)
 	for _, s := range plan {
-		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == Leave})
+		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + s.Text(), Message: firstReason(s.Finding), Failed: s.Action == Leave})
 		if s.Action != Leave {
 			continue
 		}
@@ -57,16 +57,17 @@ func (m *mover) unread(plan []PlannedMove) {
 	}
 }
 
-func (m *mover) action(a Action) string {
-	switch a {
+func (m *mover) action(s PlannedMove) string {
+	switch text := s.Text(); s.Action {
 	case Leave:
-		return m.Red(string(a))
+		return m.Red(text)
 	case Skip:
-		return m.Dim(string(a))
+		return m.Dim(text)
 	case Follow:
-		return m.Yellow(string(a))
+		return m.Yellow(text)
+	default:
+		return m.Green(text)
 	}
-	return m.Green(string(a))
 }
 
 func firstReason(f readiness.Finding) string {

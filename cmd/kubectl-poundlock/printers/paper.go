@@ -23,6 +23,9 @@ type Output struct {
 	Terminal bool
 	// Width and Height are the terminal's, 0 for none.
 	Width, Height int
+
+	// cuts: a row of a table that is wider than the terminal is cut, and takes no second line.
+	cuts bool
 }
 
 // OutputOf inspects w and the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
@@ -89,6 +92,10 @@ func (p Output) Table(rows [][]string) {
 			}
 			widths[i] = max(widths[i], Wide(cell))
 		}
+	}
+	if p.cuts {
+		fmt.Fprint(p, cut)
+		defer fmt.Fprint(p, wrap)
 	}
 	for _, row := range rows {
 		var b strings.Builder

@@ -54,8 +54,10 @@ func TestProvidersTable(t *testing.T) {
 		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
 		"no infrastructure":  {install.View{Platform: on, Providers: []install.ProviderView{core}, Lacks: "apply it"}, []string{"No Machine can be created: apply it."}},
 		"a rival":            {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing: OpenShift's own one runs, Deployment openshift-cluster-api/cluster-capi-operator."}},
-		"elsewhere":          {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
-		"no answer":          {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
+		"others' Cluster API": {install.View{Platform: on, Problem: bundle.ErrNoCore, Others: "field manager clusterctl, provider cluster-api"},
+			[]string{"Cluster API belongs to field manager clusterctl, provider cluster-api, and the installer has no"}},
+		"elsewhere": {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
+		"no answer": {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -68,6 +70,9 @@ func TestProvidersTable(t *testing.T) {
 				if !strings.Contains(got, line+"\n") {
 					t.Errorf("%q is not in\n%s", line, got)
 				}
+			}
+			if c.view.Others != "" && strings.Contains(got, "ConfigMap is missing") {
+				t.Errorf("it waits for what nobody will bring:\n%s", got)
 			}
 		})
 	}
@@ -96,6 +101,7 @@ func TestProvidersExitCodes(t *testing.T) {
 		"an object cannot be read":         {install.View{Platform: on, Providers: unread}, cli.CodeError, cli.CodeDone, "no answer"},
 		"none can, and a shard is away":    {install.View{Platform: on, Waits: "number 2 is missing", Providers: unread}, cli.CodeError, cli.CodeHeld, ""},
 		"a rival":                          {install.View{Platform: on, Rival: "a/cluster-capi-operator"}, cli.CodeHeld, cli.CodeHeld, "OpenShift's own installer runs, Deployment a/cluster-capi-operator"},
+		"others' Cluster API":              {install.View{Platform: on, Problem: bundle.ErrNoCore, Others: "field manager clusterctl"}, cli.CodeHeld, cli.CodeHeld, "belongs to field manager clusterctl"},
 		"a problem":                        {install.View{Platform: on, Problem: errors.New("two versions"), Providers: same}, cli.CodeHeld, cli.CodeHeld, "not applied: two versions"},
 		"a problem, and something differs": {install.View{Platform: on, Problem: errors.New("two versions"), Providers: differs}, cli.CodeHeld, cli.CodeHeld, "two versions"},
 		"a shard":                          {install.View{Platform: on, Waits: "number 2 is missing"}, cli.CodeHeld, cli.CodeHeld, "not applied yet: number 2 is missing"},

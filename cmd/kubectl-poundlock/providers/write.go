@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
@@ -34,6 +35,8 @@ func render(out io.Writer, view *install.View) error {
 // held is the error of a release that is not applied.
 func held(view *install.View) error {
 	switch {
+	case view.Others != "":
+		return cli.Exit(cli.CodeHeld, others(view))
 	case view.Rival != "":
 		return cli.Exit(cli.CodeHeld, "the release is not applied: OpenShift's own installer runs, Deployment "+view.Rival)
 	case view.Problem != nil:
@@ -48,6 +51,12 @@ func held(view *install.View) error {
 		return cli.Exit(cli.CodeHeld, "the ConfigMaps of "+strings.Join(view.Missing, ", ")+" are missing: the content that was installed last stays applied")
 	}
 	return nil
+}
+
+// others is about a Cluster API that the installer has never had anything to do with.
+func others(view *install.View) string {
+	return "Cluster API belongs to " + view.Others + ", and the installer has no release: no ConfigMap of one is in " + bundle.Namespace +
+		". The tool that installed Cluster API shows its providers and updates them; this command shows what poundlock install installs"
 }
 
 // writeDiff prints the differences. Each result has its own exit code. An object that could not be read comes first, because the others may then be wrong.
@@ -90,6 +99,10 @@ func describe(o install.ObjectView) []string {
 
 func (o *options) writeTable(view *install.View) {
 	out := o.Printer()
+	if view.Others != "" { // whatever the installer would wait for
+		out.Linef("%s", printers.Wrap(others(view)+".", "", out.Width))
+		return
+	}
 	switch {
 	case view.Rival != "":
 		out.Linef("The installer writes nothing: OpenShift's own one runs, Deployment %s.", view.Rival)

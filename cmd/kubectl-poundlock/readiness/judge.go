@@ -197,6 +197,8 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.say(There, "", "")
+	case p.Shape().Current == to: // whatever the move waited for
+		return f.say(Ready, "", "the request to move to "+to.Other().Text()+" has not begun, and is taken back at once")
 	case unknown != nil:
 		return f.unconverted(p, unknown)
 	}
@@ -429,6 +431,9 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	switch {
 	case p.Shape().Current == authority.Migrating:
 		return f.say(Moving, step.Reason, step.Message)
+	case step.Action == authority.Acknowledge && f.To == authority.MachineAPI && p.PausedCluster != "":
+		return f.say(Blocked, authority.ReasonPausedElsewhere, "the Cluster is paused (spec.paused), and Cluster API's controllers have yet to report it: "+
+			"then a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
 		return f.say(Ready, "", "")
 	case Stuck(step.Reason) && (step.Reason != authority.ReasonNotSynchronized || p.Shape().Condition(authority.ConditionSynchronized).Status == "False"):

@@ -89,6 +89,8 @@ func TestJudge(t *testing.T) {
 		"that the mirror has refused":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"FieldsNotConvertible"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.metadata.labels[example.com/a]"},
 		"a label, and a field that stays": {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
 		"a platform that cannot":          {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: readiness.Blocked, reason: readiness.ReasonPlatform},
+		"a request that has not begun":    {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, to: authority.MachineAPI, verdict: readiness.Ready},
+		"and waits for a field":           {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, to: authority.MachineAPI, verdict: readiness.Ready},
 		"a check without the fields":      {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: readiness.Blocked, reason: readiness.ReasonNotManaged},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -228,20 +230,32 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 
 // Cluster API ignores the objects of a paused Cluster. They can move all the same.
 func TestAPausedCluster(t *testing.T) {
+	const back = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"ClusterAPI","selector":{"matchLabels":{"a":"b"}},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"300s"}]},
+"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"True"}]}}`
+	const acts = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1},
+"spec":{"clusterName":"lock","selector":{"matchLabels":{"a":"b"}},"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"False","timeoutSeconds":300}]}},
+"status":{"conditions":[{"type":"Paused","status":"False"}]}}`
 	const paused = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"lock","namespace":"openshift-cluster-api"},"spec":{"paused":true}}`
 	for sentence, c := range map[string]struct {
 		documents []string
 		to        authority.API
 		warns     bool
+		verdict   readiness.Readiness
 	}{
-		"of the twin":        {documents: []string{set, twin, paused}, warns: true},
-		"of another name":    {documents: []string{set, twin, strings.Replace(paused, `"name":"lock"`, `"name":"key"`, 1)}},
-		"that is not paused": {documents: []string{set, twin, strings.Replace(paused, "true", "false", 1)}},
-		"and nothing moves":  {documents: []string{set, twin, paused}, to: authority.MachineAPI},
-		"that was not shown": {documents: []string{set, twin}},
-		"on the way back":    {documents: []string{strings.ReplaceAll(set, `"authoritativeAPI":"MachineAPI"`, `"authoritativeAPI":"ClusterAPI"`), twin, paused}, to: authority.MachineAPI, warns: true},
+		"of the twin":               {documents: []string{set, twin, paused}, warns: true},
+		"of another name":           {documents: []string{set, twin, strings.Replace(paused, `"name":"lock"`, `"name":"key"`, 1)}},
+		"that is not paused":        {documents: []string{set, twin, strings.Replace(paused, "true", "false", 1)}},
+		"and nothing moves":         {documents: []string{set, twin, paused}, to: authority.MachineAPI},
+		"that was not shown":        {documents: []string{set, twin}},
+		"on the way back":           {documents: []string{strings.ReplaceAll(set, `"authoritativeAPI":"MachineAPI"`, `"authoritativeAPI":"ClusterAPI"`), twin, paused}, to: authority.MachineAPI, warns: true},
+		"right after it was paused": {documents: []string{cluster, back, acts, paused}, to: authority.MachineAPI, warns: true, verdict: readiness.Blocked},
+		"before that":               {documents: []string{cluster, back, acts, strings.Replace(paused, "true", "false", 1)}, to: authority.MachineAPI, verdict: readiness.Ready},
 	} {
 		f := judge(t, cmp.Or(c.to, authority.ClusterAPI), c.documents...)
+		if f.Readiness != cmp.Or(c.verdict, f.Readiness) {
+			t.Errorf("%s: %s (%s)", sentence, f.Readiness, f.Message)
+		}
 		if strings.Contains(f.PausedCluster, "Cluster lock in openshift-cluster-api is paused (spec.paused)") != c.warns ||
 			strings.Contains(strings.Join(f.Warnings, " "), "spec.paused of Cluster lock is true") != c.warns {
 			t.Errorf("%s: %q, %q", sentence, f.PausedCluster, f.Warnings)

@@ -28,7 +28,7 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 			}
 			s.Progress = ProgressOf(s.Objects)
 			out := &bytes.Buffer{}
-			const height, width = 20, 80
+			const height, width, cut, wrap = 20, 80, "\x1b[?7l", "\x1b[?7h"
 			glance{Output: printers.Output{Writer: out, Height: height, Width: width, Terminal: true}, now: time.Now()}.repaint(s)
 			lines, rows := strings.Count(out.String(), "\n"), false
 			for _, line := range strings.Split(strings.TrimPrefix(out.String(), "\x1b[H\x1b[J"), "\n") {

@@ -4,7 +4,6 @@
 package status
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,12 +27,7 @@ type glance struct {
 	printers.Output
 	cli.OutputFlags
 	now time.Time
-	// repaints reports that what is written has to fit into a terminal.
-	repaints bool
 }
-
-// cut has a terminal leave out what does not fit into its line, and wrap has it go on in the next one.
-const cut, wrap = "\x1b[?7l", "\x1b[?7h"
 
 func (w glance) wide() bool { return w.Format == "wide" }
 
@@ -58,31 +52,12 @@ func (w glance) write(s survey) {
 	w.others(s)
 }
 
-// repaint overwrites what was shown before, within the terminal's height: else the top, with the headings, would scroll away.
+// repaint overwrites what was shown before, within the terminal's height.
 func (w glance) repaint(s survey) {
-	whole := &bytes.Buffer{}
-	paper := w
-	paper.Writer, paper.repaints = whole, true
-	paper.write(s)
-	if w.Height > 0 && w.lines(whole.String()) >= w.Height {
-		whole.Reset()
-		paper.writeWithin(s, w.Height-1)
+	on := func(paper printers.Output) glance {
+		return glance{Output: paper, OutputFlags: w.OutputFlags, now: w.now}
 	}
-	fmt.Fprintf(w, "\x1b[H\x1b[J%s", whole)
-}
-
-// lines are how many of the terminal a text takes: one that is too long takes several, unless it is cut.
-func (w glance) lines(text string) int {
-	n := strings.Count(text, "\n")
-	for i, part := range strings.Split(strings.ReplaceAll(text, wrap, cut), cut) {
-		if cutOff := i%2 == 1; cutOff || w.Width <= 0 {
-			continue
-		}
-		for line := range strings.SplitSeq(part, "\n") {
-			n += max(0, printers.Wide(line)-1) / w.Width
-		}
-	}
-	return n
+	w.Repaint(func(paper printers.Output) { on(paper).write(s) }, func(paper printers.Output, height int) { on(paper).writeWithin(s, height) })
 }
 
 // writeWithin leaves out the sentences, and objects that are in order.
@@ -138,10 +113,6 @@ func (w glance) rows(all []standing.Standing) {
 		}
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
 			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
-	}
-	if w.repaints { // a row that is wider than the terminal would take two of its lines
-		fmt.Fprint(w, cut)
-		defer fmt.Fprint(w, wrap)
 	}
 	w.Table(w.Headless(rows))
 }

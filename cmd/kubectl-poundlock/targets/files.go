@@ -22,8 +22,8 @@ import (
 
 // Files is where objects are read from instead of the cluster, with facts about their cluster that files lack.
 type Files struct {
-	Paths []string
-	Said  inventory.Cluster
+	inventory.Sources
+	Said inventory.Cluster
 
 	// Parents reads the cluster's MachineSets too if only Machines are requested: a Machine's conversion depends on its set.
 	Parents bool
@@ -36,6 +36,7 @@ type Files struct {
 // AddFlags adds -f with its help, and the flags for facts that files lack.
 func (f *Files) AddFlags(cmd *cobra.Command, says string) {
 	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+	addKustomization(cmd, &f.Sources)
 	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }
 	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
@@ -131,6 +132,9 @@ func (g *gates) Set(text string) error {
 
 // Gather reads files, or the cluster.
 func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []string) (*inventory.Fleet, error) {
+	if err := oneOf(f.Sources); err != nil {
+		return nil, err
+	}
 	if len(f.Paths) == 0 && f.given != nil && f.given() { // an empty variable of a script
 		return nil, cli.Usagef("-f is empty: give a file, a folder, or - for standard input")
 	}
@@ -144,10 +148,10 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 	}
 	q.Parents = f.Parents
 	var fleet *inventory.Fleet
-	if len(f.Paths) > 0 {
-		fleet, err = inventory.FromFiles(f.Paths, p.In, q.Pairs)
+	if !f.None() {
+		fleet, err = inventory.FromSources(f.Sources, p.In, q.Pairs)
 		if err == nil {
-			if nothing := fleet.Nothing(f.Paths, f.reads); nothing != "" {
+			if nothing := fleet.Nothing(f.Sources, f.reads); nothing != "" {
 				return nil, cli.Exit(cli.CodeError, nothing)
 			}
 			fleet.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
@@ -159,6 +163,20 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 		return nil, err
 	}
 	return fleet, t.Pick(fleet, q.Pairs)
+}
+
+// addKustomization adds -k.
+func addKustomization(cmd *cobra.Command, s *inventory.Sources) {
+	cmd.Flags().StringVarP(&s.Kustomization, "kustomize", "k", "", "a kustomization's folder, in the place of -f, as with kubectl apply -k")
+	_ = cmd.MarkFlagDirname("kustomize") // the flag is there
+}
+
+// oneOf refuses both sources at once, as kubectl does.
+func oneOf(s inventory.Sources) error {
+	if len(s.Paths) > 0 && s.Kustomization != "" {
+		return cli.Usagef("-f and -k: use one of them")
+	}
+	return nil
 }
 
 // FromCluster reads the cluster.

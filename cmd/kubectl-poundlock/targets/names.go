@@ -18,19 +18,23 @@ import (
 )
 
 // Names is where the names of a cluster's objects are read from, besides the arguments.
-type Names struct{ Paths []string }
+type Names struct{ inventory.Sources }
 
 // AddFlags adds -f.
 func (n *Names) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVarP(&n.Paths, "filename", "f", nil,
-		"read the objects' names from files or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
+		"read the objects' names from files, URLs or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	addKustomization(cmd, &n.Sources)
 }
 
 // Targets are the objects that the arguments and files name.
 func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
-	if len(n.Paths) == 0 {
+	if n.None() {
 		return Parse(args)
+	}
+	if err := oneOf(n.Sources); err != nil {
+		return nil, err
 	}
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -58,8 +62,15 @@ func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 		}
 		out = append(out, read...)
 	}
+	if n.Kustomization != "" {
+		f, err := inventory.FromSources(inventory.Sources{Kustomization: n.Kustomization}, nil, pairs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, refs(f)...)
+	}
 	if len(out) == 0 {
-		return nil, cli.Exit(cli.CodeError, "-f names no Machine, MachineSet or MachineHealthCheck")
+		return nil, cli.Exit(cli.CodeError, n.Flags()+" names no Machine, MachineSet or MachineHealthCheck")
 	}
 	return out, nil
 }
@@ -72,7 +83,7 @@ func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, err
 		}
 		return namesOf(string(raw), pairs)
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() || inventory.IsURL(path) {
 		f, err := inventory.FromFiles([]string{path}, nil, pairs)
 		return refs(f), err
 	}

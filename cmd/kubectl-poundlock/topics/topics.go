@@ -296,21 +296,32 @@ func (c Catalog) Names() []string {
 func (c Catalog) Similar(asked string) []string {
 	asked = strings.ToLower(normal(asked))
 	type scored struct {
-		name     string
-		distance int
+		name            string
+		distance, whole int
 	}
 	var all []scored
-	for _, name := range c.Names() {
-		last := name[strings.LastIndexAny(name, "./")+1:]
-		d := min(spelling.Distance(strings.ToLower(name), asked), spelling.Distance(strings.ToLower(last), asked))
-		if d <= max(2, len(asked)/3) {
-			all = append(all, scored{name, d})
+	for _, name := range c.Names() { // a path is also known by its last name, wherever a message begins it
+		lower := strings.ToLower(name)
+		s := scored{name, spelling.Distance(last(lower), last(asked)), spelling.Distance(lower, asked)}
+		if s.distance <= typos(last(asked)) || s.whole <= typos(asked) {
+			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
+	slices.SortStableFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.whole, b.whole))
+	})
 	var out []string
 	for _, s := range all[:min(len(all), 5)] {
 		out = append(out, s.name)
 	}
 	return out
+}
+
+// typos is how many letters of a word may be wrong.
+func typos(word string) int { return max(1, len(word)/3) }
+
+// last is the last name of a path, or what stands behind a domain.
+func last(path string) string {
+	path = strings.TrimSuffix(strings.TrimSuffix(path, ".*"), "[]")
+	return path[strings.LastIndexAny(path, "./")+1:]
 }

@@ -73,8 +73,19 @@ func TestFind(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(all.Similar("deviceindx"), " "); !strings.Contains(got, "deviceIndex") {
-		t.Errorf("similar: %s", got)
+	for asked, want := range map[string]string{
+		"deviceindx":           "deviceIndex",
+		"WaitingForPaus":       "WaitingForPause",
+		"FieldNotConvertable":  "FieldsNotConvertible",
+		"athority/spec-locked": "authority/spec-locked",
+		"spec.template.spec.providerSpec.value.blockDevices[0].ebs.volumSize": "blockDevices[].ebs.volumeSize",
+		"blockDevices.ebs.kmsKey.filter":                                      "blockDevices[].ebs.kmsKey.filters.*",
+		"spec.template.spec.instanceTyp":                                      "instanceType",
+		"foo":                                                                 "",
+	} {
+		if similar := append(all.Similar(asked), ""); similar[0] != want {
+			t.Errorf("%s: %q first, want %q", asked, similar, want)
+		}
 	}
 }
 
