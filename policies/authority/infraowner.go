@@ -117,6 +117,36 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
+// InfraUnowned: the garbage collector deletes what has owners of which none exists, and the provider's controller then terminates the instance. InfraOwner
+// and InstanceOwner look at the owners that a provider's objects have as a rule.
+func InfraUnowned(c policies.Change) policies.Verdict {
+	if !replacesOwners(c) || c.Facts.Twin == nil {
+		return policies.Verdict{}
+	}
+	if c.Old == nil {
+		return unowned(c, "its controller terminates the instance",
+			"leave the owner references out. Cluster API and the provider's controllers restore them")
+	}
+	if stand(c).locked() || Granted(c, ownersPath.String(), Writes) { // while it is locked, InfraLocked refuses it
+		return policies.Verdict{}
+	}
+	ref := c.New.Metadata.OwnerReferences[0]
+	return policies.Deny(field.Forbidden(ownersPath.Index(0), fmt.Sprintf(
+		"%s %s would take the place of the owners that this %[3]s has. If it does not exist by its UID, or is deleted, the garbage collector deletes this %[3]s, "+
+			"and its controller terminates the instance: leave the owner references as they are",
+		ref.Kind, ref.Name, kindOf(c))))
+}
+
+// replacesOwners reports whether somebody gives a provider's object owners of other kinds than it has as a rule, and no other.
+func replacesOwners(c policies.Change) bool {
+	if binds(c.Actor) || c.Actor == policies.InfrastructureController || len(c.New.Metadata.OwnerReferences) == 0 || c.Old.Deleting() {
+		return false
+	}
+	return !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return had(c.Old, ref) || ownsAsMachine(ref) || c.Kind == InfraInstance && OwnsInfraInstance(c.New.Kind, ref)
+	})
+}
+
 // had reports whether an object has the owner already.
 func had(o *policies.Object, ref metav1.OwnerReference) bool {
 	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
