@@ -117,8 +117,8 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraUnowned: the garbage collector deletes what has owners of which none exists, and the provider's controller then terminates the instance. InfraOwner
-// and InstanceOwner look at the owners that a provider's objects have as a rule.
+// InfraUnowned: the garbage collector deletes an object if it has owners and none exists, and the provider's controller then terminates the instance.
+// InfraOwner and InstanceOwner look at the owners that a provider's objects have as a rule.
 func InfraUnowned(c policies.Change) policies.Verdict {
 	if !replacesOwners(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}
