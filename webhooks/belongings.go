@@ -77,6 +77,13 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 			}
 		}
 	}
+	if name := authority.Namesake(*c); needs.Has(policies.NeedNamesake) && name != "" {
+		o, err := l.live(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: name})
+		if err != nil {
+			return err
+		}
+		c.Facts.Namesake = o != nil
+	}
 	if needs.Has(policies.NeedHolders) {
 		c.Facts.Holders, err = l.holders(ctx, *c)
 	}

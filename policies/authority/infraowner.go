@@ -202,10 +202,16 @@ func InfraTaken(c policies.Change) policies.Verdict {
 			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)
+	to := InfraReferenceOf(c.New)
+	if owner == "" && c.Facts.Namesake && refersAnew(c) {
+		return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
+			"Machine API has a Machine %s, and most providers find an instance by the name of their machine: two controllers would act on the instance of that one. "+
+				"Refer to a %s of another name, such as %s",
+			to.Name, to.Kind, c.Name)))
+	}
 	if owner == "" {
 		return policies.Verdict{}
 	}
-	to := InfraReferenceOf(c.New)
 	return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
 		"%s %s belongs to Machine %s, so deleting this Machine would delete that one's instance: refer to another infrastructure machine", to.Kind, to.Name, owner)))
 }
@@ -213,6 +219,15 @@ func InfraTaken(c policies.Change) policies.Verdict {
 // refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.
 func refersAnew(c policies.Change) bool {
 	return !binds(c.Actor) && InfraReferenceOf(c.New) != InfraReferenceOf(c.Old)
+}
+
+// Namesake is the name of the provider's machine that a Cluster API Machine refers to, if the request makes it refer to one of another name than its own. A
+// Machine API Machine of that name has an instance of that name, or will have one. "" for none.
+func Namesake(c policies.Change) string {
+	if to := InfraReferenceOf(c.New); refersAnew(c) && to.Name != c.Name {
+		return to.Name
+	}
+	return ""
 }
 
 // refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the one of its own name again, which

@@ -272,9 +272,10 @@ func Rules() policies.Set {
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
 				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
-				"that would be a second instance.",
+				"that would be a second instance. Nor may it refer to one of another name than its own if a Machine API Machine has that name: most providers find " +
+				"an instance by the name of their machine.",
 			Remedy: "Refer to a provider's machine of its own; for another instance create another Machine.",
-			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
+			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin|policies.NeedNamesake), Check: InfraTaken,
 		},
 		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
