@@ -77,6 +77,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a client whose types lack fields of status replaces it, and they keep their values", replacesStatus},
 		{"what is restored beside its own mirror is created as it was", restored},
 		{"an instance has one Machine, whatever its ID looks like and whoever refers to it", oneInstance},
+		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
@@ -459,6 +460,26 @@ func oneInstance(t *testing.T, p *place) {
 	other := strings.Replace(twinManifest("one"), "name: one", "name: other", 1)
 	denied(t, p.admin.Create(t.Context(), p.object(t, other)), "authority/infra-owner", "spec.infrastructureRef.name")
 	p.must(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(other, "name: one", "name: free", 1)), client.DryRunAll))
+}
+
+// recreates is about the infrastructure machine of a Machine that has an instance, which somebody deleted and creates again from a manifest without the ID: its
+// provider would create a second instance as soon as Cluster API owns it.
+func recreates(t *testing.T, p *place) {
+	withID := func(manifest string) string {
+		return strings.Replace(manifest, "spec:", "spec:\n  providerID: aws:///eu-west-1a/i-again", 1)
+	}
+	p.create(t, p.poundlock, strings.Replace(withID(machineManifest("again", "")), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1))
+	p.patchStatus(t, mapiMachine, "m", "again", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	p.create(t, p.poundlock, strings.Replace(withID(twinManifest("again")), `annotations: {cluster.x-k8s.io/paused: ""}`, "annotations: {}", 1))
+	manifest := `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: again}
+spec: {instanceType: m6i.large%s}`
+	for _, lacks := range []string{"", ", providerID: ''", ", providerID: 'aws:/// '"} {
+		denied(t, p.admin.Create(t.Context(), p.object(t, fmt.Sprintf(manifest, lacks))), "authority/provider-id", "spec.providerID")
+	}
+	p.create(t, p.admin, fmt.Sprintf(manifest, ", providerID: 'aws:///eu-west-1a/i-again'"))
 }
 
 func ownersThatAreGone(t *testing.T, p *place) {
