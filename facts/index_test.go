@@ -24,6 +24,7 @@ func TestMachinesAreFoundByTheirInstance(t *testing.T) {
 	for _, id := range []string{
 		"aws:///us-east-1a/i-0a", "aws:///i-0a", "AWS://i-0a", "azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/vm",
 		"gce://project/zone/name", "vsphere://420a", "openstack:///uuid", "bare", "/bare", "aws:///us-east-1a/",
+		"aws:///us-east-1a/i-0a/", " aws:///us-east-1a//i-0a\n", "azure:///subscriptions//s/VM/",
 	} {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"providerID": id}}}
 		for _, by := range []string{id, authority.InstanceKey(id), authority.InstanceTail(id)} {

@@ -11,6 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
@@ -63,21 +64,13 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 }
 
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
-	return providerID(m) != "" && InstanceKey(providerID(m)) == InstanceKey(n.Spec.ProviderID)
+	key := InstanceKey(providerID(m))
+	return key != "" && key == InstanceKey(n.Spec.ProviderID)
 }
 
-// InstanceKey is what two spellings of one instance's provider ID have in common. AWS's zone and OpenStack's region, which not every writer of a Machine's or a
-// Node's ID gives, are no part of it: without its Node a Machine that Cluster API made would be deleted undrained. policies/authority has the same, as neither
-// imports the other; a test of machine/controller holds the two equal.
-func InstanceKey(id string) string {
-	id = strings.ToLower(id)
-	for _, scheme := range []string{"aws://", "openstack://"} {
-		if rest, ok := strings.CutPrefix(id, scheme); ok {
-			return scheme + rest[strings.LastIndex(rest, "/")+1:]
-		}
-	}
-	return id
-}
+// InstanceKey is what all spellings of one instance's provider ID have in common; "" for an ID that names nothing. A Node and its Machine may differ in the
+// spelling: without its Node a Machine that Cluster API made would be deleted undrained.
+func InstanceKey(id string) string { return instanceid.Key(id) }
 
 func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	if providerID(m) != "" && n.Spec.ProviderID != "" {

@@ -85,6 +85,8 @@ type Facts struct {
 	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine,
 	// from a cache.
 	Owners []*Object
+	// Namesake reports that a Machine API Machine has the name of the provider's machine that a Cluster API Machine refers to (authority.Namesake).
+	Namesake bool
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string
 	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
@@ -229,6 +231,8 @@ const (
 	NeedUndrained
 	// NeedRemediation asks for Facts.Remediation, from the API server.
 	NeedRemediation
+	// NeedNamesake asks for Facts.Namesake, from the API server.
+	NeedNamesake
 )
 
 // Has reports whether n includes all of other.

@@ -85,8 +85,12 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 	}
 	return errors.Join(
 		generate.SetupWithManager(mgr, generate.Options{Pairs: o.Pairs}),
-		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, MayRecreate: o.MayRecreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}),
+		rollout.SetupWithManager(mgr, o.rollout()),
 	)
+}
+
+func (o Options) rollout() rollout.Options {
+	return rollout.Options{Pairs: o.Pairs, MayRecreate: o.MayRecreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}
 }
 
 // controlPlaneAuthority adds what moves a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of it.

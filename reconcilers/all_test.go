@@ -5,9 +5,24 @@ package reconcilers
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers/rollout"
 )
+
+// TestTheOperatorGetsItsOptions: what the flags say of ControlPlaneMachineSets is the operator's.
+func TestTheOperatorGetsItsOptions(t *testing.T) {
+	pairs := authority.Pairs{{MachineAPI: "a", ClusterAPI: "b"}}
+	got := Options{Pairs: pairs, ControlPlane: true, MayRecreate: true, NotReadyGrace: 7 * time.Minute, Version: "4.22.0"}.rollout()
+	want := rollout.Options{Pairs: pairs, MayRecreate: true, NotReadyGrace: 7 * time.Minute, Version: "4.22.0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
 
 // TestCompared: what the mirror made equal once is not equal to what somebody has marked since, whatever the generation.
 func TestCompared(t *testing.T) {

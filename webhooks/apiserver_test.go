@@ -76,6 +76,9 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"whoever writes status first stores the authority", firstStatus},
 		{"a client whose types lack fields of status replaces it, and they keep their values", replacesStatus},
 		{"what is restored beside its own mirror is created as it was", restored},
+		{"an instance has one Machine, whatever its ID looks like and whoever refers to it", oneInstance},
+		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
+		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
@@ -437,6 +440,75 @@ metadata: {namespace: c, name: back}
 		merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)))
 	denied(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(backup, "i-back", "i-other", 1))), "authority/create-machineapi", "spec.providerID")
 	p.create(t, p.admin, backup)
+}
+
+func oneInstance(t *testing.T, p *place) {
+	named := func(name, id string) *unstructured.Unstructured {
+		return p.object(t, strings.Replace(machineManifest(name, ""), "spec:", fmt.Sprintf("spec:\n  providerID: %q", id), 1))
+	}
+	p.must(t, p.admin.Create(t.Context(), named("one", "aws:///eu-west-1a/i-one")))
+	for _, id := range []string{
+		"aws:///eu-west-1a/i-one", "aws:///eu-west-1a/i-one/", "aws:///eu-west-1b//i-one", "AWS:///eu-west-1a/I-one", " aws:///eu-west-1a/i-one", "aws:///i-one\n",
+	} {
+		var err error
+		for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) { // a cache may lag
+			err = p.admin.Create(t.Context(), named("two", id), client.DryRunAll)
+		}
+		denied(t, err, "authority/provider-id", "spec.providerID")
+	}
+	// Nothing mirrors that Machine, so no infrastructure machine has its name.
+	other := strings.Replace(twinManifest("one"), "name: one", "name: other", 1)
+	denied(t, p.admin.Create(t.Context(), p.object(t, other)), "authority/infra-owner", "spec.infrastructureRef.name")
+	p.must(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(other, "name: one", "name: free", 1)), client.DryRunAll))
+}
+
+// recreates is about the infrastructure machine of a Machine that has an instance, which somebody deleted and creates again from a manifest without the ID: its
+// provider would create a second instance as soon as Cluster API owns it.
+func recreates(t *testing.T, p *place) {
+	withID := func(manifest string) string {
+		return strings.Replace(manifest, "spec:", "spec:\n  providerID: aws:///eu-west-1a/i-again", 1)
+	}
+	p.create(t, p.poundlock, strings.Replace(withID(machineManifest("again", "")), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1))
+	p.patchStatus(t, mapiMachine, "m", "again", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	p.create(t, p.poundlock, strings.Replace(withID(twinManifest("again")), `annotations: {cluster.x-k8s.io/paused: ""}`, "annotations: {}", 1))
+	manifest := `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: again}
+spec: {instanceType: m6i.large%s}`
+	for _, lacks := range []string{"", ", providerID: ''", ", providerID: 'aws:/// '"} {
+		denied(t, p.admin.Create(t.Context(), p.object(t, fmt.Sprintf(manifest, lacks))), "authority/provider-id", "spec.providerID")
+	}
+	p.create(t, p.admin, fmt.Sprintf(manifest, ", providerID: 'aws:///eu-west-1a/i-again'"))
+}
+
+func ownersThatAreGone(t *testing.T, p *place) {
+	owned := func(manifest, owner string) *unstructured.Unstructured {
+		return p.object(t, strings.Replace(manifest, "metadata: {", "metadata: {ownerReferences: ["+owner+"], ", 1))
+	}
+	p.create(t, p.admin, twinManifest("owned"))
+	machine := strings.Replace(machineManifest("owned", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1)
+	const gone = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, name: cluster, uid: gone, controller: true}"
+	denied(t, p.admin.Create(t.Context(), owned(machine, gone), client.DryRunAll), "authority/finalizers-owned", "metadata.ownerReferences")
+	p.warned.take()
+	const unread = "{apiVersion: v1, kind: ConfigMap, name: x, uid: x}"
+	p.must(t, p.admin.Create(t.Context(), owned(machine, unread), client.DryRunAll))
+	if got := strings.Join(p.warned.take(), "\n"); !strings.Contains(got, "if ConfigMap x with the UID x does not exist, the garbage collector deletes this Machine") {
+		t.Errorf("warnings are %q", got)
+	}
+	p.create(t, p.admin, machine)
+	p.patchStatus(t, mapiMachine, "m", "owned", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	infra := `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: owned}
+spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
+	const cluster = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
+	denied(t, p.admin.Create(t.Context(), owned(infra, cluster), client.DryRunAll), "authority/infra-owner", "metadata.ownerReferences")
+	p.create(t, p.poundlock, infra)
+	err := p.admin.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "owned"), merge(
+		`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"x"}]}}`))
+	denied(t, err, "authority/infra-owner", "metadata.ownerReferences[0]")
 }
 
 func lock(t *testing.T, p *place) {

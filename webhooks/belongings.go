@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,20 +77,29 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 			}
 		}
 	}
+	if name := authority.Namesake(*c); needs.Has(policies.NeedNamesake) && name != "" {
+		o, err := l.live(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: name})
+		if err != nil {
+			return err
+		}
+		c.Facts.Namesake = o != nil
+	}
 	if needs.Has(policies.NeedHolders) {
 		c.Facts.Holders, err = l.holders(ctx, *c)
 	}
 	return err
 }
 
-// owners reads what owns the object, or is to own it: the MachineSet of a Machine, the Clusters, the Machines of a provider's machine, and the provider's
-// machine of what is kept for its instance. That one is read in the version of the reference, which the provider serves.
+// owners reads what owns the object, or is to own it: the sets of either API, the Clusters, the Machines of a provider's machine, and the provider's machine of
+// what is kept for its instance. That one is read in the version of the reference, which the provider serves; the others in the version that Poundlock reads.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
 	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
 	if c.Side != policies.SideInfrastructure {
-		sets, clusters := authority.Owners(c.New, c.Side)
-		refs = append(named(coreKind(c.Side, "MachineSet"), c.Namespace, sets...), named(facts.ClusterKind, c.Namespace, clusters...)...)
+		refs = nil
+	}
+	for _, ref := range authority.ReadableOwners(c.New, c.Side) {
+		refs = append(refs, named(ownerKind(c.Side, ref.Kind), c.Namespace, ref.Name)...)
 	}
 	for _, ref := range authority.Keepers(c) {
 		refs = append(refs, named(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), c.Namespace, ref.Name)...)
@@ -104,6 +114,18 @@ func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Obj
 		}
 	}
 	return out, nil
+}
+
+func ownerKind(side policies.Side, kind string) schema.GroupVersionKind {
+	switch kind {
+	case authority.Cluster:
+		return facts.ClusterKind
+	case authority.ControlPlane:
+		return machinev1.GroupVersion.WithKind(authority.ControlPlane)
+	case authority.MachineDeployment:
+		return clusterv1.GroupVersion.WithKind(authority.MachineDeployment)
+	}
+	return coreKind(side, kind)
 }
 
 // behind reads from the cache the Cluster API Machine that owns a deleted provider's object: only a warning depends on it.

@@ -31,6 +31,10 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		{"gce://project/a/name", authority.InstanceKey("gce://project/a/name"), true},
 		{"gce://project/a/name", authority.InstanceKey("gce://project/b/name"), false},
 		{"gce://project/a/name", authority.InstanceTail("name"), true},
+		{"aws:///us-east-1a/i-0a", authority.InstanceKey("aws:///us-east-1a/i-0a/"), true},
+		{"aws:///us-east-1a/i-0a", authority.InstanceKey(" AWS:///us-east-1a//I-0a\n"), true},
+		{"aws:///us-east-1a/i-0a/", authority.InstanceTail("i-0a"), true},
+		{"gce://project/a/name/", authority.InstanceKey("gce:///Project/a//name"), true},
 	} {
 		m, err := policies.ParseObject(fmt.Appendf(nil, `{"spec":{"providerID":%q}}`, c.id))
 		if err != nil {
@@ -53,6 +57,13 @@ func TestTheOwnersThatAreRead(t *testing.T) {
 		{policies.SideMachineAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, ""},
 		{policies.SideClusterAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"u","controller":true}`, "cluster.x-k8s.io MachineSet s"},
 		{policies.SideClusterAPI, "Machine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
+		{policies.SideClusterAPI, "MachineSet", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineDeployment","name":"d","uid":"u","controller":true}`,
+			"cluster.x-k8s.io MachineDeployment d"},
+		{policies.SideMachineAPI, "Machine", `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","name":"c","uid":"u","controller":true}`,
+			"machine.openshift.io ControlPlaneMachineSet c"},
+		{policies.SideMachineAPI, "Machine", `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"s","uid":"u"}`, "machine.openshift.io MachineSet s"},
+		{policies.SideMachineAPI, "Machine", `{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"u"}`, ""},
+		{policies.SideInfrastructure, "InfraMachine", `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","name":"c","uid":"u"}`, "cluster.x-k8s.io Cluster c"},
 		{policies.SideInfrastructure, "InfraMachine", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"m","uid":"u"}`, "cluster.x-k8s.io Machine m"},
 		{policies.SideInfrastructure, "InfraInstance", `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","name":"m","uid":"u"}`,
 			"infrastructure.cluster.x-k8s.io VSphereMachine m"},

@@ -158,8 +158,11 @@ func Routes(c Catalog) []Route {
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
+			// One that names no instance and has no owner yet gets its owner from Cluster API, without another review. Cluster API's controllers create one for
+			// each new Machine, and are not asked.
 			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
-			Conditions: conditions("binds-an-instance", binds),
+			closed:     binds,
+			Conditions: conditions("is-not-cluster-apis", cel.ByOthers(c.Identities)),
 		},
 		{
 			// A template that is deleted and created again is an edit for those who refer to it. This webhook only warns.
@@ -169,7 +172,7 @@ func Routes(c Catalog) []Route {
 			// OpenStack's own requests do not reach this webhook. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests
 			// do, and new instances must not wait for Poundlock. What another user creates during an outage is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
-			Conditions: conditions("acts-at-once-or-is-owned", cel.ActsOrIsOwned(c.Identities)),
+			Conditions: conditions("is-not-the-providers", cel.NotByProvider(c.Identities)),
 		},
 		// No rule refuses a deletion by Kubernetes' own controllers (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that
 		// was deleted with it.

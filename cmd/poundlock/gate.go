@@ -124,10 +124,15 @@ func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 	return mode{gate: true, rival: rival}, err
 }
 
+// forReconcilers are the reconcilers' part of the settings, but for what is read from the cluster.
+func (s settings) forReconcilers() reconcilers.Options {
+	return reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, MayRecreate: s.mayRecreate,
+		NotReadyGrace: s.notReadyGrace, Version: s.release}
+}
+
 // chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
 func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
-	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, MayRecreate: s.mayRecreate,
-		NotReadyGrace: s.notReadyGrace, Version: s.release}
+	o := s.forReconcilers()
 	log := mgr.GetLogger().WithName("gate")
 	if !now.moves() {
 		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())

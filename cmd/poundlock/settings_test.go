@@ -8,9 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers"
 )
 
 func TestSettings(t *testing.T) {
@@ -90,5 +95,33 @@ func TestSettingsThatCannotBe(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, c.err)
 			}
 		})
+	}
+}
+
+// What the flags say of the reconcilers reaches them.
+func TestTheReconcilersGetTheirSettings(t *testing.T) {
+	o := &options{identities: identityFlags{}}
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.bind(flags)
+	if err := flags.Parse([]string{
+		"--namespaces=a=b", "--control-plane", "--control-plane-recreate", "--control-plane-not-ready-grace=7m", "--release-version=4.22.0",
+		"--additional-sync-machine-labels=one", "--additional-sync-machine-annotations=two",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := o.settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.forReconcilers()
+	if len(got.NodeSync.Labels) == 0 || len(got.NodeSync.Annotations) == 0 {
+		t.Errorf("the labels and annotations that Cluster API hands on are %+v", got.NodeSync)
+	}
+	got.NodeSync = conversion.NodeSync{}
+	want := reconcilers.Options{
+		Pairs: authority.Pairs{{MachineAPI: "a", ClusterAPI: "b"}}, ControlPlane: true, MayRecreate: true, NotReadyGrace: 7 * time.Minute, Version: "4.22.0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -137,6 +137,7 @@ func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 		}
 		return k
 	})
+	possibleSelector(p, m.Spec.Selector, "Cluster API refuses it, and Machine API's MachineSet creates no Machine with it"+newSelector)
 	if len(m.Spec.Selector.MatchLabels)+len(m.Spec.Selector.MatchExpressions) == 0 {
 		p.Required("spec.selector", "Cluster API refuses a selector that is empty"+newSelector)
 	}
@@ -181,6 +182,16 @@ func selector(p *pass, from metav1.LabelSelector, name func(path, key string) st
 		out.MatchExpressions = append(out.MatchExpressions, e)
 	}
 	return out
+}
+
+// possibleSelector reports labels in a selector that no object can have, and what makes no sense.
+func possibleSelector(p *pass, s metav1.LabelSelector, follows string) {
+	for _, k := range sorted(s.MatchLabels) {
+		possibleLabel(p, "spec.selector.matchLabels["+k+"]", k, s.MatchLabels[k], follows)
+	}
+	if _, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions}); err != nil {
+		p.Invalid("spec.selector.matchExpressions", nil, err.Error()+". "+follows)
+	}
 }
 
 func templateTo(p *pass, m *mapiSet, c *capiSet) {

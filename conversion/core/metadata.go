@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/machineapi"
@@ -42,6 +43,7 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
+		possibleLabel(p, label(k), k, v, "Cluster API refuses it, and Machine API's MachineSet creates no Machine with it: use another one")
 		switch {
 		case k == clusterLabel && v != p.Env.ClusterName:
 			p.Differs(label(k), v, "the cluster's name", p.Env.ClusterName)
@@ -56,6 +58,18 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	}
 }
 
+// possibleLabel reports a label that the API server takes on no object. It looks at metadata.labels alone, and at neither a set's template and selector nor
+// spec.metadata in Machine API.
+func possibleLabel(p *pass, path, k, v, follows string) {
+	if len(validation.IsQualifiedName(k)) > 0 {
+		p.Invalid(path, k, "a label's name has at most 63 letters, digits, dots, dashes and underscores after a domain and a slash, and begins and ends with a "+
+			"letter or a digit. "+follows)
+	}
+	if len(validation.IsValidLabelValue(v)) > 0 {
+		p.Invalid(path, v, "a label's value has at most 63 letters, digits, dots, dashes and underscores, and begins and ends with a letter or a digit. "+follows)
+	}
+}
+
 // addClusterName: every Cluster API object has it, and its own webhook would add it.
 func addClusterName(p *pass, c *metadata) {
 	if _, there := c.Labels[clusterv1.ClusterNameLabel]; !there {
@@ -67,6 +81,7 @@ func addClusterName(p *pass, c *metadata) {
 func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
+		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses it, and no Node gets it: use another one")
 		switch have, there := c.Metadata.Labels[k]; {
 		case k == machineapi.InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):

@@ -139,6 +139,7 @@ func TestATemplateIsNamedByItsContent(t *testing.T) {
 }
 
 func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
+	long := strings.Repeat("long-", 12) + "name"
 	cases := map[string]struct {
 		kind, patch string
 		env         func(*conversion.Env)
@@ -174,12 +175,19 @@ func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
 		"the annotation of every apply":     {"Machine", `{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`, nil, nil},
 		"a selector of nothing":             {"MachineSet", `{"spec": {"selector": null}}`, nil, []string{"spec.selector: FieldValueRequired"}},
 		"a selector by Cluster API's label": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, nil, []string{"spec.selector.matchLabels[cluster.x-k8s.io/cluster-name]: FieldValueNotSupported"}},
-		"a policy that is none":             {"MachineSet", `{"spec": {"deletePolicy": "Largest"}}`, nil, []string{"spec.deletePolicy: FieldValueNotSupported"}},
-		"no policy":                         {"MachineSet", `{"spec": {"deletePolicy": ""}}`, nil, nil},
-		"a name for the set's Machines":     {"MachineSet", `{"spec": {"template": {"metadata": {"name": "x"}}}}`, nil, []string{"spec.template.metadata.name: FieldValueNotSupported"}},
-		"replicas beyond 32 bits":           {"MachineSet", `{"spec": {"replicas": 4294967296}}`, nil, []string{"spec.replicas: FieldValueInvalid"}},
-		"a cluster that is not known":       {"Machine", `{}`, func(e *conversion.Env) { e.ClusterName = "" }, []string{"Infrastructure.status.infrastructureName: FieldValueRequired"}},
-		"a kind that is not converted":      {"MachineDeployment", `{}`, nil, []string{"kind: FieldValueNotSupported"}},
+		"a label that nothing can have": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"set": "` + long + `"}}, "template": {"metadata": {"labels": {"set": "` + long + `"}}}}}`, nil,
+			[]string{"spec.selector.matchLabels[set]: FieldValueInvalid", "spec.template.metadata.labels[set]: FieldValueInvalid"}},
+		"an expression of such a label": {"MachineSet", `{"spec": {"selector": {"matchExpressions": [{"key": "set", "operator": "In", "values": ["` + long + `"]}]}}}`, nil,
+			[]string{"spec.selector.matchExpressions: FieldValueInvalid"}},
+		"a label of such a name": {"MachineSet", `{"spec": {"template": {"metadata": {"labels": {"a b": ""}}}}}`, nil, []string{"spec.template.metadata.labels[a b]: FieldValueInvalid"}},
+		"a node's label that none can have": {"Machine", `{"spec": {"metadata": {"labels": {"node-role.kubernetes.io/sea": "a b"}}}}`, nil,
+			[]string{"spec.metadata.labels[node-role.kubernetes.io/sea]: FieldValueInvalid"}},
+		"a policy that is none":         {"MachineSet", `{"spec": {"deletePolicy": "Largest"}}`, nil, []string{"spec.deletePolicy: FieldValueNotSupported"}},
+		"no policy":                     {"MachineSet", `{"spec": {"deletePolicy": ""}}`, nil, nil},
+		"a name for the set's Machines": {"MachineSet", `{"spec": {"template": {"metadata": {"name": "x"}}}}`, nil, []string{"spec.template.metadata.name: FieldValueNotSupported"}},
+		"replicas beyond 32 bits":       {"MachineSet", `{"spec": {"replicas": 4294967296}}`, nil, []string{"spec.replicas: FieldValueInvalid"}},
+		"a cluster that is not known":   {"Machine", `{}`, func(e *conversion.Env) { e.ClusterName = "" }, []string{"Infrastructure.status.infrastructureName: FieldValueRequired"}},
+		"a kind that is not converted":  {"MachineDeployment", `{}`, nil, []string{"kind: FieldValueNotSupported"}},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {

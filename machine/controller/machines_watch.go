@@ -97,8 +97,8 @@ func keysOfNode(n *corev1.Node) []string {
 
 func keysOf(id, name string, addresses []corev1.NodeAddress) []string {
 	var keys []string
-	if id != "" {
-		keys = append(keys, "id/"+machine.InstanceKey(id))
+	if key := machine.InstanceKey(id); key != "" {
+		keys = append(keys, "id/"+key)
 	}
 	if name != "" {
 		keys = append(keys, "name/"+name)

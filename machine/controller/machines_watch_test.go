@@ -44,6 +44,7 @@ func TestKeysOfOneInstance(t *testing.T) {
 	for _, ids := range [][2]string{
 		{"openstack://RegionOne/u-1", "openstack:///u-1"}, {"aws:///us-east-1a/i-1", "aws:///us-east-1b/i-1"},
 		{"azure:///subscriptions/A/b", "azure:///subscriptions/a/b"}, {"gce://p/z/n", "gce://p/z/n"},
+		{"aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1/"}, {"gce://p/z/n", " gce://p//Z/n"},
 	} {
 		m, n := &machinev1beta1.Machine{Spec: machinev1beta1.MachineSpec{ProviderID: &ids[0]}}, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: ids[1]}}
 		if keys := machineKeys(m); !slices.Contains(keysOfNode(n), keys[0]) || machine.InstanceKey(ids[0]) != authority.InstanceKey(ids[1]) {

@@ -337,6 +337,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedHolders) {
 		f.Holders = nil
 	}
+	if !n.Has(policies.NeedNamesake) {
+		f.Namesake = false
+	}
 	if !n.Has(policies.NeedSurroundings) {
 		f.Leaving, f.PausedCluster = "", ""
 	}

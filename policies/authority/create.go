@@ -114,7 +114,7 @@ func CreateForSet(c policies.Change) policies.Verdict {
 	if !createsForSet(c) || len(c.Facts.Owners) == 0 {
 		return policies.Verdict{}
 	}
-	set := c.Facts.Owners[0]
+	set := c.Facts.Owners[0] // the one that controls comes first
 	shape := Read(set)
 	if shape.Current != ClusterAPI && !shape.leftMachineAPI() {
 		return policies.Verdict{}
@@ -155,36 +155,55 @@ func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}
 	}
+	return unowned(c, "the deletion could end what it has in common with "+there(c),
+		"leave the owner references out. Poundlock and the API's own controllers restore them")
+}
+
+// unowned refuses an object of whose owners none exists, and warns of one whose owners Poundlock may not read.
+func unowned(c policies.Change, follows, remedy string) policies.Verdict {
 	refs := c.New.Metadata.OwnerReferences
 	for _, ref := range refs {
 		if slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.UID == ref.UID }) {
 			return policies.Verdict{}
 		}
 	}
-	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"%s %s with the UID %s does not exist, so the garbage collector would delete this %s, and the deletion could end what it has in common with %s: "+
-			"leave the owner references out. Poundlock and the API's own controllers restore them",
-		refs[0].Kind, refs[0].Name, refs[0].UID, c.Kind, there(c))))
-}
-
-// createsOwned reports whether somebody creates what a MachineSet or the Cluster owns, and nothing else. The API's own controllers do so for what exists.
-func createsOwned(c policies.Change) bool {
-	refs := c.New.Metadata.OwnerReferences
-	sets, clusters := Owners(c.New, c.Side)
-	return c.Actor != policies.Poundlock && !controls(c.Actor, c.Side) && len(refs) > 0 && len(sets)+len(clusters) == len(refs)
-}
-
-// Owners are the names of the MachineSet that controls an object of a side's API, and of the Clusters that own it.
-func Owners(o *policies.Object, side policies.Side) (sets, clusters []string) {
-	if set := OwningSet(o, side); set != "" {
-		sets = append(sets, set)
+	if i := slices.IndexFunc(refs, func(ref metav1.OwnerReference) bool { return !mayBeRead(ref, c.Side) }); i >= 0 {
+		return policies.Warn(fmt.Sprintf("%s: if %s %s with the UID %s does not exist, the garbage collector deletes this %s, and %s. "+
+			"In a manifest that was stored, %s",
+			ownersPath.Index(i), refs[i].Kind, refs[i].Name, refs[i].UID, kindOf(c), follows, remedy))
 	}
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
+		"%s %s with the UID %s does not exist, so the garbage collector would delete this %s, and %s: %s",
+		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), follows, remedy)))
+}
+
+// createsOwned reports whether somebody creates what has an owner. The API's own controllers do so for what exists.
+func createsOwned(c policies.Change) bool {
+	return c.Actor != policies.Poundlock && !controls(c.Actor, c.Side) && len(c.New.Metadata.OwnerReferences) > 0
+}
+
+// ReadableOwners are the owner references of an object of a side's API that Poundlock may read: those to the API's sets, and to the Clusters. The owner that
+// controls comes first.
+func ReadableOwners(o *policies.Object, side policies.Side) []metav1.OwnerReference {
+	var out []metav1.OwnerReference
 	for _, ref := range o.Metadata.OwnerReferences {
-		if side == policies.SideClusterAPI && ref.Kind == Cluster && strings.HasPrefix(ref.APIVersion, clusterAPI.Group+"/") {
-			clusters = append(clusters, ref.Name)
+		switch {
+		case !mayBeRead(ref, side):
+		case ref.Controller != nil && *ref.Controller:
+			out = append([]metav1.OwnerReference{ref}, out...)
+		default:
+			out = append(out, ref)
 		}
 	}
-	return sets, clusters
+	return out
+}
+
+func mayBeRead(ref metav1.OwnerReference, side policies.Side) bool {
+	group, _, _ := strings.Cut(ref.APIVersion, "/")
+	if side == policies.SideMachineAPI {
+		return group == machineAPI.Group && (ref.Kind == "MachineSet" || ref.Kind == ControlPlane)
+	}
+	return group == clusterAPI.Group && (ref.Kind == "MachineSet" || ref.Kind == MachineDeployment || ref.Kind == Cluster)
 }
 
 // CreateClusterAPI: Cluster API resources that have a Machine API equivalent are "created as paused, to prevent any

@@ -45,7 +45,7 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	switch {
 	case o.Deleting():
 		return ForeignGoing
-	case instance != "" && instance == providerID(machineAPI):
+	case instance != "" && InstanceKey(instance) == InstanceKeyOf(machineAPI):
 		return NotForeign
 	case instance != "":
 		return ForeignInstance
@@ -78,8 +78,8 @@ func strange(c policies.Change) bool {
 		c.Old.HasAnnotation(MirrorAnnotation) {
 		return false
 	}
-	id := providerID(c.Old)
-	return (id == "" || id != providerID(c.Facts.Twin)) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
+	id := InstanceKeyOf(c.Old)
+	return (id == "" || id != InstanceKeyOf(c.Facts.Twin)) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
 }
 
 // providerID is the instance's ID, which both sides write alike; "" where there is no object or no ID.

@@ -59,6 +59,7 @@ func TestForeign(t *testing.T) {
 		"what is paused and goes":                                {`{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {` + paused + `}}}`, ForeignGoing},
 		"what runs another instance":                             {`{metadata: {}, spec: {providerID: aws:///a/i-2}}`, ForeignInstance},
 		"what runs another instance, paused":                     {`{metadata: {annotations: {` + paused + `}}, spec: {providerID: aws:///a/i-2}, ` + stopped + `}`, ForeignInstance},
+		"what runs the instance, by another spelling of its ID":  {`{metadata: {}, spec: {providerID: 'AWS:///b//i-1/'}}`, NotForeign},
 		"what runs the instance, and has lost its mark":          {`{metadata: {}, spec: {providerID: aws:///a/i-1}}`, NotForeign},
 	} {
 		t.Run(sentence, func(t *testing.T) {

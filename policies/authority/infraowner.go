@@ -117,6 +117,36 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
+// InfraUnowned: the garbage collector deletes an object if it has owners and none exists, and the provider's controller then terminates the instance.
+// InfraOwner and InstanceOwner look at the owners that a provider's objects have as a rule.
+func InfraUnowned(c policies.Change) policies.Verdict {
+	if !replacesOwners(c) || c.Facts.Twin == nil {
+		return policies.Verdict{}
+	}
+	if c.Old == nil {
+		return unowned(c, "its controller terminates the instance",
+			"leave the owner references out. Cluster API and the provider's controllers restore them")
+	}
+	if stand(c).locked() || Granted(c, ownersPath.String(), Writes) { // while it is locked, InfraLocked refuses it
+		return policies.Verdict{}
+	}
+	ref := c.New.Metadata.OwnerReferences[0]
+	return policies.Deny(field.Forbidden(ownersPath.Index(0), fmt.Sprintf(
+		"%s %s would take the place of the owners that this %[3]s has. If it does not exist by its UID, or is deleted, the garbage collector deletes this %[3]s, "+
+			"and its controller terminates the instance: leave the owner references as they are",
+		ref.Kind, ref.Name, kindOf(c))))
+}
+
+// replacesOwners reports whether somebody gives a provider's object owners of other kinds than it has as a rule, and no other.
+func replacesOwners(c policies.Change) bool {
+	if binds(c.Actor) || c.Actor == policies.InfrastructureController || len(c.New.Metadata.OwnerReferences) == 0 || c.Old.Deleting() {
+		return false
+	}
+	return !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return had(c.Old, ref) || ownsAsMachine(ref) || c.Kind == InfraInstance && OwnsInfraInstance(c.New.Kind, ref)
+	})
+}
+
 // had reports whether an object has the owner already.
 func had(o *policies.Object, ref metav1.OwnerReference) bool {
 	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
@@ -172,10 +202,16 @@ func InfraTaken(c policies.Change) policies.Verdict {
 			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)
+	to := InfraReferenceOf(c.New)
+	if owner == "" && c.Facts.Namesake && refersAnew(c) {
+		return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
+			"Machine API has a Machine %s, and most providers find an instance by the name of their machine: two controllers would act on the instance of that one. "+
+				"Refer to a %s of another name, such as %s",
+			to.Name, to.Kind, c.Name)))
+	}
 	if owner == "" {
 		return policies.Verdict{}
 	}
-	to := InfraReferenceOf(c.New)
 	return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
 		"%s %s belongs to Machine %s, so deleting this Machine would delete that one's instance: refer to another infrastructure machine", to.Kind, to.Name, owner)))
 }
@@ -183,6 +219,15 @@ func InfraTaken(c policies.Change) policies.Verdict {
 // refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.
 func refersAnew(c policies.Change) bool {
 	return !binds(c.Actor) && InfraReferenceOf(c.New) != InfraReferenceOf(c.Old)
+}
+
+// Namesake is the name of the provider's machine that a Cluster API Machine refers to, if the request makes it refer to one of another name than its own. A
+// Machine API Machine of that name has an instance of that name, or will have one. "" for none.
+func Namesake(c policies.Change) string {
+	if to := InfraReferenceOf(c.New); refersAnew(c) && to.Name != c.Name {
+		return to.Name
+	}
+	return ""
 }
 
 // refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the one of its own name again, which

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -114,20 +115,11 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 
 // makesUnnamed reports whether somebody makes a provider's machine without an instance. Cluster API's MachineSets do that for new Machines.
 func makesUnnamed(c policies.Change) bool {
-	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && providerID(c.New) == ""
+	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && InstanceKeyOf(c.New) == ""
 }
 
-// InstanceKey is the part that all spellings of one instance's ID share; "" for no ID. AWS's zone and OpenStack's region are no part of it: not every
-// controller writes them, and controllers look at the end alone.
-func InstanceKey(id string) string {
-	id = strings.ToLower(id)
-	for _, scheme := range []string{"aws://", "openstack://"} {
-		if rest, ok := strings.CutPrefix(id, scheme); ok {
-			return scheme + rest[strings.LastIndex(rest, "/")+1:]
-		}
-	}
-	return id
-}
+// InstanceKey is the part that all spellings of one instance's ID share; "" for no ID.
+func InstanceKey(id string) string { return instanceid.Key(id) }
 
 // Holders are the names of those Machines of either API, all of one instance, that are not the pair of this name, nor the Machine to which an infrastructure
 // machine of that name belongs.

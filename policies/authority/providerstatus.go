@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -98,16 +99,7 @@ func StatusIDs(raw json.RawMessage) map[string]string {
 
 // InstanceTail is the end that an instance's ID shares with its provider ID; "" for no ID. Names decides which of the provider IDs with that end names the
 // instance.
-func InstanceTail(id string) string {
-	if id == "" {
-		return ""
-	}
-	id = strings.ToLower(id)
-	return "/" + id[strings.LastIndex(id, "/")+1:]
-}
+func InstanceTail(id string) string { return instanceid.Tail(id) }
 
 // Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
-func Names(id, providerID string) bool {
-	id, providerID = strings.TrimPrefix(strings.ToLower(id), "/"), strings.ToLower(providerID)
-	return id != "" && strings.HasSuffix(providerID, "/"+id)
-}
+func Names(id, providerID string) bool { return instanceid.Names(id, providerID) }

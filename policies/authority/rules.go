@@ -259,12 +259,23 @@ func Rules() policies.Set {
 			On:     on(infra([]string{InfraInstance}, onWrite)), Needs: when(gainsKeeper, policies.NeedOwners), Check: InstanceOwner,
 		},
 		{
+			ID: "authority/infra-owner", Clause: deletion,
+			Description: "Nor may owners of other kinds take the place of those that a provider's machine, or what the provider keeps for its instance, has: " +
+				"the garbage collector deletes an object of whose owners none exists, and its controller would terminate the instance. " +
+				"Creation with such owners alone is refused if they are MachineSets, MachineDeployments or Clusters that do not exist by their UID, " +
+				"and warns of owners that Poundlock may not read.",
+			Remedy: "Leave metadata.ownerReferences as they are, and out of a manifest that was stored.",
+			On:     on(infra([]string{InfraMachine, InfraInstance}, onWrite)), Needs: when(replacesOwners, policies.NeedTwin|policies.NeedOwners),
+			Check: InfraUnowned,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
 				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
-				"that would be a second instance.",
+				"that would be a second instance. Nor may it refer to one of another name than its own if a Machine API Machine has that name: most providers find " +
+				"an instance by the name of their machine.",
 			Remedy: "Refer to a provider's machine of its own; for another instance create another Machine.",
-			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
+			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin|policies.NeedNamesake), Check: InfraTaken,
 		},
 		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
@@ -288,8 +299,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (its MachineSet, the Cluster) exists by its " +
-				"UID: the garbage collector would delete the object, and the deletion would end instances.",
+			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (a MachineSet, a ControlPlaneMachineSet, a " +
+				"MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion would end instances. " +
+				"If it names an owner of another kind, which Poundlock may not read, and no owner that exists, a warning says so.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
 			Needs:  when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
@@ -403,7 +415,8 @@ func Rules() policies.Set {
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
 			Description: "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot " +
 				"express: it is stored, and a later move will not start. While Cluster API is authoritative for a MachineSet, and the field is one of its template, the " +
-				"set's new Machines get no Machine API object either. A change of labels and annotations alone warns of those. So does the creation of a template that an authoritative " +
+				"set's new Machines get no Machine API object either. A change of labels and annotations alone warns of those. " +
+				"So does the creation of a template that an authoritative " +
 				"MachineSet of Cluster API refers to, as when somebody replaces it under its name. So does the creation of a Machine API object for Cluster " +
 				"API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate " +
 				"MachineTaintPropagation off, as it is by default.",

@@ -129,12 +129,16 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 func exempt(a attempt, actor policies.Actor) bool {
 	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI,
 		policies.InfrastructureController: policies.SideInfrastructure}
+	// Cluster API's core owns, beside its own objects, the provider's machines.
 	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI
 	if a.side == policies.SideMachineAPI {
 		leaving, rests = authority.LeavingMachineAPI|authority.LeftMachineAPI, authority.ByMachineAPI
 	}
 	if a.path == "spec.providerID" && a.phase == rests {
 		return own[actor] == a.side || actor == policies.ClusterAPIController && a.side == policies.SideInfrastructure
+	}
+	if a.path == "metadata.ownerReferences" && a.side == policies.SideInfrastructure && a.phase == rests && actor == policies.ClusterAPIController {
+		return true
 	}
 	return own[actor] == a.side && (a.phase == rests || a.path == "metadata.ownerReferences" && a.phase&leaving != 0)
 }

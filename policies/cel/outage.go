@@ -72,17 +72,9 @@ func PausedInstance(kinds []string) string {
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// ActsOrIsOwned reports whether somebody but a provider creates what a provider keeps for an instance, and it is not paused, or a provider's machine owns it.
-func ActsOrIsOwned(identities policies.Identities) string {
-	var machines []string
-	for _, p := range authority.Providers() {
-		if p.Instance != "" {
-			machines = append(machines, p.Machine)
-		}
-	}
-	return fmt.Sprintf(`!(request.userInfo.username in %s) && (!(%q in %s) || %s.exists(r, r.?kind.orValue("") in %s))`,
-		quoteAll(identities[policies.InfrastructureController]), authority.PausedAnnotation, object("dyn(object).metadata", "annotations"),
-		list("dyn(object).metadata", "ownerReferences"), quoteAll(machines))
+// NotByProvider reports whether a request is not of a provider's controllers that have an account of their own.
+func NotByProvider(identities policies.Identities) string {
+	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(identities[policies.InfrastructureController]))
 }
 
 // HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.

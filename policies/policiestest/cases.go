@@ -95,6 +95,8 @@ type setting struct {
 	Deployments []json.RawMessage `json:"deployments,omitempty"`
 	// Holders are other Machines with the same ID.
 	Holders []string `json:"holders,omitempty"`
+	// Namesake reports that a Machine API Machine has the name of the provider's machine that is referred to.
+	Namesake *bool `json:"namesake,omitempty"`
 	// Leaving is what of the surroundings is being deleted.
 	Leaving string `json:"leaving,omitempty"`
 	// PausedCluster is the Cluster of the twin, if it is paused.
@@ -235,6 +237,7 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.ControlPlaneLost != nil {
 		s.ControlPlaneLost = over.ControlPlaneLost
 	}
+	s.Namesake = cmp.Or(over.Namesake, s.Namesake)
 	if over.Owners != nil {
 		s.Owners = over.Owners
 	}
@@ -364,6 +367,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
 	f.PausedCluster = s.PausedCluster
+	f.Namesake = s.Namesake != nil && *s.Namesake
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost
 	f.Undrained = s.Undrained != nil && *s.Undrained
 	for _, raw := range s.Owners {

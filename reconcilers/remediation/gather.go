@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -240,7 +241,8 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 // renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
 // controller sees to the reference a moment later.
 func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
-	if m.Spec.ProviderID == nil || *m.Spec.ProviderID == "" {
+	instance := machine.InstanceKey(ptr.Deref(m.Spec.ProviderID, ""))
+	if instance == "" {
 		return nil, nil
 	}
 	found := &corev1.NodeList{}
@@ -248,7 +250,7 @@ func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine)
 		return nil, fmt.Errorf("looking for the Node of Machine %s under another name: %w", m.Name, err)
 	}
 	for i := range found.Items {
-		if machine.InstanceKey(found.Items[i].Spec.ProviderID) == machine.InstanceKey(*m.Spec.ProviderID) {
+		if machine.InstanceKey(found.Items[i].Spec.ProviderID) == instance {
 			return &found.Items[i], nil
 		}
 	}

@@ -46,19 +46,23 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the metrics of ControlPlaneMachineSets: %w", err)
 	}
-	r := &reconciler{
-		pair: o.Pairs[0], mayRecreate: o.MayRecreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
-		cache: mgr.GetCache(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
-		accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
-	}
-	if r.now == nil {
-		r.now = time.Now
-	}
+	r := o.reconciler()
+	r.cache, r.writer, r.recorder, r.meters = mgr.GetCache(), mgr.GetClient(), mgr.GetEventRecorder("poundlock-rollout"), counted
+	r.accounts = &facts.Accounts{Reader: mgr.GetAPIReader()}
 	r.live = newForward(mgr.GetAPIReader(), r.now)
 	if err := r.setup(mgr); err != nil {
 		return fmt.Errorf("starting the operator of ControlPlaneMachineSets: %w", err)
 	}
 	return nil
+}
+
+// reconciler has what the options say, and no client yet.
+func (o Options) reconciler() *reconciler {
+	r := &reconciler{pair: o.Pairs[0], mayRecreate: o.MayRecreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	return r
 }
 
 type reconciler struct {

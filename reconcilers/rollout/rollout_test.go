@@ -339,8 +339,8 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 func TestAReboot(t *testing.T) {
 	const grace = 5 * time.Minute
 	w := newWorld(t, 3)
+	w.notReadyGrace = grace
 	r := w.operator(nil)
-	r.notReadyGrace = grace
 	w.found()
 	w.waitForRest(r)
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-c-master-1"}}

@@ -72,6 +72,8 @@ type world struct {
 	pair        authority.Pair
 	replicas    int
 	mayRecreate bool
+	// notReadyGrace is the operator's setting.
+	notReadyGrace time.Duration
 	// now is what Nodes join by.
 	now time.Time
 	// etcd's operator is away: nobody takes a hook off.
@@ -366,10 +368,12 @@ func (w *world) operator(script *script) *reconciler {
 	}
 	counted, err := newMeters()
 	w.must(err)
-	return &reconciler{
-		pair: w.pair, mayRecreate: w.mayRecreate, version: "4.22.0", now: func() time.Time { return w.now },
-		cache: direct, live: newForward(direct, time.Now), writer: c, recorder: &events.FakeRecorder{Events: make(chan string, 10000)}, meters: counted,
-	}
+	r := Options{
+		Pairs: authority.Pairs{w.pair}, MayRecreate: w.mayRecreate, NotReadyGrace: w.notReadyGrace, Version: "4.22.0", Now: func() time.Time { return w.now },
+	}.reconciler()
+	r.cache, r.live, r.writer, r.meters = direct, newForward(direct, time.Now), c, counted
+	r.recorder = &events.FakeRecorder{Events: make(chan string, 10000)}
+	return r
 }
 
 // script counts an operator's writes, and ends it at one of them: as it is sent, or when it has been carried out.

@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instanceid
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// byEnd are the schemes of platforms on which the last segment alone names the instance. AWS's zone and OpenStack's region are no part of it: not every
+// controller writes them, and controllers look at the end alone.
+var byEnd = []string{"aws", "openstack"}
+
+// Key is the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. Case, white space and slashes that are doubled or
+// at an end are no part of it: some controllers read past them, so a second spelling would be a second Machine of one instance.
+func Key(id string) string {
+	scheme, segments := parse(id)
+	switch {
+	case len(segments) == 0:
+		return ""
+	case slices.Contains(byEnd, scheme):
+		segments = segments[len(segments)-1:]
+	}
+	return join(scheme, segments)
+}
+
+// Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing.
+func Tail(id string) string {
+	_, segments := parse(id)
+	if len(segments) == 0 {
+		return ""
+	}
+	return "/" + segments[len(segments)-1]
+}
+
+// Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
+func Names(id, providerID string) bool {
+	scheme, segments := parse(id)
+	switch {
+	case len(segments) == 0:
+		return false
+	case scheme != "":
+		return Key(id) == Key(providerID)
+	}
+	return strings.HasSuffix("/"+join(parse(providerID)), "/"+join("", segments))
+}
+
+// parse returns the scheme, if there is one, and the segments after it.
+func parse(id string) (scheme string, segments []string) {
+	id = strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {
+			return -1
+		}
+		return r
+	}, id))
+	scheme, path, found := strings.Cut(id, "://")
+	if !found {
+		scheme, path = "", id
+	}
+	return scheme, strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+}
+
+func join(scheme string, segments []string) string {
+	path := strings.Join(segments, "/")
+	if scheme == "" {
+		return path
+	}
+	return scheme + "://" + path
+}

@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instanceid_test
+
+import (
+	"testing"
+
+	"github.com/poundlock/poundlock/internal/instanceid"
+)
+
+func TestKey(t *testing.T) {
+	for key, spellings := range map[string][]string{
+		"aws://i-1": {
+			"aws:///us-east-1a/i-1", "aws:///us-east-1b/i-1", "aws:///us-east-1a/i-1/", "aws:///us-east-1a//i-1", "aws:////i-1//", "aws://i-1",
+			"AWS:///us-east-1a/I-1", " aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1\n", "aws:///us-east-1a/i-1\t ", "aws:///us-east-1a/i-\u200b1",
+			"aws:///us-east-1a/i-1\u00a0",
+		},
+		"openstack://u-1":                          {"openstack:///u-1", "openstack://RegionOne/u-1", "openstack://RegionOne//u-1/"},
+		"azure://subscriptions/a/resourcegroups/b": {"azure:///subscriptions/A/resourceGroups/b", "azure:///subscriptions/a/resourcegroups/b/"},
+		"gce://p/z/n":                              {"gce://p/z/n", "gce:///p/z//n", "GCE://p/z/n/"},
+		"gce://p/y/n":                              {"gce://p/y/n"},
+		"vsphere://4235-a":                         {"vsphere://4235-A", "vsphere:///4235-a/"},
+		"ibm://account/cluster/n":                  {"ibm://account///cluster/n"},
+		"i-1":                                      {"i-1", "/i-1", "i-1/"},
+		"":                                         {"", " ", "/", "aws://", "aws:///", " aws:////\n"},
+	} {
+		for _, id := range spellings {
+			if got := instanceid.Key(id); got != key {
+				t.Errorf("%q: %q, want %q", id, got, key)
+			}
+			if got := instanceid.Key(instanceid.Key(id)); got != key {
+				t.Errorf("%q: the key of its key is %q, want %q", id, got, key)
+			}
+			if got := instanceid.Tail(id); got != instanceid.Tail(key) {
+				t.Errorf("%q ends with %q, and its key with %q", id, got, instanceid.Tail(key))
+			}
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	const azure = "/subscriptions/A/resourceGroups/b/providers/Microsoft.Compute/virtualMachines/n"
+	for _, c := range []struct {
+		id, providerID string
+		want           bool
+	}{
+		{"i-1", "aws:///z/i-1", true},
+		{"I-1", "aws:///z/i-1/", true},
+		{"i-1/", "aws:///z/i-1", true},
+		{" i-1", "aws:///z//i-1", true},
+		{"aws:///y/i-1", "aws:///z/i-1", true},
+		{"-1", "aws:///z/i-1", false},
+		{"i-1", "aws:///z/i-11", false},
+		{"i-1", "", false},
+		{"", "aws:///z/i-1", false},
+		{"/", "aws:///z/i-1", false},
+		{azure, "azure://" + azure, true},
+		{"4235-a", "vsphere://4235-A", true},
+		{"n", "gce://p/z/n", true},
+		{"p/n", "gce://p/z/n", false},
+	} {
+		if got := instanceid.Names(c.id, c.providerID); got != c.want {
+			t.Errorf("%q names the instance of %q: %t, want %t", c.id, c.providerID, got, c.want)
+		}
+	}
+}

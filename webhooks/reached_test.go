@@ -1,0 +1,56 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/policiestest"
+)
+
+// TestWhatARuleAnswersReachesAWebhook: a rule is of no use if the API server does not ask about the request. Each case of creation and update by a person that a
+// rule refuses, or warns of, comes to a webhook. Deletions are left out: the cases' objects have no finalizers, without which nothing is asked.
+func TestWhatARuleAnswersReachesAWebhook(t *testing.T) {
+	cases, err := policiestest.Load("../policies/authority/testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors, tried := everyDoor(t), 0
+	for _, c := range cases {
+		resource := resourceOf(c.Change.Subject)
+		if c.Silent() || c.Change.Actor != policies.Anyone || c.Change.Operation == admissionv1.Delete || c.Change.Subresource == "scale" || resource == "" {
+			continue
+		}
+		a := asked{resource: resource, subresource: c.Change.Subresource, after: string(c.Change.New.Raw())}
+		if c.Change.Old != nil {
+			a.before = string(c.Change.Old.Raw())
+		}
+		reached := false
+		for _, d := range doors.asked(t, a, labels.Set{authority.AdmissionLabel: authority.Enforced}) {
+			reached = reached || !d.mutating
+		}
+		if tried++; !reached {
+			t.Errorf("%s: %s: no webhook is asked", c.Rule, c.Name)
+		}
+	}
+	t.Logf("%d requests", tried)
+}
+
+// resourceOf is a resource of a kind of the rules, "" for none.
+func resourceOf(s policies.Subject) string {
+	for _, r := range Routes(All(platforms.List()...)) {
+		for _, o := range r.Subjects {
+			if r.Side == s.Side && o.Kind == s.Kind {
+				return o.Resource + "." + o.GroupVersion.Version + "." + o.GroupVersion.Group
+			}
+		}
+	}
+	return ""
+}
