@@ -29,6 +29,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -451,9 +452,10 @@ func oneInstance(t *testing.T, p *place) {
 		"aws:///eu-west-1a/i-one", "aws:///eu-west-1a/i-one/", "aws:///eu-west-1b//i-one", "AWS:///eu-west-1a/I-one", " aws:///eu-west-1a/i-one", "aws:///i-one\n",
 	} {
 		var err error
-		for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) { // a cache may lag
-			err = p.admin.Create(t.Context(), named("two", id), client.DryRunAll)
-		}
+		_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) { // a cache may lag
+			err = p.admin.Create(ctx, named("two", id), client.DryRunAll)
+			return err != nil, nil
+		})
 		denied(t, err, "authority/provider-id", "spec.providerID")
 	}
 	// Nothing mirrors that Machine, so no infrastructure machine has its name.

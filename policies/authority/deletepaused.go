@@ -30,7 +30,7 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	}
 	also := ""
 	if infra := InfraReferenceOf(o); infra.Name != "" {
-		also = fmt.Sprintf(", also from %s %s", infra.Kind, infra.Name)
+		also = fmt.Sprintf(", also from %s %s, without which it terminates nothing (if it is gone, create it with its spec.providerID first)", infra.Kind, infra.Name)
 		unpause += fmt.Sprintf(" %s.%s/%s", strings.ToLower(infra.Kind), infra.APIGroup, infra.Name)
 	}
 	instance := "its instance"

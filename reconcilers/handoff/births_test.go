@@ -122,6 +122,20 @@ func TestADecision(t *testing.T) {
 	})
 }
 
+// TestADecisionIsSeen: once a person has decided, no event follows where the mirror has nothing to write, so the pair is looked at again within a second.
+func TestADecisionIsSeen(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.born(authority.MachineAPI)
+	w.request(authority.ClusterAPI)
+	w.waits(authority.MachineAPI)
+	w.decide()
+	w.starting = true // the mirror has not compared the Machine since
+	again, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.pair.MachineAPI, Name: name}})
+	if err != nil || w.reason() != authority.ReasonInstanceUnknown || again.RequeueAfter == 0 || again.RequeueAfter > afterStart {
+		t.Errorf("reason %s, again after %s, %v", w.reason(), again.RequeueAfter, err)
+	}
+}
+
 // TestADecisionDuringACall has a person confirm that there is no instance while a provider that reports no pause may be creating it: the second question is asked
 // once such a call has ended. It either stores an ID late, or has created nothing.
 func TestADecisionDuringACall(t *testing.T) {

@@ -141,7 +141,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if step.Action == authority.Wait && p.pauseSeenIn > 0 {
 		again = min(again, p.pauseSeenIn) // no event follows
 	}
-	if step.Reason == authority.ReasonCatchingUp && p.objects.Uncompared {
+	if p.objects.Uncompared && (step.Reason == authority.ReasonCatchingUp || p.state().Decided) {
 		again = min(again, afterStart) // nor that a pass of the mirror wrote nothing
 	}
 	return reconcile.Result{RequeueAfter: again}, nil

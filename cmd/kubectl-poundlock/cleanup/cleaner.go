@@ -159,7 +159,7 @@ const linger = 20 * time.Second
 // soon retries while deleted webhooks or policies still refuse.
 func (c *cleaner) soon(ctx context.Context, apply func(context.Context) error) error {
 	var last error
-	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, c.lingers, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, c.lingers, true, func(context.Context) (bool, error) { // the poll's end cuts no request off
 		last = apply(ctx)
 		return last == nil || !c.ours(last), nil
 	}) // last has the cause, and the poll's own error only the timeout

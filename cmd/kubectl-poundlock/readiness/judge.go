@@ -45,8 +45,8 @@ const (
 // Readinesses lists them all.
 func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
-// ReadinessMeanings explains the readinesses.
-func ReadinessMeanings() []Reason {
+// Meanings explains the readinesses.
+func Meanings() []Reason {
 	return []Reason{
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
 		{

@@ -65,7 +65,7 @@ func readinesses() []Topic {
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
 			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
 				"The message has the command")}
-	for _, v := range readiness.ReadinessMeanings() {
+	for _, v := range readiness.Meanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
 			means, _, _ := strings.Cut(v.Means, ". The table has")
