@@ -244,22 +244,24 @@ func TestWhatFailsClosed(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptForAnInstanceIsAskedAbout: what acts at once, and what the garbage collector would delete with its owner.
+// TestWhatIsKeptForAnInstanceIsAskedAbout: what acts at once, what the garbage collector would delete with its owner, and what names another's instance for
+// later. A provider's own account creates it for each new machine.
 func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
 	doors := everyDoor(t)
 	const kept, owned = "vspherevms.v1beta1.infrastructure.cluster.x-k8s.io", `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}, ` +
 		`ownerReferences: [{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereMachine, name: a, uid: u}]}}`
 	for what, c := range map[string]struct {
-		after string
-		want  bool
+		after, by string
+		want      bool
 	}{
-		"it acts":                          {stranger, true},
-		"it is paused":                     {paused, false},
-		"it is paused, and has an owner":   {owned, true},
-		"its owner is a bastion's cluster": {strings.Replace(owned, "VSphereMachine", "OpenStackCluster", 1), false},
-		"it is full of null":               {nulls, true},
+		"it acts":                          {after: stranger, want: true},
+		"it is paused":                     {after: paused, want: true},
+		"it is paused, and has an owner":   {after: owned, want: true},
+		"its owner is a bastion's cluster": {after: strings.Replace(owned, "VSphereMachine", "OpenStackCluster", 1), want: true},
+		"it is full of null":               {after: nulls, want: true},
+		"OpenStack's provider creates it":  {after: stranger, by: "system:serviceaccount:openshift-cluster-api:capo-manager"},
 	} {
-		if got := len(doors.asked(t, asked{resource: kept, after: c.after}, nil)) > 0; got != c.want {
+		if got := len(doors.asked(t, asked{resource: kept, after: c.after, by: c.by}, nil)) > 0; got != c.want {
 			t.Errorf("%s: asked about: %t, want %t", what, got, c.want)
 		}
 	}

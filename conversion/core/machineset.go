@@ -208,6 +208,10 @@ func templateTo(p *pass, m *mapiSet, c *capiSet) {
 
 func templateFrom(p *pass, c *capiSet, m *mapiSet) {
 	t := c.Spec.Template
+	if v, ok := t.Annotations[clusterv1.PausedAnnotation]; ok {
+		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would copy it to each Machine of the set again and again, "+
+			"and Poundlock alone pauses a Machine that Machine API has too: remove it from the template")
+	}
 	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra}, mapiMachine{}
 	Machines.ToMachineAPI(p.At("spec.template"), &from, &to)
 	m.Spec.Template = machinev1beta1.MachineTemplateSpec{

@@ -229,6 +229,7 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 		"a Machine's minReadySeconds":       {"Machine", `{"spec": {"minReadySeconds": 5}}`, `{}`, []string{"spec.minReadySeconds: FieldValueNotSupported"}},
 		"a set's Machine's minReadySeconds": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/set-name": "worker-a"}}, "spec": {"minReadySeconds": 5}}`, `{}`, nil},
 		"a template's minReadySeconds":      {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
+		"a paused template":                 {"MachineSet", `{"spec": {"template": {"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}}}`, `{}`, []string{"spec.template.metadata.annotations[cluster.x-k8s.io/paused]: FieldValueNotSupported"}},
 		"names for the set's Machines":      {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
 		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
 		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
