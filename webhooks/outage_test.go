@@ -37,6 +37,7 @@ type asked struct {
 
 const (
 	capiManager         = "system:serviceaccount:c:capi-manager"
+	capoManager         = "system:serviceaccount:c:capo-manager"
 	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
 	collector           = "system:serviceaccount:kube-system:generic-garbage-collector"
 
@@ -259,7 +260,7 @@ func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
 		"it is paused, and has an owner":   {after: owned, want: true},
 		"its owner is a bastion's cluster": {after: strings.Replace(owned, "VSphereMachine", "OpenStackCluster", 1), want: true},
 		"it is full of null":               {after: nulls, want: true},
-		"OpenStack's provider creates it":  {after: stranger, by: "system:serviceaccount:openshift-cluster-api:capo-manager"},
+		"OpenStack's provider creates it":  {after: stranger, by: capoManager},
 	} {
 		if got := len(doors.asked(t, asked{resource: kept, after: c.after, by: c.by}, nil)) > 0; got != c.want {
 			t.Errorf("%s: asked about: %t, want %t", what, got, c.want)
@@ -297,7 +298,7 @@ func everyDoor(t *testing.T) doors {
 	t.Helper()
 	validating, mutating := Configurations(ConfigOptions{
 		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: "https://127.0.0.1:1",
-		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}, policies.NamespaceController: {namespaceController}, policies.GarbageCollector: {collector}},
+		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}, policies.InfrastructureController: {capoManager}, policies.NamespaceController: {namespaceController}, policies.GarbageCollector: {collector}},
 	})
 	var out doors
 	for _, w := range mutating.Webhooks {
