@@ -110,6 +110,8 @@ type ofProvider struct {
 	UserDataSecret struct {
 		Name string `json:"name"`
 	} `json:"userDataSecret"`
+	// ManagedIdentity is a name or a resource id.
+	ManagedIdentity string   `json:"managedIdentity"`
 	TagIDs          []string `json:"tagIDs"`
 	ServerGroupName string   `json:"serverGroupName"`
 	ServerGroupID   string   `json:"serverGroupID"`
@@ -156,7 +158,7 @@ func bootDataWarning(c policies.Change) []string {
 	case c.Kind == "MachineSet":
 		return BootDataWarning(c, specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name)
 	case c.Kind == "Machine":
-		return readAgainWarning(c)
+		return bootedWarnings(c)
 	}
 	return nil
 }
@@ -165,8 +167,8 @@ func bootDataWarning(c policies.Change) []string {
 // each look at a Machine with that, and Power VS' ends no deletion without it.
 var bootDataRead = []string{"AzureMachineProviderSpec", "GCPMachineProviderSpec", "PowerVSMachineProviderConfig"}
 
-// readAgainWarning is bootDataWarning for a Machine, which has booted already.
-func readAgainWarning(c policies.Change) []string {
+// bootedWarnings name what Cluster API's provider expects of a Machine that has booted already.
+func bootedWarnings(c policies.Change) (out []string) {
 	var spec struct {
 		ProviderSpec struct {
 			Value ofProvider `json:"value"`
@@ -175,12 +177,17 @@ func readAgainWarning(c policies.Change) []string {
 	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
 	value := spec.ProviderSpec.Value
 	if name := value.UserDataSecret.Name; name != "" && name != copied && slices.ContainsFunc(bootDataRead, value.is) {
-		return []string{fmt.Sprintf(
+		out = append(out, fmt.Sprintf(
 			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
 				"make it from the one in %s first (guide: Boot data)",
-			c.TwinNamespace, brief(name), copied, c.Namespace)}
+			c.TwinNamespace, brief(name), copied, c.Namespace))
 	}
-	return nil
+	if id := value.ManagedIdentity; id != "" && !strings.Contains(id, "/") && value.is("AzureMachineProviderSpec") {
+		out = append(out, fmt.Sprintf(
+			"spec.providerSpec.value.managedIdentity: Cluster API's provider fails this Machine for good if Azure spells the id of identity %s otherwise than "+
+				"with resourceGroups: compare it first, and give the whole id as Azure spells it (guide: Identities on Azure)", brief(id)))
+	}
+	return out
 }
 
 // BootDataWarning names a Secret of boot data that a set would use for new Machines in Cluster API, unless OpenShift copies it there.

@@ -398,7 +398,8 @@ func Rules() policies.Set {
 				"feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one " +
 				"of two MachineSets counts and a namespace that is being deleted included, of a Cluster that is paused, of a drain and preDrain hooks that " +
 				"Cluster API leaves out where it finds no Machine of the control plane, of MachineSets that would adopt the Machine, or MachineDeployments the " +
-				"MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, on OpenStack a server group, " +
+				"MachineSet, of the machines that it concerns, of a role that becomes a Node's label, of a Secret of boot data, " +
+				"on Azure an identity that is named, on OpenStack a server group, " +
 				"or on vSphere a host name and the cluster's tag, that new ones would lack, and of who else writes to the object and will be refused: " +
 				"the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps; and of a MachineHealthCheck whose " +
 				"spec.remediationTemplate does not exist in the namespace of Cluster API. A request that is taken back warns that it is cancelled, and the " +
