@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -76,7 +77,7 @@ const controlPlaneRole = "control-plane"
 // OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those
 // that have the tail in common. Which of them are, the caller finds out.
 func OfInstance(id string) client.ListOption {
-	return client.MatchingFields{byInstance: authority.InstanceTail(id)}
+	return client.MatchingFields{byInstance: instanceid.Tail(id)}
 }
 
 // OwnerOf is the UID of an object's controller, nothing where it has none.
@@ -96,5 +97,5 @@ func instanceOf(o client.Object) []string {
 	if id == "" {
 		return nil
 	}
-	return []string{authority.InstanceTail(id)}
+	return []string{instanceid.Tail(id)}
 }

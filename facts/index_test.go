@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/internal/instanceid"
 )
 
 // Whatever an instance is looked up by, its Machine is found.
@@ -27,7 +27,7 @@ func TestMachinesAreFoundByTheirInstance(t *testing.T) {
 		"aws:///us-east-1a/i-0a/", " aws:///us-east-1a//i-0a\n", "azure:///subscriptions//s/VM/",
 	} {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"providerID": id}}}
-		for _, by := range []string{id, authority.InstanceKey(id), authority.InstanceTail(id)} {
+		for _, by := range []string{id, instanceid.Key(id), instanceid.Tail(id)} {
 			var asked client.ListOptions
 			OfInstance(by).ApplyToList(&asked)
 			want := asked.FieldSelector.Requirements()[0].Value

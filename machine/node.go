@@ -63,14 +63,11 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
 }
 
+// sameProviderID: a Node and its Machine may spell the ID otherwise. Without its Node a Machine that Cluster API made would be deleted undrained.
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
-	key := InstanceKey(providerID(m))
-	return key != "" && key == InstanceKey(n.Spec.ProviderID)
+	key := instanceid.Key(providerID(m))
+	return key != "" && key == instanceid.Key(n.Spec.ProviderID)
 }
-
-// InstanceKey is what all spellings of one instance's provider ID have in common; "" for an ID that names nothing. A Node and its Machine may differ in the
-// spelling: without its Node a Machine that Cluster API made would be deleted undrained.
-func InstanceKey(id string) string { return instanceid.Key(id) }
 
 func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	if providerID(m) != "" && n.Spec.ProviderID != "" {

@@ -77,7 +77,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"whoever writes status first stores the authority", firstStatus},
 		{"a client whose types lack fields of status replaces it, and they keep their values", replacesStatus},
 		{"what is restored beside its own mirror is created as it was", restored},
-		{"an instance has one Machine, whatever its ID looks like and whoever refers to it", oneInstance},
+		{"an instance has one Machine, by any spelling of its ID, and by any reference to it", oneInstance},
 		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},

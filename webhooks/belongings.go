@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -56,7 +57,7 @@ func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, nam
 // hasInstance reports whether a key is that of a Machine's ID. The index also finds IDs that only have the same end.
 func hasInstance(m *policies.Object, key string) bool {
 	id := authority.InstanceKeyOf(m)
-	return id == key || authority.InstanceTail(id) == key
+	return id == key || instanceid.Tail(id) == key
 }
 
 // belongings looks up the owners of the object under review, and the other holders of its instance.

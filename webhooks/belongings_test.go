@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -23,18 +24,18 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		id, key string
 		has     bool
 	}{
-		{"aws:///us-east-1a/i-0a", authority.InstanceKey("aws:///us-east-1b/i-0a"), true},
-		{"aws:///us-east-1a/i-0a", authority.InstanceTail("i-0a"), true},
-		{"aws:///us-east-1a/i-0a", authority.InstanceKey("gce://project/zone/i-0a"), false},
-		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
-		{"openstack:///7d8a1f5e", authority.InstanceKey("openstack://regionOne/0b1c2d3e"), false},
-		{"gce://project/a/name", authority.InstanceKey("gce://project/a/name"), true},
-		{"gce://project/a/name", authority.InstanceKey("gce://project/b/name"), false},
-		{"gce://project/a/name", authority.InstanceTail("name"), true},
-		{"aws:///us-east-1a/i-0a", authority.InstanceKey("aws:///us-east-1a/i-0a/"), true},
-		{"aws:///us-east-1a/i-0a", authority.InstanceKey(" AWS:///us-east-1a//I-0a\n"), true},
-		{"aws:///us-east-1a/i-0a/", authority.InstanceTail("i-0a"), true},
-		{"gce://project/a/name/", authority.InstanceKey("gce:///Project/a//name"), true},
+		{"aws:///us-east-1a/i-0a", instanceid.Key("aws:///us-east-1b/i-0a"), true},
+		{"aws:///us-east-1a/i-0a", instanceid.Tail("i-0a"), true},
+		{"aws:///us-east-1a/i-0a", instanceid.Key("gce://project/zone/i-0a"), false},
+		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
+		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/0b1c2d3e"), false},
+		{"gce://project/a/name", instanceid.Key("gce://project/a/name"), true},
+		{"gce://project/a/name", instanceid.Key("gce://project/b/name"), false},
+		{"gce://project/a/name", instanceid.Tail("name"), true},
+		{"aws:///us-east-1a/i-0a", instanceid.Key("aws:///us-east-1a/i-0a/"), true},
+		{"aws:///us-east-1a/i-0a", instanceid.Key(" AWS:///us-east-1a//I-0a\n"), true},
+		{"aws:///us-east-1a/i-0a/", instanceid.Tail("i-0a"), true},
+		{"gce://project/a/name/", instanceid.Key("gce:///Project/a//name"), true},
 	} {
 		m, err := policies.ParseObject(fmt.Appendf(nil, `{"spec":{"providerID":%q}}`, c.id))
 		if err != nil {

@@ -26,7 +26,8 @@ func Key(id string) string {
 	return join(scheme, segments)
 }
 
-// Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing.
+// Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Names decides which of the provider IDs with that end
+// names the instance.
 func Tail(id string) string {
 	_, segments := parse(id)
 	if len(segments) == 0 {

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -207,7 +207,7 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 // renamed is the Node under which an instance has registered again, with another name than the one that its Machine refers to; nil if there is none. The
 // Machine controller updates the reference a moment later.
 func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
-	instance := machine.InstanceKey(providerIDOf(m))
+	instance := instanceid.Key(providerIDOf(m))
 	if instance == "" {
 		return nil, nil
 	}
@@ -218,7 +218,7 @@ func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*cor
 		}
 		l.instances = map[string]*corev1.Node{}
 		for i := range all.Items {
-			l.instances[machine.InstanceKey(all.Items[i].Spec.ProviderID)] = &all.Items[i]
+			l.instances[instanceid.Key(all.Items[i].Spec.ProviderID)] = &all.Items[i]
 		}
 	}
 	return l.instances[instance], nil

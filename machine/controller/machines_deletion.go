@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
 )
@@ -79,7 +80,7 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 
 // sharer names another Machine that has the same instance and is not being deleted; "" if there is none.
 func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (string, error) {
-	id := machine.InstanceKey(providerIDOf(m))
+	id := instanceid.Key(providerIDOf(m))
 	if id == "" {
 		return "", nil
 	}
@@ -92,7 +93,7 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 		return "", fmt.Errorf("finding out whether another Machine has the instance %s: %w", providerIDOf(m), err)
 	}
 	for i := range others.Items {
-		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && machine.InstanceKey(providerIDOf(o)) == id {
+		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && instanceid.Key(providerIDOf(o)) == id {
 			return o.Name, nil
 		}
 	}

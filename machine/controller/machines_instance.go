@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -73,7 +74,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 		return nil
 	}
 	ids := authority.StatusIDs(m.Status.ProviderStatus.Raw)
-	maps.DeleteFunc(ids, func(_, id string) bool { return authority.Names(id, ptr.Deref(m.Spec.ProviderID, "")) })
+	maps.DeleteFunc(ids, func(_, id string) bool { return instanceid.Names(id, ptr.Deref(m.Spec.ProviderID, "")) })
 	if len(ids) == 0 {
 		return nil // the usual case, in which nothing is read
 	}
@@ -87,7 +88,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	}
 	for name, id := range ids {
 		holder := slices.IndexFunc(others.Items, func(o machinev1beta1.Machine) bool {
-			return o.UID != m.UID && authority.Names(id, ptr.Deref(o.Spec.ProviderID, ""))
+			return o.UID != m.UID && instanceid.Names(id, ptr.Deref(o.Spec.ProviderID, ""))
 		})
 		if holder < 0 {
 			continue

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -97,7 +98,7 @@ func keysOfNode(n *corev1.Node) []string {
 
 func keysOf(id, name string, addresses []corev1.NodeAddress) []string {
 	var keys []string
-	if key := machine.InstanceKey(id); key != "" {
+	if key := instanceid.Key(id); key != "" {
 		keys = append(keys, "id/"+key)
 	}
 	if name != "" {

@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/poundlock/poundlock/machine"
-	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/internal/instanceid"
 )
 
 // TestMachineNews: what the mirror reports concerns a Machine that has not begun, and no other.
@@ -47,7 +46,7 @@ func TestKeysOfOneInstance(t *testing.T) {
 		{"aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1/"}, {"gce://p/z/n", " gce://p//Z/n"},
 	} {
 		m, n := &machinev1beta1.Machine{Spec: machinev1beta1.MachineSpec{ProviderID: &ids[0]}}, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: ids[1]}}
-		if keys := machineKeys(m); !slices.Contains(keysOfNode(n), keys[0]) || machine.InstanceKey(ids[0]) != authority.InstanceKey(ids[1]) {
+		if keys := machineKeys(m); !slices.Contains(keysOfNode(n), keys[0]) || instanceid.Key(ids[0]) != instanceid.Key(ids[1]) {
 			t.Errorf("%q and %q: %v and %v", ids[0], ids[1], keys, keysOfNode(n))
 		}
 	}

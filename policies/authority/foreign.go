@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -45,7 +46,7 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	switch {
 	case o.Deleting():
 		return ForeignGoing
-	case instance != "" && InstanceKey(instance) == InstanceKeyOf(machineAPI):
+	case instance != "" && instanceid.Key(instance) == InstanceKeyOf(machineAPI):
 		return NotForeign
 	case instance != "":
 		return ForeignInstance

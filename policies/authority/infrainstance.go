@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -156,7 +157,7 @@ func (o Objects) instanceOrphaned() bool {
 // one. Only vSphere's object has the instance in its spec, which a person or a backup may have written.
 func (o Objects) keptForOtherInstance(id string) bool {
 	bios := biosUUID(o.InfraInstance)
-	return bios != "" && InstanceKey("vsphere://"+bios) != InstanceKey(id)
+	return bios != "" && instanceid.Key("vsphere://"+bios) != instanceid.Key(id)
 }
 
 // biosUUID is the UUID of the virtual machine that a VSphereVM is kept for; "" where it has none or cannot be read.

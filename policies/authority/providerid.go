@@ -118,9 +118,6 @@ func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && InstanceKeyOf(c.New) == ""
 }
 
-// InstanceKey is the part that all spellings of one instance's ID share; "" for no ID.
-func InstanceKey(id string) string { return instanceid.Key(id) }
-
 // Holders are the names of those Machines of either API, all of one instance, that are not the pair of this name, nor the Machine to which an infrastructure
 // machine of that name belongs.
 func Holders(machines []*policies.Object, name, infra string) []string {
@@ -144,7 +141,7 @@ func Holders(machines []*policies.Object, name, infra string) []string {
 func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Subresource == "status" {
 		machines = slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool {
-			return !slices.ContainsFunc(statusIDsAnew(c), func(id string) bool { return Names(id, providerID(m)) })
+			return !slices.ContainsFunc(statusIDsAnew(c), func(id string) bool { return instanceid.Names(id, providerID(m)) })
 		})
 	}
 	if c.Side != policies.SideInfrastructure {
@@ -163,13 +160,13 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 }
 
 // InstanceKeyOf is the key of an object's ID.
-func InstanceKeyOf(o *policies.Object) string { return InstanceKey(providerID(o)) }
+func InstanceKeyOf(o *policies.Object) string { return instanceid.Key(providerID(o)) }
 
 // InstanceKeysOf are the keys of each ID that the object under review has. Those without a provider's prefix are AWS's and vSphere's.
 func InstanceKeysOf(c policies.Change) []string {
 	var out []string
 	for _, id := range statusIDsAnew(c) {
-		out = append(out, InstanceTail(id))
+		out = append(out, instanceid.Tail(id))
 	}
 	if c.Subresource == "status" {
 		return out
@@ -184,7 +181,7 @@ func InstanceKeysOf(c policies.Change) []string {
 		case name == biosField:
 			id = "vsphere://" + id
 		}
-		if key := InstanceKey(id); key != "" && !slices.Contains(out, key) {
+		if key := instanceid.Key(id); key != "" && !slices.Contains(out, key) {
 			out = append(out, key)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -96,10 +95,3 @@ func StatusIDs(raw json.RawMessage) map[string]string {
 	}
 	return out
 }
-
-// InstanceTail is the end that an instance's ID shares with its provider ID; "" for no ID. Names decides which of the provider IDs with that end names the
-// instance.
-func InstanceTail(id string) string { return instanceid.Tail(id) }
-
-// Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
-func Names(id, providerID string) bool { return instanceid.Names(id, providerID) }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -107,7 +108,7 @@ func seenToWithoutAccount(c policies.Change) bool {
 // keptFor reports whether what vSphere keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
 	bios := biosUUID(kept)
-	return bios != "" && InstanceKey("vsphere://"+bios) == InstanceKey(id)
+	return bios != "" && instanceid.Key("vsphere://"+bios) == instanceid.Key(id)
 }
 
 // controls reports whether the actor is a controller of this side's objects.

@@ -23,9 +23,9 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/served"
-	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -241,7 +241,7 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 // renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
 // controller sees to the reference a moment later.
 func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
-	instance := machine.InstanceKey(ptr.Deref(m.Spec.ProviderID, ""))
+	instance := instanceid.Key(ptr.Deref(m.Spec.ProviderID, ""))
 	if instance == "" {
 		return nil, nil
 	}
@@ -250,7 +250,7 @@ func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine)
 		return nil, fmt.Errorf("looking for the Node of Machine %s under another name: %w", m.Name, err)
 	}
 	for i := range found.Items {
-		if machine.InstanceKey(found.Items[i].Spec.ProviderID) == instance {
+		if instanceid.Key(found.Items[i].Spec.ProviderID) == instance {
 			return &found.Items[i], nil
 		}
 	}
