@@ -63,16 +63,22 @@ test: plane ## Run vet, unit, CEL and the main journeys on a real API server, in
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
+# SHARE=3 plays a third of the long stories, and of the packages that take longest under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another third.
+SHARE ?= 1
+SEED ?= $(shell date +%s)
+# The lines of standard input that are drawn; the same for the same seed on every machine.
+DRAWN := while read -r name; do if [ $$(( $$(printf '%s %s' $(SEED) "$$name" | cksum | cut -d' ' -f1) / 7 % $(SHARE) )) -eq 0 ]; then echo "$$name"; fi; done
 PROOFS := race stories walk deletions chaos platforms rollouts neighbours providers private restarts raced-stories fuzz
 comma := ,
 
 .PHONY: proof
 proof: plane ## Prove at length what `make test` plays in part: WHAT=race,stories,walk,deletions,chaos,platforms,rollouts,neighbours,providers,private,restarts,raced-stories,fuzz (all: some hours)
+	@if [ $(SHARE) -gt 1 ]; then echo "One in $(SHARE) of what is long is played, drawn by SEED=$(SEED): set SEED and SHARE to draw the same again"; fi
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
 # The race detector wherever anything is concurrent. .ci/run plays this.
 proof-race: plane
-	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
+	all=$$(go list $(PKG)); all=$$({ grep -E '$(LONGEST)' <<<"$$all" || true; } | $(DRAWN); grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
 	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
@@ -84,7 +90,7 @@ proof-race: plane
 PARTLY := TestMirror|TestOnAnAPIServer
 proof-stories: plane
 	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
-	long=$$(awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.Long\(/&&name!=""{print name}' $$files | sort -u | paste -sd'|'); \
+	long=$$(awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.Long\(/&&name!=""{print name}' $$files | sort -u | $(DRAWN) | paste -sd'|'); \
 	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long|$(PARTLY))$$" $$(xargs -n1 dirname <<<"$$files" | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.
