@@ -61,7 +61,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs, Sets: true})
+	f, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs, Sets: true, WithoutInfrastructure: true})
 	if err != nil {
 		return err
 	}

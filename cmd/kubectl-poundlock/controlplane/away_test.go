@@ -104,3 +104,47 @@ func TestWithoutPoundlock(t *testing.T) {
 		})
 	}
 }
+
+// A plan reads its file from where kubectl reads one.
+func TestAPlanOfAURL(t *testing.T) {
+	v := three(inactive)
+	v.Set.Namespace = "" // m, which the cluster's is not
+	v.Set.APIVersion, v.Set.Kind = "machine.openshift.io/v1", "ControlPlaneMachineSet"
+	set, err := json.Marshal(v.Set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/set.json":
+			_, _ = w.Write(set)
+		case "/other.json":
+			_, _ = w.Write(other)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer files.Close()
+	for name, want := range map[string]string{
+		"/set.json":   "",
+		"/other.json": "holds a ConfigMap of v1: want a ControlPlaneMachineSet",
+		"/gone.json":  "404 Not Found",
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, out := 0, &bytes.Buffer{}
+			p := &cli.Plugin{Options: cli.Options{
+				IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out},
+				Env:       func(string) string { return "" }, Now: time.Now,
+			}}
+			root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+			p.AddFlags(root)
+			root.AddCommand(NewCommand(p))
+			root.SetArgs([]string{"controlplane", "--server", silent(t, &stored).URL, "plan", "-f", files.URL + name})
+			err := root.ExecuteContext(t.Context())
+			if said := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(said, want) && want != "" || !strings.Contains(said+out.String(), files.URL+name) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}

@@ -14,8 +14,10 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 )
 
 // planOptions are the flags of plan.
@@ -56,7 +58,7 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file or URL with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
 		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
@@ -124,6 +126,17 @@ const largestSet = 16 << 20
 func (o *planOptions) setFile(path string) (*unstructured.Unstructured, error) {
 	if path == "-" {
 		return Parse(sourceOf(path), o.In)
+	}
+	if inventory.IsURL(path) {
+		var all []map[string]any
+		err := inventory.Built(sourceOf(path), &resource.FilenameOptions{Filenames: []string{path}}, func(object *unstructured.Unstructured) error {
+			all = append(all, object.Object)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return only(sourceOf(path), all)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -40,6 +40,11 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 		}
 		all = append(all, found...)
 	}
+	return only(source, all)
+}
+
+// only returns the one ControlPlaneMachineSet among objects.
+func only(source string, all []map[string]any) (*unstructured.Unstructured, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no object: give a ControlPlaneMachineSet", source)
 	}

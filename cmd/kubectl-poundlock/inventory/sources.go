@@ -4,11 +4,11 @@
 package inventory
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -65,16 +65,11 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 }
 
-// built reads as kubectl does what only kubectl's library reads: URLs and kustomizations. Its reader of files is not used: it takes the last of two equal
-// keys, ends a file at its first bad document, and reports each file of a must-gather that is no manifest.
+// built collects what Built reads.
 func (c *collection) built(source string, options *resource.FilenameOptions) error {
 	c.nextFile = source
-	found := resource.NewLocalBuilder().Unstructured().FilenameParam(false, options).Flatten().Do()
-	err := found.Visit(func(info *resource.Info, err error) error {
-		if err != nil {
-			return err
-		}
-		raw, err := json.Marshal(info.Object)
+	return Built(source, options, func(o *unstructured.Unstructured) error {
+		raw, err := o.MarshalJSON()
 		if err != nil {
 			return err
 		}
@@ -82,6 +77,18 @@ func (c *collection) built(source string, options *resource.FilenameOptions) err
 			c.problem(err.Error())
 		}
 		return nil
+	})
+}
+
+// Built reads as kubectl does what only kubectl's library reads: URLs and kustomizations. Its reader of files is not used: it takes the last of two equal
+// keys, ends a file at its first bad document, and reports each file of a must-gather that is no manifest.
+func Built(source string, options *resource.FilenameOptions, take func(*unstructured.Unstructured) error) error {
+	found := resource.NewLocalBuilder().Unstructured().FilenameParam(false, options).Flatten().Do()
+	err := found.Visit(func(info *resource.Info, err error) error {
+		if err != nil {
+			return err
+		}
+		return take(info.Object.(*unstructured.Unstructured))
 	})
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", source, err)
