@@ -488,6 +488,22 @@ func ownersThatAreGone(t *testing.T, p *place) {
 	owned := func(manifest, owner string) *unstructured.Unstructured {
 		return p.object(t, strings.Replace(manifest, "metadata: {", "metadata: {ownerReferences: ["+owner+"], ", 1))
 	}
+	// They are refused where nothing mirrors the object, too: the collector would delete it in silence.
+	const set, cluster = "{apiVersion: %s, kind: MachineSet, name: x, uid: gone}", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
+	_, capi := setManifests("owned")
+	for manifest, owner := range map[string]string{
+		machineManifest("owned", ""): fmt.Sprintf(set, "machine.openshift.io/v1beta1"),
+		twinManifest("owned"):        fmt.Sprintf(set, "cluster.x-k8s.io/v1beta2"),
+		capi:                         cluster,
+	} {
+		denied(t, p.admin.Create(t.Context(), owned(manifest, owner), client.DryRunAll), "authority/finalizers-owned", "metadata.ownerReferences")
+	}
+	infra := `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: owned}
+spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
+	denied(t, p.admin.Create(t.Context(), owned(infra, cluster), client.DryRunAll), "authority/infra-owner", "metadata.ownerReferences")
 	p.create(t, p.admin, twinManifest("owned"))
 	machine := strings.Replace(machineManifest("owned", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1)
 	const gone = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, name: cluster, uid: gone, controller: true}"
@@ -500,12 +516,6 @@ func ownersThatAreGone(t *testing.T, p *place) {
 	}
 	p.create(t, p.admin, machine)
 	p.patchStatus(t, mapiMachine, "m", "owned", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
-	infra := `
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachine
-metadata: {namespace: c, name: owned}
-spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
-	const cluster = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
 	denied(t, p.admin.Create(t.Context(), owned(infra, cluster), client.DryRunAll), "authority/infra-owner", "metadata.ownerReferences")
 	p.create(t, p.poundlock, infra)
 	err := p.admin.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "owned"), merge(

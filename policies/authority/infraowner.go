@@ -120,7 +120,7 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 // InfraUnowned: the garbage collector deletes an object if it has owners and none exists, and the provider's controller then terminates the instance.
 // InfraOwner and InstanceOwner look at the owners that a provider's objects have as a rule.
 func InfraUnowned(c policies.Change) policies.Verdict {
-	if !replacesOwners(c) || c.Facts.Twin == nil {
+	if !replacesOwners(c) || c.Facts.Twin == nil && c.Old != nil {
 		return policies.Verdict{}
 	}
 	if c.Old == nil {

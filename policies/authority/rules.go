@@ -299,8 +299,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (a MachineSet, a ControlPlaneMachineSet, a " +
-				"MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion would end instances. " +
+			Description: "Nobody may create a Machine, or a MachineSet of Cluster API, with a twin or without, if no owner that it names (a MachineSet, a " +
+				"ControlPlaneMachineSet, a MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion " +
+				"would end instances. " +
 				"If it names an owner of another kind, which Poundlock may not read, and no owner that exists, a warning says so.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
