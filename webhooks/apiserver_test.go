@@ -80,6 +80,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"an instance has one Machine, by any spelling of its ID, and by any reference to it", oneInstance},
 		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
+		{"a Machine does not get the name of an infrastructure machine that another Machine runs", namedAsInfra},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
@@ -521,6 +522,22 @@ spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
 	err := p.admin.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "owned"), merge(
 		`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"x"}]}}`))
 	denied(t, err, "authority/infra-owner", "metadata.ownerReferences[0]")
+}
+
+func namedAsInfra(t *testing.T, p *place) {
+	other := p.object(t, strings.Replace(twinManifest("other"), "AWSMachine, name: other", "AWSMachine, name: taken", 1))
+	p.must(t, p.admin.Create(t.Context(), other))
+	taken := p.object(t, fmt.Sprintf(`
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: taken, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: other, uid: %s}]}
+spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-taken'}`, other.GetUID()))
+	p.must(t, p.poundlock.Create(t.Context(), taken))
+	err := p.admin.Create(t.Context(), p.object(t, machineManifest("taken", "")), client.DryRunAll)
+	denied(t, err, "authority/infra-owner", "metadata.name")
+	p.must(t, p.admin.Create(t.Context(), p.object(t, machineManifest("not-taken", "")), client.DryRunAll))
+	p.must(t, p.poundlock.Delete(t.Context(), taken)) // other stories count Machines
+	p.must(t, p.poundlock.Delete(t.Context(), other))
 }
 
 func lock(t *testing.T, p *place) {

@@ -278,6 +278,13 @@ func Rules() policies.Set {
 			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin|policies.NeedNamesake), Check: InfraTaken,
 		},
 		{
+			ID: "authority/infra-owner", Clause: authOf,
+			Description: "Nor may a Machine API Machine be created under the name of a provider's machine that belongs to a Cluster API Machine of another " +
+				"name: it could not be mirrored, and most providers find an instance by the name of their machine.",
+			Remedy: "Create it under another name.",
+			On:     on(mapi(machine, onCreate)), Needs: when(namesAnew, policies.NeedLiveTwin|policies.NeedNamesake), Check: NamedAsInfra,
+		},
+		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: " +
 				"labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, " +
