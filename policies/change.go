@@ -87,6 +87,8 @@ type Facts struct {
 	Owners []*Object
 	// Namesake reports that a Machine API Machine has the name of the provider's machine that a Cluster API Machine refers to (authority.Namesake).
 	Namesake bool
+	// InfraNamesake is the provider's machine of the name of a Machine API Machine that is created without a twin, nil for none.
+	InfraNamesake *Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string
 	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
@@ -231,7 +233,7 @@ const (
 	NeedUndrained
 	// NeedRemediation asks for Facts.Remediation, from the API server.
 	NeedRemediation
-	// NeedNamesake asks for Facts.Namesake, from the API server.
+	// NeedNamesake asks for Facts.Namesake of a Cluster API Machine, and for Facts.InfraNamesake of a Machine API Machine, from the API server.
 	NeedNamesake
 )
 

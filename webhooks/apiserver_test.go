@@ -80,6 +80,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"an instance has one Machine, by any spelling of its ID, and by any reference to it", oneInstance},
 		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
+		{"a Machine does not get the name of an infrastructure machine that another Machine runs", namedAsInfra},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
@@ -488,6 +489,22 @@ func ownersThatAreGone(t *testing.T, p *place) {
 	owned := func(manifest, owner string) *unstructured.Unstructured {
 		return p.object(t, strings.Replace(manifest, "metadata: {", "metadata: {ownerReferences: ["+owner+"], ", 1))
 	}
+	// They are refused where nothing mirrors the object, too: the collector would delete it in silence.
+	const set, cluster = "{apiVersion: %s, kind: MachineSet, name: x, uid: gone}", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
+	_, capi := setManifests("owned")
+	for manifest, owner := range map[string]string{
+		machineManifest("owned", ""): fmt.Sprintf(set, "machine.openshift.io/v1beta1"),
+		twinManifest("owned"):        fmt.Sprintf(set, "cluster.x-k8s.io/v1beta2"),
+		capi:                         cluster,
+	} {
+		denied(t, p.admin.Create(t.Context(), owned(manifest, owner), client.DryRunAll), "authority/finalizers-owned", "metadata.ownerReferences")
+	}
+	infra := `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: owned}
+spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
+	denied(t, p.admin.Create(t.Context(), owned(infra, cluster), client.DryRunAll), "authority/infra-owner", "metadata.ownerReferences")
 	p.create(t, p.admin, twinManifest("owned"))
 	machine := strings.Replace(machineManifest("owned", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1)
 	const gone = "{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, name: cluster, uid: gone, controller: true}"
@@ -500,17 +517,27 @@ func ownersThatAreGone(t *testing.T, p *place) {
 	}
 	p.create(t, p.admin, machine)
 	p.patchStatus(t, mapiMachine, "m", "owned", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
-	infra := `
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSMachine
-metadata: {namespace: c, name: owned}
-spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-owned'}`
-	const cluster = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
 	denied(t, p.admin.Create(t.Context(), owned(infra, cluster), client.DryRunAll), "authority/infra-owner", "metadata.ownerReferences")
 	p.create(t, p.poundlock, infra)
 	err := p.admin.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "owned"), merge(
 		`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"x"}]}}`))
 	denied(t, err, "authority/infra-owner", "metadata.ownerReferences[0]")
+}
+
+func namedAsInfra(t *testing.T, p *place) {
+	other := p.object(t, strings.Replace(twinManifest("other"), "AWSMachine, name: other", "AWSMachine, name: taken", 1))
+	p.must(t, p.admin.Create(t.Context(), other))
+	taken := p.object(t, fmt.Sprintf(`
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: taken, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: other, uid: %s}]}
+spec: {instanceType: m6i.large, providerID: 'aws:///eu-west-1a/i-taken'}`, other.GetUID()))
+	p.must(t, p.poundlock.Create(t.Context(), taken))
+	err := p.admin.Create(t.Context(), p.object(t, machineManifest("taken", "")), client.DryRunAll)
+	denied(t, err, "authority/infra-owner", "metadata.name")
+	p.must(t, p.admin.Create(t.Context(), p.object(t, machineManifest("not-taken", "")), client.DryRunAll))
+	p.must(t, p.poundlock.Delete(t.Context(), taken)) // other stories count Machines
+	p.must(t, p.poundlock.Delete(t.Context(), other))
 }
 
 func lock(t *testing.T, p *place) {

@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -85,10 +86,36 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 		}
 		c.Facts.Namesake = o != nil
 	}
+	if needs.Has(policies.NeedNamesake) && c.Side == policies.SideMachineAPI && c.Facts.Twin == nil {
+		if c.Facts.InfraNamesake, err = l.infraNamed(ctx, c.TwinNamespace, c.Name); err != nil {
+			return err
+		}
+	}
 	if needs.Has(policies.NeedHolders) {
 		c.Facts.Holders, err = l.holders(ctx, *c)
 	}
 	return err
+}
+
+// infraNamed reads a machine of the cluster's provider by its name, nil if there is none or its platform is not known or not converted. The platform is
+// from the cache, as it does not change.
+func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (*policies.Object, error) {
+	about, err := l.Cached.Get(ctx, infrastructure)
+	if err != nil || about == nil {
+		return nil, err
+	}
+	var status struct {
+		PlatformStatus struct {
+			Type string `json:"type"`
+		} `json:"platformStatus"`
+	}
+	_ = json.Unmarshal(about.Status, &status) // one that cannot be read names no platform
+	for _, p := range l.Platforms {
+		if p.Name == status.PlatformStatus.Type {
+			return l.live(ctx, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: namespace, Name: name})
+		}
+	}
+	return nil, nil
 }
 
 // owners reads what owns the object, or is to own it: the sets of either API, the Clusters, the Machines of a provider's machine, and the provider's machine of

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -150,6 +151,45 @@ func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 		}
 		if doubts := l.advisory(t.Context(), &c, policies.NeedOwners); read != want || (len(doubts) > 0) != (want != "") {
 			t.Errorf("%s: read %q, want %q; doubts %v", kind, read, want, doubts)
+		}
+	}
+}
+
+// TestTheInfrastructureMachineOfAName: whether another Machine runs it costs one live read of one object, and that only where there is no twin.
+func TestTheInfrastructureMachineOfAName(t *testing.T) {
+	object := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for about, c := range map[string]struct {
+		infrastructure string
+		twin           *policies.Object
+		cached, live   []string
+		found          bool
+	}{
+		"on AWS":                     {`{"status":{"platformStatus":{"type":"AWS"}}}`, nil, []string{"Infrastructure /cluster"}, []string{"AWSMachine capi/m"}, true},
+		"beside a twin":              {`{"status":{"platformStatus":{"type":"AWS"}}}`, object(`{"metadata":{"name":"m"}}`), nil, nil, false},
+		"on a platform of no mirror": {`{"status":{"platformStatus":{"type":"None"}}}`, nil, []string{"Infrastructure /cluster"}, nil, false},
+		"without a status":           {`{}`, nil, []string{"Infrastructure /cluster"}, nil, false},
+	} {
+		var cached, live []string
+		reader := func(into *[]string, answer string) Reader {
+			return ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+				*into = append(*into, ref.Kind+" "+ref.Namespace+"/"+ref.Name)
+				return object(answer), nil
+			})
+		}
+		l := Lookups{Platforms: platforms.List(), Cached: reader(&cached, c.infrastructure), Live: reader(&live, `{"metadata":{"name":"m"}}`)}
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "mapi", Name: "m", TwinNamespace: "capi"},
+			Operation: admissionv1.Create, New: object(`{"metadata":{"name":"m"}}`), Facts: policies.Facts{Twin: c.twin}}
+		if err := l.belongings(t.Context(), &change, policies.NeedNamesake); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(cached, c.cached) || !slices.Equal(live, c.live) || (change.Facts.InfraNamesake != nil) != c.found {
+			t.Errorf("%s: read %q from the cache and %q live, found %v", about, cached, live, change.Facts.InfraNamesake)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -41,7 +42,8 @@ func played() policies.Identities {
 // playedElsewhere are the requests of the survey that other stories send, since there is one object of that name, and those that AWS has no place for: what a
 // provider keeps for an instance, and the instance in the status of its machine.
 func playedElsewhere(w policiestest.Write) bool {
-	return w.Nothing != "" || w.Kind == "ControlPlaneMachineSet" || w.Kind == authority.InfraInstance || w.Kind == authority.InfraMachine && w.Subresource != "" ||
+	ofControlPlane := w.Operation == admissionv1.Create && strings.Contains(string(w.Change), `"ControlPlaneMachineSet"`)
+	return w.Nothing != "" || ofControlPlane || w.Kind == "ControlPlaneMachineSet" || w.Kind == authority.InfraInstance || w.Kind == authority.InfraMachine && w.Subresource != "" ||
 		strings.Contains(string(w.Old), "machine-api-termination-handler")
 }
 

@@ -338,7 +338,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.Holders = nil
 	}
 	if !n.Has(policies.NeedNamesake) {
-		f.Namesake = false
+		f.Namesake, f.InfraNamesake = false, nil
 	}
 	if !n.Has(policies.NeedSurroundings) {
 		f.Leaving, f.PausedCluster = "", ""

@@ -150,13 +150,21 @@ func OwningSet(machine *policies.Object, side policies.Side) string {
 }
 
 // CreateOwned: the collector deletes an object all of whose owners are gone, as with a backup that is applied as it was stored. Deleting an owned mirror
-// deletes its Machine (converting › Deletion of Machines), and deleting an authoritative object terminates the instances themselves.
+// deletes its Machine (converting › Deletion of Machines), and deleting an authoritative object terminates the instances themselves. Without a twin the object
+// would be deleted in silence, and the instance of one that is not paused with it.
 func CreateOwned(c policies.Change) policies.Verdict {
-	if !createsOwned(c) || c.Facts.Twin == nil {
+	if !createsOwned(c) {
 		return policies.Verdict{}
 	}
-	return unowned(c, "the deletion could end what it has in common with "+there(c),
-		"leave the owner references out. Poundlock and the API's own controllers restore them")
+	if c.Facts.Twin != nil {
+		return unowned(c, "the deletion could end what it has in common with "+there(c),
+			"leave the owner references out. Poundlock and the API's own controllers restore them")
+	}
+	follows := "unless it is paused, its controllers terminate its instance"
+	if c.Kind == "MachineSet" {
+		follows = "the Machines that it has made with it"
+	}
+	return unowned(c, follows, "leave the owner references out. The API's own controllers restore them")
 }
 
 // unowned refuses an object of whose owners none exists, and warns of one whose owners Poundlock may not read.

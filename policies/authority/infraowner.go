@@ -120,7 +120,7 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 // InfraUnowned: the garbage collector deletes an object if it has owners and none exists, and the provider's controller then terminates the instance.
 // InfraOwner and InstanceOwner look at the owners that a provider's objects have as a rule.
 func InfraUnowned(c policies.Change) policies.Verdict {
-	if !replacesOwners(c) || c.Facts.Twin == nil {
+	if !replacesOwners(c) || c.Facts.Twin == nil && c.Old != nil {
 		return policies.Verdict{}
 	}
 	if c.Old == nil {
@@ -230,6 +230,28 @@ func Namesake(c policies.Change) string {
 	return ""
 }
 
+// NamedAsInfra is the reverse of InfraTaken: a Machine API Machine gets the name of a provider's machine that runs another Machine's instance. The mirror would
+// need a provider's machine of that name, and Machine API's controllers, too, find an instance by the name on most platforms.
+func NamedAsInfra(c policies.Change) policies.Verdict {
+	infra := c.Facts.InfraNamesake
+	if infra == nil || !namesAnew(c) || c.Facts.Twin != nil {
+		return policies.Verdict{}
+	}
+	owner := belongsToAnother(infra, c.Name)
+	if owner == "" {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
+		"%s %s of Cluster API belongs to Machine %s. Most providers find an instance by the name of their machine, so two controllers would act on the instance of "+
+			"that one, and this Machine could not be mirrored: create it under another name",
+		infra.Kind, infra.Metadata.Name, owner)))
+}
+
+// namesAnew reports whether somebody chooses the name of a Machine API Machine. Machine API's sets choose random ones.
+func namesAnew(c policies.Change) bool {
+	return c.Name != "" && c.Actor != policies.Poundlock && c.Actor != policies.MachineAPIController
+}
+
 // refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the one of its own name again, which
 // a mirrored Machine's is.
 func refersToItsOwn(c policies.Change) bool {
@@ -238,16 +260,20 @@ func refersToItsOwn(c policies.Change) bool {
 
 // takenFrom names another Machine to which the provider's object belongs; "" for none.
 func takenFrom(c policies.Change) string {
-	infra := c.Facts.Infra
-	if infra == nil || !refersAnew(c) {
+	if c.Facts.Infra == nil || !refersAnew(c) {
 		return ""
 	}
-	if kind, name, ok := strings.Cut(infra.Metadata.Annotations[MirrorAnnotation], "/"); ok && kind == "Machine" && name != c.Name {
-		return name
+	return belongsToAnother(c.Facts.Infra, c.Name)
+}
+
+// belongsToAnother names the Machine of another name to which a provider's machine belongs; "" for none.
+func belongsToAnother(infra *policies.Object, name string) string {
+	if kind, other, ok := strings.Cut(infra.Metadata.Annotations[MirrorAnnotation], "/"); ok && kind == "Machine" && other != name {
+		return other
 	}
-	for _, name := range MachineOwners(infra) {
-		if name != c.Name {
-			return name
+	for _, other := range MachineOwners(infra) {
+		if other != name {
+			return other
 		}
 	}
 	return ""

@@ -132,20 +132,29 @@ func StatusOwned(c policies.Change) policies.Verdict {
 			errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(name), ownStatusReason))
 		}
 	}
-	if ends(c, before, after) {
+	if outdated(c, before, after) {
 		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionPaused), ownStatusReason))
 	}
 	return policies.Deny(errs...)
 }
 
-// ends reports whether the Machine API's controllers withdraw the acknowledgement of a pause that still holds. They withdraw it when they have read that
-// Machine API is authoritative again, so this is an older list of conditions, from a stale cache or a former leader. Sent again, it has the stored value.
-func ends(c policies.Change, before, after map[string]json.RawMessage) bool {
+// outdated reports whether the Machine API's controllers turn Paused against the authority that is stored: they withdraw the acknowledgement of a pause that
+// still holds, or acknowledge one that is over. They write what they have read that authority is, so this is an older list of conditions, from a stale cache
+// or a former leader, without a resourceVersion. Sent again, it has the stored value.
+func outdated(c policies.Change, before, after map[string]json.RawMessage) bool {
+	if !controls(c.Actor, c.Side) || c.Kind == ControlPlane {
+		return false
+	}
 	paused := func(status map[string]json.RawMessage, is bool) bool {
 		return slices.ContainsFunc(ofType(status, ConditionPaused), func(c map[string]any) bool { return (c["status"] == "True") == is })
 	}
-	current := Read(c.Old).Current
-	return controls(c.Actor, c.Side) && c.Kind != ControlPlane && (current == ClusterAPI || current == Migrating) && paused(before, true) && paused(after, false)
+	switch Read(c.Old).Current {
+	case ClusterAPI, Migrating:
+		return paused(before, true) && paused(after, false)
+	case MachineAPI:
+		return !paused(before, true) && paused(after, true)
+	}
+	return false
 }
 
 // unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's
@@ -156,10 +165,10 @@ func unmirrored(o *policies.Object) bool {
 }
 
 const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until " +
-	"status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"
+	"status.authoritativeAPI is MachineAPI, and do not turn it to True after that: read the object again, and patch only the other parts of status"
 
 // reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff continues when Paused acknowledges the pause, and
-// the wait in AuthoritySettled decides what a person may write. The Machine API's controllers write Paused (ends), and send the others as they read them,
+// the wait in AuthoritySettled decides what a person may write. The Machine API's controllers write Paused (outdated), and send the others as they read them,
 // maybe some time ago. Omitting one does no harm: a handoff then waits.
 func reportedConditions(c policies.Change) []string {
 	switch {

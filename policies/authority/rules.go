@@ -278,6 +278,13 @@ func Rules() policies.Set {
 			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin|policies.NeedNamesake), Check: InfraTaken,
 		},
 		{
+			ID: "authority/infra-owner", Clause: authOf,
+			Description: "Nor may a Machine API Machine be created under the name of a provider's machine that belongs to a Cluster API Machine of another " +
+				"name: it could not be mirrored, and most providers find an instance by the name of their machine.",
+			Remedy: "Create it under another name.",
+			On:     on(mapi(machine, onCreate)), Needs: when(namesAnew, policies.NeedLiveTwin|policies.NeedNamesake), Check: NamedAsInfra,
+		},
+		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: " +
 				"labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, " +
@@ -299,8 +306,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or MachineSet beside its twin if no owner that it names (a MachineSet, a ControlPlaneMachineSet, a " +
-				"MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion would end instances. " +
+			Description: "Nobody may create a Machine, or a MachineSet of Cluster API, with a twin or without, if no owner that it names (a MachineSet, a " +
+				"ControlPlaneMachineSet, a MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion " +
+				"would end instances. " +
 				"If it names an owner of another kind, which Poundlock may not read, and no owner that exists, a warning says so.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
@@ -336,7 +344,7 @@ func Rules() policies.Set {
 			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's " +
 				"alone; an empty authoritativeAPI may become the stored spec's. Nobody but Poundlock and the Machine API's controllers may add or change the " +
 				"conditions AuthoritySettled and Paused: a move goes on once Paused is True. The Machine API's controllers leave it True until Machine API is " +
-				"authoritative.",
+				"authoritative, and do not turn it to True after that.",
 			Remedy: "Read the object again, and write other parts of status with a patch, not a replacement of the whole.",
 			On:     on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,
 		},

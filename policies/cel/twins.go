@@ -85,7 +85,8 @@ func authorityTwins() []Twin {
 				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
 				`).join(', ')`,
 			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, ` +
-				`which leave it True until status.authoritativeAPI is MachineAPI: read the object again, and patch only the other parts of status"`,
+				`which leave it True until status.authoritativeAPI is MachineAPI, and do not turn it to True after that: ` +
+				`read the object again, and patch only the other parts of status"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
@@ -149,12 +150,16 @@ func ofType(status, name string) string {
 	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, name)
 }
 
-// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change, nor they while a pause goes on.
+// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change, nor they against the authority stored.
 func reported() string {
 	before, after := ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t")
 	others := fmt.Sprintf(`(t != %q || request.kind.kind != %q) && size(%[4]s) > 0 && %[3]s != %[4]s`, authority.ConditionPaused, controlplane.Kind, before, after)
-	ends := fmt.Sprintf(`t == %q && request.kind.kind != %q && (variables.current == "ClusterAPI" || variables.moving) && `+
-		`%s.exists(c, c.?status.orValue('') == "True") && %s.exists(c, c.?status.orValue('') != "True")`, authority.ConditionPaused, controlplane.Kind, before, after)
+	has := func(of, is string) string {
+		return fmt.Sprintf(`%s.exists(c, c.?status.orValue('') %s "True")`, of, is)
+	}
+	outdated := fmt.Sprintf(`t == %q && request.kind.kind != %q && (variables.current == "ClusterAPI" || variables.moving ? %s && %s : `+
+		`variables.current == "MachineAPI" && !%s && %s)`, authority.ConditionPaused, controlplane.Kind,
+		has(before, "=="), has(after, "!="), has(before, "=="), has(after, "=="))
 	return fmt.Sprintf(`([%q, %q].filter(t, variables.byMachineAPI ? %s : %s).map(t, "status.conditions[" + t + "]"))`,
-		authority.ConditionSettled, authority.ConditionPaused, ends, others)
+		authority.ConditionSettled, authority.ConditionPaused, outdated, others)
 }

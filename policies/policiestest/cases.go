@@ -97,6 +97,8 @@ type setting struct {
 	Holders []string `json:"holders,omitempty"`
 	// Namesake reports that a Machine API Machine has the name of the provider's machine that is referred to.
 	Namesake *bool `json:"namesake,omitempty"`
+	// InfraNamesake is the provider's machine that has the name of a Machine API Machine; null for none.
+	InfraNamesake json.RawMessage `json:"infraNamesake,omitempty"`
 	// Leaving is what of the surroundings is being deleted.
 	Leaving string `json:"leaving,omitempty"`
 	// PausedCluster is the Cluster of the twin, if it is paused.
@@ -258,7 +260,8 @@ func (s setting) merge(over setting) (setting, error) {
 	for _, pair := range []struct {
 		at   *json.RawMessage
 		with json.RawMessage
-	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra}} {
+	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra},
+		{&s.InfraNamesake, over.InfraNamesake}} {
 		var err error
 		if *pair.at, err = patch(*pair.at, pair.with); err != nil {
 			return s, err
@@ -359,6 +362,9 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	}
 	infra := setting{Side: policies.SideInfrastructure}
 	if f.Infra, err = infra.object("InfraMachine", s.Infra); err != nil {
+		return f, err
+	}
+	if f.InfraNamesake, err = infra.object("InfraMachine", s.InfraNamesake); err != nil {
 		return f, err
 	}
 	for _, u := range s.Unconvertible {
