@@ -10,7 +10,7 @@ import (
 
 // consequence is what follows from the writes of others for locks and mirrors.
 type consequence struct {
-	says string
+	sentence string
 	// not is what was decided otherwise than the survey of writers has it; "" for nothing. decisions.md has the reasons.
 	not string
 	// held are the tests that fail without it, as folder/file: names.
@@ -159,7 +159,7 @@ func consequencesTable() string {
 			folder := h.file[:strings.LastIndex(h.file, "/")]
 			tests = append(tests, folder+": "+code(h.tests))
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, c.says, c.not, strings.Join(tests, "<br>"))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, c.sentence, c.not, strings.Join(tests, "<br>"))
 	}
 	return b.String()
 }
