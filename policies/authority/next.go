@@ -396,7 +396,7 @@ func move(s State) Step {
 	return forth(s)
 }
 
-// forth is steps 4 to 8.
+// forth is steps 4 to 8. What it waits for is asked again although blocked has asked it: until the source paused, its controllers could change the answer.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s",
@@ -416,7 +416,7 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
-	if !s.synchronized() && s.Decided {
+	if !s.synchronized() && s.Decided { // as in blocked: a decision counts for the wait that is reported, until the mirror has seen it
 		return unknown()
 	}
 	if !s.synchronized() {
