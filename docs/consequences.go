@@ -10,7 +10,7 @@ import (
 
 // consequence is what follows from the writes of others for locks and mirrors.
 type consequence struct {
-	says string
+	sentence string
 	// not is what was decided otherwise than the survey of writers has it; "" for nothing. decisions.md has the reasons.
 	not string
 	// held are the tests that fail without it, as folder/file: names.
@@ -65,7 +65,8 @@ var consequences = []consequence{
 			onTheAPIServer, in("webhooks/nobody_test.go", "TestNobodyAnswers"),
 			in("policies/authority/writers_test.go", "TestNoGrantWidensAnotherLock"), in("policies/authority/everywriter_test.go", "TestNoIdentityIsLikeAnother"),
 			in("reconcilers/handoff/births_test.go", "TestABirth"), in("test/journeys/births_test.go", "TestMachinesMoveWhileTheirInstancesAreCreated"),
-			in("test/journeys/clusterapi_test.go", "TestWhatAClusterAPISetPropagatesStaysOnPausedMachines"), in("test/journeys/gate_test.go", "TestTheGateGoesOffUnderASetOfClusterAPI"),
+			in("test/journeys/clusterapi_test.go", "TestWhatAClusterAPISetPropagatesStaysOnPausedMachines"),
+			in("test/journeys/gate_test.go", "TestTheGateGoesOffUnderASetOfClusterAPI"),
 		},
 	},
 	{
@@ -103,7 +104,8 @@ var consequences = []consequence{
 			"architecture, os-id, owners, spot, remediation strategy, managed-by",
 		"",
 		[]held{onTheAPIServer, in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/spot_test.go", "TestASpotMachineMovesThereAndBack"),
-			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative"), in("reconcilers/controlplanemirror/controlplanemirror_test.go", "TestReflection")},
+			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative"),
+			in("reconcilers/controlplanemirror/controlplanemirror_test.go", "TestReflection")},
 	},
 	{
 		"Most send whole objects: rules look at what differs, and a request for Cluster API that a controller's type leaves out is put back",
@@ -113,22 +115,26 @@ var consequences = []consequence{
 	{
 		"A condition, or a field of authority in status, that a client leaves out is put back; another value is refused",
 		"Paused may be left out: then a move waits",
-		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock"), in("manifests/manifests_test.go", "TestPatchedCRDsHaveTheMachinesFields")},
+		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock"),
+			in("manifests/manifests_test.go", "TestPatchedCRDsHaveTheMachinesFields")},
 	},
 	{
 		"Replicas have four doors, guarded alike: /scale, spec.replicas, apply and a MachineAutoscaler. The refusal has the command that scales",
 		"",
-		[]held{onTheAPIServer, in("test/journeys/autoscaler_test.go", "TestTheAutoscalerScalesTheAuthoritativeSet"), in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock")},
+		[]held{onTheAPIServer, in("test/journeys/autoscaler_test.go", "TestTheAutoscalerScalesTheAuthoritativeSet"),
+			in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock")},
 	},
 	{
 		"A Cluster API set that outlives the Machine API's says so by a condition, an event and an alert",
 		"",
-		[]held{in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/setdeletions_test.go", "TestDeletionsOfASet"), in("manifests/alerts_test.go", "TestAlerts")},
+		[]held{in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/setdeletions_test.go", "TestDeletionsOfASet"),
+			in("manifests/alerts_test.go", "TestAlerts")},
 	},
 	{
 		"The release's MachineHealthCheck does not move, and its spec has no default. No group and no administrator is an exception",
 		"",
-		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestAFleetWithNeighboursIsAtRest"), in("policies/authority/everywriter_test.go", "TestNoIdentityIsLikeAnother")},
+		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestAFleetWithNeighboursIsAtRest"),
+			in("policies/authority/everywriter_test.go", "TestNoIdentityIsLikeAnother")},
 	},
 	{
 		"A restored object meets a fence that explains, and loses a finalizer that nobody else would remove; sets adopt restored " +
@@ -153,7 +159,7 @@ func consequencesTable() string {
 			folder := h.file[:strings.LastIndex(h.file, "/")]
 			tests = append(tests, folder+": "+code(h.tests))
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, c.says, c.not, strings.Join(tests, "<br>"))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, c.sentence, c.not, strings.Join(tests, "<br>"))
 	}
 	return b.String()
 }

@@ -53,7 +53,7 @@ func TestConsequences(t *testing.T) {
 	}
 	real := map[string]bool{}
 	for i, c := range consequences {
-		if c.says == "" || len(c.held) == 0 {
+		if c.sentence == "" || len(c.held) == 0 {
 			t.Errorf("consequence %d says nothing, or nothing holds it", i+1)
 		}
 		onServer := false

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// News is an event that a pass records at its end.
-type News struct {
+// Event is an event that a pass records at its end.
+type Event struct {
 	About   *unstructured.Unstructured
 	Reason  string
 	Warning bool
@@ -21,13 +21,13 @@ type News struct {
 }
 
 // Text is what the event says.
-func (n News) Text() string { return strings.Join(n.notes, "; ") }
+func (n Event) Text() string { return strings.Join(n.notes, "; ") }
 
 // routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
 var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
 
-// WithNews adds what a write has done to the events of a pass: what a person asked for or must know of.
-func WithNews(all []News, s *pairs.State, w *pairs.Write) []News {
+// WithEvent adds what a write has done to the events of a pass: what a person asked for or must know of.
+func WithEvent(all []Event, s *pairs.State, w *pairs.Write) []Event {
 	about := s.MachineAPI
 	if about == nil {
 		about = s.Core
@@ -35,7 +35,7 @@ func WithNews(all []News, s *pairs.State, w *pairs.Write) []News {
 	if about == nil || w.Note == "" {
 		return all
 	}
-	now := News{About: about, Reason: w.Reason, Warning: w.Failure || w.Warning, notes: []string{w.Note}}
+	now := Event{About: about, Reason: w.Reason, Warning: w.Failure || w.Warning, notes: []string{w.Note}}
 	if last := len(all) - 1; last >= 0 && slices.Contains(routine, all[last].Reason) && slices.Contains(routine, now.Reason) &&
 		all[last].Warning == now.Warning && all[last].About.GetUID() == now.About.GetUID() {
 		now.notes = append(all[last].notes, now.notes...)

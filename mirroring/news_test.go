@@ -30,9 +30,9 @@ func TestNewsOfAPass(t *testing.T) {
 		"without a Machine API object it is about the other one": {alone, []*pairs.Write{created}, []string{"MirrorCreated: created m"}},
 		"without any object there is nothing to say":             {&pairs.State{}, []*pairs.Write{created}, nil},
 	} {
-		var all []News
+		var all []Event
 		for _, w := range c.writes {
-			all = WithNews(all, c.s, w)
+			all = WithEvent(all, c.s, w)
 		}
 		var got []string
 		for _, n := range all {

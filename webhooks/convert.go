@@ -80,7 +80,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) {
+	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror goes on with what it last made
 		infra = core.StandIn(c.Kind, mapi.Raw(), env)
 	}
 	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil

@@ -54,7 +54,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	if !ok || l.Owned == nil || c.Side != policies.SideMachineAPI || c.Facts.Twin == nil {
 		return nil, nil
 	}
-	set := c.Old
+	set := c.Old // the set's controller still counts by the stored selector
 	if c.Subresource != "" {
 		set = c.Facts.Stored
 	}
@@ -64,7 +64,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	}
 	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}
 	for api, set := range roster.Sets {
-		for _, owner := range []types.UID{set.Metadata.UID, facts.Nobody} {
+		for _, owner := range []types.UID{set.Metadata.UID, facts.Nobody} { // a set adopts a Machine that nobody owns
 			machines, err := l.Owned.Of(ctx, child.GVKOf(api), namespaces[api], owner)
 			if err != nil {
 				return nil, err

@@ -185,9 +185,9 @@ func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1
 
 // prober creates a Lease by a dry run, and collects the webhooks' warnings.
 type prober struct {
-	client client.Client
-	mu     sync.Mutex
-	heard  []string
+	client  client.Client
+	mu      sync.Mutex
+	answers []string
 }
 
 func newProber(c cluster.Cluster) (*prober, error) {
@@ -206,12 +206,12 @@ func newProber(c cluster.Cluster) (*prober, error) {
 func (p *prober) HandleWarningHeader(_ int, _ string, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heard = append(p.heard, text)
+	p.answers = append(p.answers, text)
 }
 
 func (p *prober) ask(ctx context.Context, namespace string) error {
 	p.mu.Lock()
-	p.heard = nil
+	p.answers = nil
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -224,7 +224,7 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	defer p.mu.Unlock()
 	var silent []string
 	for _, webhook := range probes() {
-		if !slices.Contains(p.heard, webhook.answer()) {
+		if !slices.Contains(p.answers, webhook.answer()) {
 			silent = append(silent, webhook.Path())
 		}
 	}

@@ -152,7 +152,8 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up facts for warnings alone, and for the denials of a deletion, which is executed if no webhook answers.
+// advisory looks up facts for warnings alone, and for the denials of a deletion, which is executed if no webhook answers. What cannot be read is therefore a
+// doubt, which the requester reads as a warning, and no error, which would refuse the request.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	if c.Kind == authority.InfraInstance {

@@ -107,7 +107,7 @@ func Routes(c Catalog) []Route {
 	if kinds := instanceKinds(infra); len(kinds) > 0 {
 		instances = " || " + cel.PausedInstance(kinds)
 	}
-	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
+	touches := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
 			Name: "machine-api-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
@@ -198,7 +198,7 @@ func Routes(c Catalog) []Route {
 		{
 			// Edits of metadata are excluded: a controller's finalizer must not wait for a missing answer.
 			Name: "control-plane", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
-			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
+			Conditions: conditions("says-something", `request.operation == "CREATE" || `+touches),
 		},
 		{
 			Name: "control-plane-keep", Mutating: true, Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore, Own: true,
@@ -207,7 +207,7 @@ func Routes(c Catalog) []Route {
 		{
 			// This webhook only warns about edits of metadata.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
-			Conditions: append(conditions("says-nothing", "!("+says+")"),
+			Conditions: append(conditions("says-nothing", "!("+touches+")"),
 				conditions("removes-the-finalizer",
 					fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && `+
 						`!(%[1]q in object.metadata.?finalizers.orValue([]))`,

@@ -158,17 +158,17 @@ type modeWatch struct {
 	began mode
 	// period is how often it looks without news: a rival sends none, and a watch may break off. soon is when it looks again after a read that failed.
 	period, soon time.Duration
-	// news has a function called whenever the feature gate may have changed; nil: there is none.
-	news func(ctx context.Context, call func()) error
+	// onChange has a function called whenever the feature gate may have changed; nil: there is none.
+	onChange func(ctx context.Context, call func()) error
 }
 
 // Start looks at each news, and from time to time, until ctx is done. A read that fails changes nothing.
 func (w modeWatch) Start(ctx context.Context) error {
-	heard := make(chan struct{}, 1)
-	if w.news != nil {
-		err := w.news(ctx, func() {
+	changed := make(chan struct{}, 1)
+	if w.onChange != nil {
+		err := w.onChange(ctx, func() {
 			select {
-			case heard <- struct{}{}:
+			case changed <- struct{}{}:
 			default: // it is about to look
 			}
 		})
@@ -182,7 +182,7 @@ func (w modeWatch) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-heard:
+		case <-changed:
 		case <-timer.C:
 		}
 		now, err := w.read(ctx)
@@ -197,9 +197,9 @@ func (w modeWatch) Start(ctx context.Context) error {
 	}
 }
 
-// gateNews reports each write to the FeatureGate; nil where the settings name another source. Until the process has stopped, its reviews and mirrors go by what
-// the gate was.
-func gateNews(informers cache.Informers, s settings) func(ctx context.Context, call func()) error {
+// gateChanges reports each write to the FeatureGate; nil where the settings name another source. Until the process has stopped, its reviews and mirrors go by
+// what the gate was.
+func gateChanges(informers cache.Informers, s settings) func(ctx context.Context, call func()) error {
 	if s.gate != "cluster" {
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestModeWatchLooksAtNews(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	w := modeWatch{read: read, began: mode{gate: true}, period: time.Hour, soon: time.Millisecond,
-		news: func(_ context.Context, call func()) error { call(); call(); return nil }}
+		onChange: func(_ context.Context, call func()) error { call(); call(); return nil }}
 	if err := w.Start(ctx); err == nil || !strings.Contains(err.Error(), "the feature gate MachineAPIMigration is off now") {
 		t.Errorf("%v after %d reads", err, n)
 	}
@@ -83,7 +83,7 @@ func TestGateNews(t *testing.T) {
 	n := 0
 	inCluster, byFlag := settings{}, settings{}
 	inCluster.gate, byFlag.gate = "cluster", "on"
-	if err := gateNews(informers, inCluster)(t.Context(), func() { n++ }); err != nil {
+	if err := gateChanges(informers, inCluster)(t.Context(), func() { n++ }); err != nil {
 		t.Fatal(err)
 	}
 	informer.Add(gates)
@@ -92,7 +92,7 @@ func TestGateNews(t *testing.T) {
 	if n != 3 {
 		t.Errorf("called %d times, want once for each write", n)
 	}
-	if gateNews(informers, byFlag) != nil {
+	if gateChanges(informers, byFlag) != nil {
 		t.Error("what a flag says, a FeatureGate does not change")
 	}
 }

@@ -75,7 +75,7 @@ type identityFlags map[policies.Actor]*[]string
 type identityRow struct {
 	actor policies.Actor
 	flag  string
-	says  string
+	whose string
 }
 
 func identityRows() []identityRow {
@@ -132,7 +132,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
 	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API=CLUSTER-API")
 	for _, row := range identityRows() {
-		o.identities[row.actor] = f.StringSlice(row.flag, authority.OpenShiftIdentities()[row.actor], "exact user names of "+row.says)
+		o.identities[row.actor] = f.StringSlice(row.flag, authority.OpenShiftIdentities()[row.actor], "exact user names of "+row.whose)
 	}
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")

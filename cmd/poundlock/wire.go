@@ -87,7 +87,7 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 		addWebhooks(ctx, mgr, direct, s, now, live, certificate),
 		addReconcilers(mgr, cfg, s, now),
 		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now,
-			period: 30 * time.Second, soon: 2 * time.Second, news: gateNews(mgr.GetCache(), s)}),
+			period: 30 * time.Second, soon: 2 * time.Second, onChange: gateChanges(mgr.GetCache(), s)}),
 	)
 }
 

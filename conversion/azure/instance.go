@@ -28,8 +28,8 @@ func text(s *string) string {
 	return *s
 }
 
-// sizeTo spells the size as Azure lists it. Azure takes a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider looks for
-// the name letter by letter, and without a match fails the Machine for good, also one that runs.
+// sizeTo spells the size as Azure lists it. Azure takes a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider looks
+// for the name letter by letter, and without a match fails the Machine for good, also one that runs.
 func sizeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.VMSize = azuresizes.Listed(m.VMSize); c.VMSize == "" {
 		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")

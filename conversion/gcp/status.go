@@ -28,9 +28,9 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	if len(machine.Addresses) > 0 {
 		out["addresses"] = machine.Addresses
 	}
-	say(out, "failureReason", machine.FailureReason)
-	say(out, "failureMessage", machine.FailureMessage)
-	say(out, "instanceState", read(providerStatus).InstanceState)
+	setUnlessEmpty(out, "failureReason", machine.FailureReason)
+	setUnlessEmpty(out, "failureMessage", machine.FailureMessage)
+	setUnlessEmpty(out, "instanceState", read(providerStatus).InstanceState)
 	return out
 }
 
@@ -39,11 +39,11 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	if id, ok := parseInstance(read(infraSpec).ProviderID); ok {
 		out["instanceId"] = id.name
 	}
-	say(out, "instanceState", read(infraStatus).InstanceState)
+	setUnlessEmpty(out, "instanceState", read(infraStatus).InstanceState)
 	return out
 }
 
-func say(out map[string]any, field, value string) {
+func setUnlessEmpty(out map[string]any, field, value string) {
 	if value != "" {
 		out[field] = value
 	}

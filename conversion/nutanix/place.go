@@ -42,7 +42,7 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	checkSubnets(p, "subnets", c.Subnets, len(m.Subnets))
-	speakToOne(p)
+	comparePrismCentrals(p)
 	if p.Core.FailureDomain = ""; m.FailureDomain == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
 		here = agree(p, "subnet", here)
 		asInstalled(p, here)
 	}
-	speakToOne(p)
+	comparePrismCentrals(p)
 	if here.Cluster == nil {
 		p.Required("cluster", "Machine API takes no machine without it: name the Prism Element cluster")
 	} else {
@@ -214,9 +214,9 @@ func ofInfrastructure(id configv1.NutanixResourceIdentifier) machinev1.NutanixRe
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name}
 }
 
-// speakToOne compares the Prism Centrals of both sides' controllers, so that they find the same machines: the Machine API's use that of the Infrastructure,
-// Cluster API's that of the NutanixCluster.
-func speakToOne(p *pass) {
+// comparePrismCentrals compares the Prism Centrals of both sides' controllers, so that they find the same machines: the Machine API's use that of the
+// Infrastructure, Cluster API's that of the NutanixCluster.
+func comparePrismCentrals(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")
 	if here != "" && there != "" && here != there {

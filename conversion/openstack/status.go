@@ -36,25 +36,25 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	if len(machine.Addresses) > 0 {
 		out["addresses"] = machine.Addresses
 	}
-	say(out, "failureReason", machine.FailureReason)
-	say(out, "failureMessage", machine.FailureMessage)
+	setUnlessEmpty(out, "failureReason", machine.FailureReason)
+	setUnlessEmpty(out, "failureMessage", machine.FailureMessage)
 	seen := read(providerStatus)
-	say(out, "instanceID", instanceID(machine.ProviderID))
-	say(out, "instanceID", seen.InstanceID)
-	say(out, "instanceState", seen.InstanceState)
+	setUnlessEmpty(out, "instanceID", instanceID(machine.ProviderID))
+	setUnlessEmpty(out, "instanceID", seen.InstanceID)
+	setUnlessEmpty(out, "instanceState", seen.InstanceState)
 	return out
 }
 
 func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	out := map[string]any{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String()}
 	seen := read(infraStatus)
-	say(out, "instanceId", instanceID(read(infraSpec).ProviderID))
-	say(out, "instanceId", seen.InstanceIDToo)
-	say(out, "instanceState", seen.InstanceState)
+	setUnlessEmpty(out, "instanceId", instanceID(read(infraSpec).ProviderID))
+	setUnlessEmpty(out, "instanceId", seen.InstanceIDToo)
+	setUnlessEmpty(out, "instanceState", seen.InstanceState)
 	return out
 }
 
-func say(out map[string]any, field, value string) {
+func setUnlessEmpty(out map[string]any, field, value string) {
 	if value != "" {
 		out[field] = value
 	}

@@ -19,7 +19,7 @@ func TestACommandIsNeverCut(t *testing.T) {
 	filters := func(length int) map[string]any {
 		return map[string]any{"ami": map[string]any{"id": nil, "filters": []any{map[string]any{"name": "tag:Name", "values": []any{strings.Repeat("x", length) + "END"}}}}}
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		of     string
 		change map[string]any
 		ends   string
@@ -31,7 +31,7 @@ func TestACommandIsNeverCut(t *testing.T) {
 		"a vCenter of a name that a shell would read": {"vsphere/worker-4.17.yaml", map[string]any{"workspace": map[string]any{"server": "a;b"}}, "'poundlock.openshift.io/vcenters=a;b'"},
 		"a region that a shell would read":            {"aws/worker-4.18.yaml", map[string]any{"ami": filters(1)["ami"], "placement": map[string]any{"region": "a;b"}}, "--filters 'Name=tag:Name,Values=xEND'"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			var c0 corpus
 			load(t, filepath.Join(folder, filepath.Dir(c.of), "cluster.yaml"), &c0)
 			o := read(t, folder+c.of)

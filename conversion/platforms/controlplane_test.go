@@ -179,11 +179,11 @@ func TestControlPlaneMachineSetsOfInstallations(t *testing.T) {
 			load(t, filepath.Join(folder, "cluster.yaml"), &base.cluster)
 			base.spec, base.domains, base.there = all.Each, map[string]any{}, map[string]any{}
 			base = base.with(t, controlPlane{Cluster: all.Cluster})
-			for says, v := range all.Moves {
-				t.Run(says, func(t *testing.T) { base.with(t, v).goes(t) })
+			for sentence, v := range all.Moves {
+				t.Run(sentence, func(t *testing.T) { base.with(t, v).goes(t) })
 			}
-			for says, v := range all.Refused {
-				t.Run(says, func(t *testing.T) {
+			for sentence, v := range all.Refused {
+				t.Run(sentence, func(t *testing.T) {
 					m := base.with(t, v)
 					if _, errs := controlplanetemplate.Reflect(m.machineAPI(t), m.cluster.env(t)); !said(errs, v.Says) {
 						t.Errorf("it says:\n%v\nand not, word by word,\n%s", errs.ToAggregate(), strings.Join(v.Says, "\n"))

@@ -30,6 +30,10 @@ func TestProvidersAreKnownToBoth(t *testing.T) {
 		if at != i {
 			t.Errorf("%s is row %d, and platform %d", p.InfraMachine.Kind, at, i)
 		}
+		if known[at].Platform != p.Name || known[at].ProviderSpec != p.ProviderSpec.Kind {
+			t.Errorf("the row of %s has the platform %q and the providerSpec %q, want %q and %q: the rules recognize a Machine by them",
+				p.InfraMachine.Kind, known[at].Platform, known[at].ProviderSpec, p.Name, p.ProviderSpec.Kind)
+		}
 		if want := known[at].Instance; p.InfraInstance.Kind != want || want != authority.InfraInstanceKind(p.InfraMachine.Kind) {
 			t.Errorf("%s keeps %q, and authority knows %q", p.Name, p.InfraInstance.Kind, want)
 		}

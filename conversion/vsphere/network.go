@@ -76,7 +76,7 @@ func network(p *pass, name string) string {
 func addressesTo(p *pass, m *mapiDevice, c *capiDevice) {
 	checkAddresses(p, m.IPAddrs)
 	if len(m.IPAddrs) > 0 && !p.Core.Template && uncreated(p) {
-		p.Unsupported("ipAddrs", nil, unheard)
+		p.Unsupported("ipAddrs", nil, noAddressSetting)
 	}
 	c.IPAddrs = m.IPAddrs
 	if len(m.IPAddrs) == 0 && len(m.AddressesFromPools) == 0 {
@@ -189,7 +189,7 @@ func nameservers(p *pass, servers []string) []string {
 }
 
 // unheard: Cluster API does not write the setting from which RHCOS reads its address at first boot. An existing instance has its address.
-const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
+const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
 	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API, or have DHCP give their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
@@ -199,7 +199,7 @@ const installed = "installer.openshift.io"
 
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 	if len(m.AddressesFromPools) > 0 && uncreated(p) {
-		p.Unsupported("addressesFromPools", nil, unheard)
+		p.Unsupported("addressesFromPools", nil, noAddressSetting)
 	}
 	for i, from := range m.AddressesFromPools {
 		if from.Group == installed && !uncreated(p) {

@@ -38,7 +38,7 @@ func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
-	return &served{Cache: real, lister: lister, kinds: map[schema.GroupVersionKind]*kind{}, installed: map[string]bool{}, news: make(chan struct{}, 1)}, nil
+	return &served{Cache: real, lister: lister, kinds: map[schema.GroupVersionKind]*kind{}, installed: map[string]bool{}, wakes: make(chan struct{}, 1)}, nil
 }
 
 // served is the cache. Its lock is held while a kind is opened or closed, but never while waiting for a list.
@@ -54,8 +54,8 @@ type served struct {
 	installed map[string]bool
 	// changed are called one after the other.
 	changed []*listener
-	// news wakes the loop that opens kinds that appear.
-	news chan struct{}
+	// wakes has a value for the loop that opens kinds that appear.
+	wakes chan struct{}
 }
 
 // listener is called after a kind was opened or closed.
@@ -264,7 +264,7 @@ func (c *served) appeared(definition string) {
 
 func (c *served) wake() {
 	select {
-	case c.news <- struct{}{}:
+	case c.wakes <- struct{}{}:
 	default:
 	}
 }
@@ -302,7 +302,7 @@ func (c *served) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.news:
+		case <-c.wakes:
 			delay = atFirst
 		case <-again:
 			delay = min(2*delay, atMost)

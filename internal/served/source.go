@@ -24,18 +24,18 @@ func Changes(c cache.Cache, of func(context.Context) []reconcile.Request) source
 		if !ok {
 			return nil
 		}
-		tell := &listener{func() {
+		onChange := &listener{func() {
 			for _, r := range of(ctx) {
 				queue.Add(r)
 			}
 		}}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.changed = append(s.changed, tell)
+		s.changed = append(s.changed, onChange)
 		context.AfterFunc(ctx, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.changed = slices.DeleteFunc(slices.Clone(s.changed), func(l *listener) bool { return l == tell })
+			s.changed = slices.DeleteFunc(slices.Clone(s.changed), func(l *listener) bool { return l == onChange })
 		})
 		return nil
 	})

@@ -24,8 +24,8 @@ func (c *machines) leaving() []passStep {
 		{name: "FindNode", take: c.findNode},
 		{name: "OwnNode", take: c.keepOwnNode},
 		{name: "SharedInstance", take: c.keepShared},
-		{name: "TellHooks", take: c.tellHooks},
-		{name: "TellDeleting", take: c.tellDeleting},
+		{name: "TellHooks", take: c.reportHooks},
+		{name: "TellDeleting", take: c.storeDeleting},
 		{name: "PreDrainHooks", take: c.preDrain},
 		{name: "TakeTurn", take: c.takeTurn},
 		{name: "Drain", take: c.drain},
@@ -45,7 +45,7 @@ func (c *machines) withoutFinalizer(_ context.Context, p *pass) (*stop, error) {
 	return &stop{}, nil
 }
 
-func (c *machines) tellDeleting(ctx context.Context, p *pass) (*stop, error) {
+func (c *machines) storeDeleting(ctx context.Context, p *pass) (*stop, error) {
 	return nil, c.store(ctx, p)
 }
 

@@ -109,7 +109,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 func (c *machines) living() []passStep {
 	return []passStep{
 		{name: "AddFinalizer", take: c.addFinalizer},
-		{name: "TellHooks", take: c.tellHooks},
+		{name: "TellHooks", take: c.reportHooks},
 		{name: "LeaveFailed", take: c.leaveFailed},
 		{name: "Exists", take: c.exists, alone: true},
 		{name: "Create", take: c.create},
@@ -135,8 +135,8 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// tellHooks reports at all times the hooks that a deletion will wait for.
-func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
+// reportHooks reports at all times the hooks that a deletion will wait for.
+func (c *machines) reportHooks(_ context.Context, p *pass) (*stop, error) {
 	p.is(machine.Drainable(p.machine))
 	p.is(machine.Terminable(p.machine))
 	return nil, nil

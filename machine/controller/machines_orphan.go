@@ -41,11 +41,11 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 		if _, err := versioned.PatchFrom(ctx, c.client, now, answered); err != nil {
 			return err
 		}
-		told := answered.DeepCopy()
+		changed := answered.DeepCopy()
 		if status := p.machine.Status.ProviderStatus; status != nil {
-			told.Status.ProviderStatus = status.DeepCopy()
+			changed.Status.ProviderStatus = status.DeepCopy()
 		}
-		_, err := versioned.PatchStatusFrom(ctx, c.client, answered, told)
+		_, err := versioned.PatchStatusFrom(ctx, c.client, answered, changed)
 		return err
 	})
 	if err != nil {

@@ -110,17 +110,17 @@ func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.Conditi
 // conclude is the one place that turns what the steps returned into conditions, phase, events, metrics, and the time of the next pass.
 func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
 	if p.halt != nil && p.halt.waits.Type != "" {
-		c.tellWait(p, p.halt.waits)
+		c.reportWait(p, p.halt.waits)
 	}
 	var back error // what is tried again, ever more slowly
 	for _, f := range p.failures {
-		if err := c.tellFailure(p, f); back == nil {
+		if err := c.reportFailure(p, f); back == nil {
 			back = err
 		}
 	}
 	if err := c.store(ctx, p); err != nil {
 		err = c.takeBack(ctx, p, c.keepAnswer(ctx, p, err))
-		if err := c.tellFailure(p, failure{"Store", err}); back == nil {
+		if err := c.reportFailure(p, failure{"Store", err}); back == nil {
 			back = err
 		}
 	} else if !p.over {
@@ -133,8 +133,8 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 
-// tellWait sets the condition with what the pass waits for. Events report when the wait begins, and when it begins to matter.
-func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
+// reportWait sets the condition with what the pass waits for. Events report when the wait begins, and when it begins to matter.
+func (c *machines) reportWait(p *pass, waits machinev1beta1.Condition) {
 	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
 	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
 		c.recordEvent(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
@@ -142,8 +142,8 @@ func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	p.is(waits)
 }
 
-// tellFailure reports an error, and returns the one to retry with.
-func (c *machines) tellFailure(p *pass, f failure) error {
+// reportFailure reports an error, and returns the one to retry with.
+func (c *machines) reportFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
 	if !theirs && versioned.Outdated(f.err) {

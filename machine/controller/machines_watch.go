@@ -63,8 +63,8 @@ func (c *machines) watch(m manager.Manager, o Options) error {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(m).Named("machine").
-		For(&machinev1beta1.Machine{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: machineNews})).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(c.machinesOf), builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeNews})).
+		For(&machinev1beta1.Machine{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: machineChanged})).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(c.machinesOf), builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanged})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
@@ -130,9 +130,9 @@ func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.
 	return out
 }
 
-// machineNews are changes of a Machine that its controller has to act on. Most changes of a status are its own or the mirror's: a pass for each would call
+// machineChanged are changes of a Machine that its controller has to act on. Most changes of a status are its own or the mirror's: a pass for each would call
 // the provider each time.
-func machineNews(e event.UpdateEvent) bool {
+func machineChanged(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*machinev1beta1.Machine), e.ObjectNew.(*machinev1beta1.Machine)
 	return before.ResourceVersion == after.ResourceVersion || // a resync
 		before.Generation != after.Generation || before.UID != after.UID ||
@@ -155,8 +155,8 @@ func pausedOf(m *machinev1beta1.Machine) corev1.ConditionStatus {
 	return c.Status
 }
 
-// nodeNews ignores heartbeats, images and usage: a Node is written more often than anything else.
-func nodeNews(e event.UpdateEvent) bool {
+// nodeChanged ignores heartbeats, images and usage: a Node is written more often than anything else.
+func nodeChanged(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
 	return before.UID != after.UID || before.Spec.ProviderID != after.Spec.ProviderID ||
 		!slices.Equal(keysOfNode(before), keysOfNode(after)) ||

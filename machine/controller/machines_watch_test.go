@@ -32,7 +32,7 @@ func TestMachineNews(t *testing.T) {
 		"one that has begun":                {reports("1", "a", held), reports("2", "b", held), false},
 		"one whose mirror reports the same": {reports("1", "a"), reports("2", "a"), false},
 	} {
-		if got := machineNews(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+		if got := machineChanged(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t, want %t", sentence, got, c.want)
 		}
 	}

@@ -15,13 +15,13 @@ import (
 // what the actuator wished says itself when the next one is, even if the wish ends before the pass does.
 func TestAPassThatHeedsAWishAsksForTheNextOne(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for says, passes := range map[string]func(*machines) []passStep{
+	for sentence, passes := range map[string]func(*machines) []passStep{
 		"of a Machine that is to be": func(c *machines) []passStep {
 			return []passStep{{name: "Exists", take: c.exists}, {name: "Rest", take: c.rest}}
 		},
 		"of a Machine that is being deleted": func(c *machines) []passStep { return []passStep{{name: "Delete", take: c.delete}} },
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			c := &machines{pace: usualPace()}
 			m := &machinev1beta1.Machine{}
 			c.wishes.grant(m, start, time.Second)

@@ -112,7 +112,7 @@ func (a *Actuator) adopt(ctx context.Context, m *machinev1beta1.Machine, id stri
 }
 
 func (a *Actuator) made(m *machinev1beta1.Machine, i Instance) error {
-	a.provider().tell(m, i)
+	a.provider().writeInstance(m, i)
 	if i.State == ShuttingDown || i.Gone() {
 		return lost(m, i.ID)
 	}
@@ -134,7 +134,7 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error 
 	if !found {
 		return machine.RequeueAfter(a.poll(), "the cloud to tell of the instance")
 	}
-	a.provider().tell(m, i)
+	a.provider().writeInstance(m, i)
 	switch i.State {
 	case Terminated:
 		return nil
@@ -158,13 +158,13 @@ func (a *Actuator) Delete(ctx context.Context, m *machinev1beta1.Machine) error 
 	case !found:
 		return a.awaitListing(m) // what was asked for a moment ago may still come
 	case i.Gone():
-		a.provider().tell(m, i)
+		a.provider().writeInstance(m, i)
 		return nil
 	}
 	if err := a.Cloud.Terminate(ctx, subject(m), i.ID); err != nil {
 		return fmt.Errorf("ending the instance %s of Machine %s: %w", i.ID, m.Name, err)
 	}
-	a.provider().tell(m, i)
+	a.provider().writeInstance(m, i)
 	return machine.RequeueAfter(a.poll(), "the instance "+i.ID+" to shut down")
 }
 
@@ -238,8 +238,8 @@ func (p Provider) named(m *machinev1beta1.Machine) string {
 	return id
 }
 
-// tell writes what the cloud returned of the instance. It leaves an equal value unchanged.
-func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
+// writeInstance writes what the cloud returned of the instance. It leaves an equal value unchanged.
+func (p Provider) writeInstance(m *machinev1beta1.Machine, i Instance) {
 	id, state := i.ProviderID(), p.Word(i.State)
 	m.Spec.ProviderID = &id
 	for label, value := range map[string]string{"region": p.region(i.Zone), "zone": i.Zone, "instance-type": i.Type} {

@@ -62,13 +62,13 @@ type T interface {
 // each of them. Run it with the race detector: one check calls for many Machines at the same time.
 func Conform(t *testing.T, new func(*testing.T) Subject) {
 	for _, c := range checks {
-		t.Run(c.says, func(t *testing.T) { c.try(t, new(t)) })
+		t.Run(c.promise, func(t *testing.T) { c.try(t, new(t)) })
 	}
 }
 
 // check is one promise.
 type check struct {
-	says string
+	promise string
 	// needs is what of the Subject it cannot do without, if that is optional.
 	needs *part
 	run   func(*life)

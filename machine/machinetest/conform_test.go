@@ -231,7 +231,7 @@ func planted() map[string]sin {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				i, err := w.mapi().Launch(ctx, subject(m), Order{Zone: "us-east-1a", Type: "m6i.large"})
 				if err == nil {
-					AWS().tell(m, i)
+					AWS().writeInstance(m, i)
 				}
 				return err
 			}}
@@ -243,7 +243,7 @@ func planted() map[string]sin {
 				}
 				i, err := w.mapi().Launch(ctx, subject(m), Order{Zone: "us-east-1a", Type: "m6i.large"})
 				if err == nil {
-					AWS().tell(m, i)
+					AWS().writeInstance(m, i)
 				}
 				return err
 			}}
@@ -426,7 +426,7 @@ func TestTheSuiteCatches(t *testing.T) {
 			caught := []string{}
 			for _, check := range checks {
 				if failed := record(t, func(r *recorder) { check.try(r, simulated(newWorld(t, Options{}, false), c.plant)) }); failed != "" {
-					caught = append(caught, check.says)
+					caught = append(caught, check.promise)
 				}
 			}
 			if !slices.Contains(caught, c.caught) {
@@ -443,8 +443,8 @@ func TestEveryCheckIsNeeded(t *testing.T) {
 		caught[p.caught] = true
 	}
 	for _, c := range checks {
-		if !caught[c.says] {
-			t.Errorf("nothing planted is caught by %q", c.says)
+		if !caught[c.promise] {
+			t.Errorf("nothing planted is caught by %q", c.promise)
 		}
 	}
 }
@@ -459,7 +459,7 @@ func TestAMissingPartOfTheSubjectSkips(t *testing.T) {
 			c.try(r, s)
 		})
 		if failed != "" {
-			t.Errorf("%s: %s", c.says, failed)
+			t.Errorf("%s: %s", c.promise, failed)
 		}
 	}
 	if skipped != 2 {

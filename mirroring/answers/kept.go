@@ -27,8 +27,8 @@ func (a Kept) Has(want *unstructured.Unstructured) bool {
 	return known && last == digest(want)
 }
 
-// Hear takes the answer to what was sent. What is refused is not equal, and is refused again.
-func (a Kept) Hear(sent, now *unstructured.Unstructured) {
+// Record takes the answer to what was sent. What is refused is not equal, and is refused again.
+func (a Kept) Record(sent, now *unstructured.Unstructured) {
 	if len(ownership.Leftover(sent, now)) == 0 {
 		a.sent.Remove(pairs.Describe(sent))
 		return

@@ -17,14 +17,14 @@ func TestWhatTheAPIServerAnswered(t *testing.T) {
 	if a.Has(sent) {
 		t.Error("it knows what it never sent")
 	}
-	a.Hear(sent, more)
+	a.Record(sent, more)
 	if !a.Has(sent) {
 		t.Error("a default came back, and it would be sent again")
 	}
 	if a.Has(other) {
 		t.Error("something else counts as answered")
 	}
-	a.Hear(other, other)
+	a.Record(other, other)
 	if a.Has(sent) || a.Has(other) {
 		t.Error("what came back as it was sent is remembered")
 	}

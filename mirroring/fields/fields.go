@@ -78,13 +78,13 @@ func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if want.GetKind() != s.Kind.Name {
 		return nil
 	}
-	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, managedfields.Path("spec", "replicas")) {
+	if _, wanted := pairs.Replicas(want); wanted && s.Kind.Scales && !ownership.Owns(live, managedfields.Path("spec", "replicas")) {
 		return []string{"spec.replicas"}
 	}
 	for _, g := range authority.Annotated(s.MirrorSide()) {
 		for _, key := range g.Fields {
-			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, managedfields.Path("metadata", "annotations", key)) {
+			_, wanted := want.GetAnnotations()[key]
+			if wanted && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, managedfields.Path("metadata", "annotations", key)) {
 				return []string{"metadata.annotations." + key}
 			}
 		}
@@ -150,7 +150,7 @@ func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *u
 	}
 	want = want.DeepCopy()
 	for _, path := range propagatedPaths(live) {
-		if says, has := pairs.ValueAt(want, path), pairs.ValueAt(live, path); says != nil && has != nil && !ownership.Has(has, says) {
+		if wanted, has := pairs.ValueAt(want, path), pairs.ValueAt(live, path); wanted != nil && has != nil && !ownership.Has(has, wanted) {
 			unstructured.RemoveNestedField(want.Object, path...)
 		}
 	}

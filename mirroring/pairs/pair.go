@@ -449,10 +449,10 @@ func (s *State) ForeignParent() bool {
 }
 
 // Replicas are the wanted replicas of a set, and whether it has any number.
-func Replicas(o *unstructured.Unstructured) (n int64, says bool) {
-	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
+func Replicas(o *unstructured.Unstructured) (n int64, has bool) {
+	v, has, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
 	n, isNumber := jsonnumbers.Integer(v)
-	return n, says && err == nil && isNumber
+	return n, has && err == nil && isNumber
 }
 
 // MirrorSide is the side to which the pair is mirrored.

@@ -32,13 +32,13 @@ func (s Twin) show(want *unstructured.Unstructured) {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	for label, says := range map[string]string{
+	for label, value := range map[string]string{
 		machineapi.InstanceTypeLabel: kind,
 		machineapi.RegionLabel:       s.Env.Region,
 		machineapi.ZoneLabel:         pairs.Nested(s.Core, "spec", "failureDomain"),
 	} {
-		if _, has := labels[label]; !has && says != "" {
-			labels[label] = says
+		if _, has := labels[label]; !has && value != "" {
+			labels[label] = value
 		}
 	}
 	want.SetLabels(labels)

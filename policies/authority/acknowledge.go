@@ -40,8 +40,8 @@ func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	case ByBlockMove:
 		return either(infra.HasAnnotation(BlockMoveAnnotation))
 	case ByPatience:
-		if told := infra.HasAnnotation(PausedAnnotation); !told || !lately {
-			return either(!told)
+		if requested := infra.HasAnnotation(PausedAnnotation); !requested || !lately {
+			return either(!requested)
 		}
 	case ByCondition:
 	}

@@ -138,9 +138,9 @@ func etcdHookNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// EtcdHookRemoved: "EtcdQuorumOperator" keeps a Machine of the control plane until its member has left (converting › Machine lifecycle hooks). What is removed
-// from the object that is not authoritative is refused by other rules. On Cluster API's it may be the consequence of the operator's own removal, that
-// Poundlock has not carried over.
+// EtcdHookRemoved: "EtcdQuorumOperator" keeps a Machine of the control plane until its member has left (converting › Machine lifecycle hooks). What is
+// removed from the object that is not authoritative is refused by other rules. On Cluster API's it may be the consequence of the operator's own removal,
+// that Poundlock has not carried over.
 func EtcdHookRemoved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if !losesEtcdHook(c) || s.mirror() || s.moving() && c.Side == policies.SideMachineAPI {

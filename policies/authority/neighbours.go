@@ -85,10 +85,6 @@ func appOf(o *policies.Object) string {
 	return app
 }
 
-// bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On other
-// platforms somebody has to ask for it.
-var bootImaged = []string{"AWSMachineProviderConfig", "GCPMachineProviderSpec"}
-
 // setSpec has those fields of a MachineSet's spec that matter here.
 type setSpec struct {
 	Template struct {
@@ -126,13 +122,13 @@ type ofProvider struct {
 	KeyPairName any `json:"keyPairName"`
 }
 
-// is recognizes a platform's providerSpec by its kind or by a member. Machine API goes by the cluster's platform, so the kind of an old set may be missing.
+// of recognizes a platform's providerSpec by its kind or by a member. Machine API goes by the cluster's platform, so the kind of an old set may be missing.
+func (p ofProvider) of(known Provider) bool {
+	return p.Kind == known.ProviderSpec || known.own != nil && known.own(p) != nil
+}
+
 func (p ofProvider) is(kind string) bool {
-	own := map[string]any{
-		"AWSMachineProviderConfig": p.AMI, "AzureMachineProviderSpec": p.VMSize, "GCPMachineProviderSpec": p.MachineType, "OpenstackProviderSpec": p.Flavor,
-		"VSphereMachineProviderSpec": p.Workspace, "PowerVSMachineProviderConfig": p.KeyPairName,
-	}
-	return p.Kind == kind || own[kind] != nil
+	return slices.ContainsFunc(providers, func(known Provider) bool { return known.ProviderSpec == kind && p.of(known) })
 }
 
 // onNode has those fields of a Machine's spec that go to its Node.
@@ -163,9 +159,13 @@ func bootDataWarning(c policies.Change) []string {
 	return nil
 }
 
-// bootDataRead are the providerSpecs whose Cluster API providers read the boot data of Machines that have their instances. Azure's and Google Cloud's begin
-// each look at a Machine with that, and Power VS' ends no deletion without it.
-var bootDataRead = []string{"AzureMachineProviderSpec", "GCPMachineProviderSpec", "PowerVSMachineProviderConfig"}
+func (p ofProvider) readAgain() bool {
+	return slices.ContainsFunc(providers, func(known Provider) bool { return known.ReadsBootDataAgain && p.of(known) })
+}
+
+func (p ofProvider) bootImaged() bool {
+	return slices.ContainsFunc(providers, func(known Provider) bool { return known.BootImaged && p.of(known) })
+}
 
 // bootedWarnings name what Cluster API's provider expects of a Machine that has booted already.
 func bootedWarnings(c policies.Change) (out []string) {
@@ -176,7 +176,7 @@ func bootedWarnings(c policies.Change) (out []string) {
 	}
 	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
 	value := spec.ProviderSpec.Value
-	if name := value.UserDataSecret.Name; name != "" && name != copied && slices.ContainsFunc(bootDataRead, value.is) {
+	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
 		out = append(out, fmt.Sprintf(
 			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
 				"make it from the one in %s first (guide: Boot data)",
@@ -278,7 +278,7 @@ func guestWarnings(c policies.Change) []string {
 
 func bootImages(o *policies.Object) []Neighbour {
 	spec := specOfSet(o)
-	if !slices.ContainsFunc(bootImaged, spec.Template.Spec.ProviderSpec.Value.is) ||
+	if !spec.Template.Spec.ProviderSpec.Value.bootImaged() ||
 		spec.Template.Metadata.Labels[machineapi.SystemLabel] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil
 	}

@@ -249,7 +249,7 @@ func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
 		if s.MachineAPI.Deleting || s.Current == ClusterAPI && s.ClusterAPI.Deleting { // nothing is recreated that could move
-			return s.say(ReasonDeleting, who, "There is no move to %s: the object is being deleted.", to), true
+			return s.waitStep(ReasonDeleting, who, "There is no move to %s: the object is being deleted.", to), true
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
@@ -335,18 +335,18 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
-		return s.say(ReasonDeleting, s.goes(),
+		return s.waitStep(ReasonDeleting, s.goes(),
 			"Cluster API is authoritative, and Poundlock recreates nothing during a deletion, which ends when no finalizer is left."), true
 	}
 	if who := s.missing(); who != 0 && in == ClusterAPI && s.goes() == 0 {
-		return s.say(ReasonTwinMissing, who, "%s",
+		return s.waitStep(ReasonTwinMissing, who, "%s",
 			s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
-		return s.say(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
+		return s.waitStep(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
 	}
 	if who := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.Acknowledged != AcknowledgedPaused }); who != 0 {
-		return s.say(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
+		return s.waitStep(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
 	}
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: " +
@@ -357,10 +357,10 @@ func unsettled(s State) (Step, bool) {
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
 		if in == ClusterAPI && s.ClusterPaused {
-			return s.say(ReasonPausedElsewhere, who|WhoCluster, "Cluster API is authoritative, but its Cluster is paused (spec.paused), so its "+
+			return s.waitStep(ReasonPausedElsewhere, who|WhoCluster, "Cluster API is authoritative, but its Cluster is paused (spec.paused), so its "+
 				"controllers leave all objects of the Cluster alone: waiting until somebody unpauses the Cluster."), true
 		}
-		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
+		return s.waitStep(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
 	return Step{}, false
 }
@@ -385,7 +385,7 @@ func (s State) goes() Who { return s.deleting() &^ WhoInfra }
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
-		return s.say(ReasonUnknownOrigin, WhoMachineAPI,
+		return s.waitStep(ReasonUnknownOrigin, WhoMachineAPI,
 			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
 				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
@@ -396,7 +396,7 @@ func move(s State) Step {
 	return forth(s)
 }
 
-// forth is steps 4 to 8.
+// forth is steps 4 to 8. What it waits for is asked again although blocked has asked it: until the source paused, its controllers could change the answer.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s",
@@ -416,7 +416,7 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
-	if !s.synchronized() && s.Decided {
+	if !s.synchronized() && s.Decided { // as in blocked: a decision counts for the wait that is reported, until the mirror has seen it
 		return unknown()
 	}
 	if !s.synchronized() {
@@ -541,7 +541,7 @@ func over(s State) Step {
 // request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
-		return s.say(ReasonNotPaused, WhoMachineAPI,
+		return s.waitStep(ReasonNotPaused, WhoMachineAPI,
 			"The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
 	}
 	if who := s.unheld(s.Origin); who != 0 {
@@ -645,12 +645,13 @@ func (s State) where(among Who, applies func(Party) bool) Who {
 
 // wait is a step that waits because of a request. Its message has the command that cancels the request.
 func (s State) wait(reason string, who Who, format string, args ...any) Step {
-	step := s.say(reason, who, format, args...)
+	step := s.waitStep(reason, who, format, args...)
 	step.Message += space(s.cancel())
 	return step
 }
 
-func (s State) say(reason string, who Who, format string, args ...any) Step {
+// waitStep is a step that waits whether or not there is a request to cancel.
+func (s State) waitStep(reason string, who Who, format string, args ...any) Step {
 	return Step{Action: Wait, On: who, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 

@@ -63,7 +63,8 @@ func PausedClusterBy(c policies.Change) string {
 // pausedClusterWarning comes before the move. One to Cluster API is carried out all the same: a condition would say so only afterwards.
 func pausedClusterWarning(c policies.Change) []string {
 	if leavesPaused(c) {
-		return []string{fmt.Sprintf("spec.paused of Cluster %s is true: once Cluster API's controllers have reported that, the move will not start before it is unpaused. %s",
+		return []string{fmt.Sprintf("spec.paused of Cluster %s is true: once Cluster API's controllers have reported that, "+
+			"the move will not start before it is unpaused. %s",
 			c.Facts.PausedCluster, unpauseCluster(c))}
 	}
 	if !arrivesPaused(c) {

@@ -8,10 +8,16 @@ import (
 	"strings"
 )
 
-// Provider is what rules need about one of Cluster API's infrastructure providers: how its controllers act on the objects that they own. A rule finds it by
-// the kind of the object under review, because a request does not contain the cluster's platform, which may be unreadable.
+// Provider is what rules need about a platform and its provider of Cluster API: how controllers act on the objects that they own. A rule finds it by the kind
+// of the object under review or of its providerSpec, because a request does not contain the cluster's platform, which may be unreadable.
 type Provider struct {
-	// Machine is the kind of its machines.
+	// Platform is the Infrastructure's name for the platform.
+	Platform string
+	// ProviderSpec is the kind of a Machine API Machine's providerSpec.
+	ProviderSpec string
+	// own reads a member that this providerSpec alone has, and needs; nil where the kind alone recognizes it.
+	own func(ofProvider) any
+	// Machine is the kind of the provider's machines.
 	Machine string
 	// Instance is the kind of object that it keeps for each instance, owned by its machine; "" for none. A controller of its own acts on the cloud for this
 	// object, and obeys only this object's pause, not its owner's.
@@ -25,6 +31,14 @@ type Provider struct {
 	OwnFinalizer string
 	// NamesInstanceAfterMachine: what it keeps for an instance has the Machine's name, and not that of its own machine, which may be another.
 	NamesInstanceAfterMachine bool
+	// ReadsBootDataAgain: it reads the boot data of Machines that have their instances. Azure's and Google Cloud's begin each look at a Machine with that, and
+	// Power VS' ends no deletion without it.
+	ReadsBootDataAgain bool
+	// BootImaged: the machine-config-operator updates boot images unless somebody excludes a set, on AWS and GCP since 4.19. On other platforms somebody has to
+	// ask for it.
+	BootImaged bool
+	// Rivalled: OpenShift's own migration acts here, on AWS since 4.19, on OpenStack since 4.20. On other platforms it runs, and does nothing.
+	Rivalled bool
 }
 
 // Providers lists them, in the order of conversion/platforms. A test there names what is missing.
@@ -32,13 +46,34 @@ func Providers() []Provider { return slices.Clone(providers) }
 
 // providers is read for each request, and by each step of a model.
 var providers = []Provider{
-	{Machine: "AWSMachine", Account: "capa-controller-manager"},
-	{Machine: "AzureMachine", Account: "capz-manager", Acknowledges: ByBlockMove},
-	{Machine: "GCPMachine", Account: "capg-manager", Acknowledges: ByPatience},
-	{Machine: "OpenStackMachine", Instance: "OpenStackServer", Account: "capo-manager", Acknowledges: ByPatience},
-	{Machine: "VSphereMachine", Instance: "VSphereVM", NamesInstanceAfterMachine: true},
-	{Machine: "IBMPowerVSMachine", Account: "capi-ibmcloud-manager"},
-	{Machine: "NutanixMachine", Account: "capx-controller-manager", Acknowledges: ByPatience, OwnFinalizer: "nutanixmachine"},
+	{
+		Platform: "AWS", ProviderSpec: "AWSMachineProviderConfig", own: func(p ofProvider) any { return p.AMI },
+		Machine: "AWSMachine", Account: "capa-controller-manager", BootImaged: true, Rivalled: true,
+	},
+	{
+		Platform: "Azure", ProviderSpec: "AzureMachineProviderSpec", own: func(p ofProvider) any { return p.VMSize },
+		Machine: "AzureMachine", Account: "capz-manager", Acknowledges: ByBlockMove, ReadsBootDataAgain: true,
+	},
+	{
+		Platform: "GCP", ProviderSpec: "GCPMachineProviderSpec", own: func(p ofProvider) any { return p.MachineType },
+		Machine: "GCPMachine", Account: "capg-manager", Acknowledges: ByPatience, ReadsBootDataAgain: true, BootImaged: true,
+	},
+	{
+		Platform: "OpenStack", ProviderSpec: "OpenstackProviderSpec", own: func(p ofProvider) any { return p.Flavor },
+		Machine: "OpenStackMachine", Instance: "OpenStackServer", Account: "capo-manager", Acknowledges: ByPatience, Rivalled: true,
+	},
+	{
+		Platform: "VSphere", ProviderSpec: "VSphereMachineProviderSpec", own: func(p ofProvider) any { return p.Workspace },
+		Machine: "VSphereMachine", Instance: "VSphereVM", NamesInstanceAfterMachine: true,
+	},
+	{
+		Platform: "PowerVS", ProviderSpec: "PowerVSMachineProviderConfig", own: func(p ofProvider) any { return p.KeyPairName },
+		Machine: "IBMPowerVSMachine", Account: "capi-ibmcloud-manager", ReadsBootDataAgain: true,
+	},
+	{
+		Platform: "Nutanix", ProviderSpec: "NutanixMachineProviderConfig",
+		Machine: "NutanixMachine", Account: "capx-controller-manager", Acknowledges: ByPatience, OwnFinalizer: "nutanixmachine",
+	},
 }
 
 // providerOf finds a provider by the kind of its machine, or of what it keeps for an instance; without one, it returns the zero value.

@@ -16,9 +16,6 @@ import (
 // rivalProcess is OpenShift's own migration, a container of the cluster-capi-operator's Deployment.
 const rivalProcess = "machine-api-migration"
 
-// rivalPlatforms are those on which it acts: AWS since 4.19, OpenStack since 4.20. On others it runs, and does nothing.
-var rivalPlatforms = []string{"AWS", "OpenStack"}
-
 // RivalPolicies are the ValidatingAdmissionPolicies that come with it: they refuse what Poundlock writes, on every platform.
 func RivalPolicies() []string { return []string{"cluster-api-machine-vap", "machine-api-machine-vap"} }
 
@@ -28,8 +25,9 @@ func RivalPolicies() []string { return []string{"cluster-api-machine-vap", "mach
 // Field managers in objects prove nothing: they outlast the process that wrote.
 func Rival(platform string, deployments []unstructured.Unstructured, policies []string) string {
 	var out []string
+	rivalled := slices.ContainsFunc(providers, func(p Provider) bool { return p.Platform == platform && p.Rivalled })
 	for _, d := range deployments {
-		if slices.Contains(rivalPlatforms, platform) && runsRival(d) {
+		if rivalled && runsRival(d) {
 			out = append(out, fmt.Sprintf("Deployment %s/%s with the container %s", d.GetNamespace(), d.GetName(), rivalProcess))
 		}
 	}

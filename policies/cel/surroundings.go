@@ -63,8 +63,8 @@ func surroundingsVariables(o Options) []admissionregistrationv1.Variable {
 		variable("allows", annotation(`(request.operation == "DELETE" ? variables.was : variables.is)`, authority.AllowDeletionAnnotation)),
 		variable("notAllowed", fmt.Sprintf(`variables.allows == '' ? '' : " (%s allows its deletion only with the value %s)"`,
 			authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
-		variable("allow", fmt.Sprintf(`"kubectl " + (request.kind.kind in %s ? '' : "-n " + request.namespace + " ") + "annotate --overwrite " + request.resource.resource + `+
-			`(request.resource.group == '' ? '' : "." + request.resource.group) + " " + variables.was.metadata.name + " %s=%s"`,
+		variable("allow", fmt.Sprintf(`"kubectl " + (request.kind.kind in %s ? '' : "-n " + request.namespace + " ") + "annotate --overwrite " + `+
+			`request.resource.resource + (request.resource.group == '' ? '' : "." + request.resource.group) + " " + variables.was.metadata.name + " %s=%s"`,
 			quoteAll([]string{authority.Namespace, authority.Definition}), authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
 	}
 }

@@ -53,7 +53,7 @@ func authorityTwins() []Twin {
 				`: (size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 || ` +
 				`(variables.reservedLabels + variables.reservedAnnotations).exists(k, string(k).startsWith("` + authority.Domain + `/"))) && ` +
 				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
-				`: size(variables.toldLabels) + size(variables.toldAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
+				`: size(variables.settableLabels) + size(variables.settableAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
 				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
 				`set it on " + variables.there + ", which is: " + variables.setThere`,
 		},

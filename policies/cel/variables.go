@@ -64,8 +64,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
 		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(),
 			"(variables.annotates + (variables.pausesCheck ? "+pause+" : []))", "(variables.unannotates + "+pause+")")),
-		variable("toldLabels", told("reservedLabels", "labels")),
-		variable("toldAnnotations", told("reservedAnnotations", "annotations")),
+		variable("settableLabels", withoutLeftAlone("reservedLabels", "labels")),
+		variable("settableAnnotations", withoutLeftAlone("reservedAnnotations", "annotations")),
 		variable("setThere", setThere(twins(o.Pairs))),
 		variable("holdsForEtcd", holdsForEtcd(o)),
 		variable("judgedOld", judgedSpec("variables.oldSpec")),
@@ -175,8 +175,8 @@ func reserved(key string) string {
 		key, strings.Join(theirs, "|"))
 }
 
-// told removes from reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
-func told(names, of string) string {
+// withoutLeftAlone removes from reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+func withoutLeftAlone(names, of string) string {
 	var kinds []string
 	for _, kind := range authority.Kinds() {
 		if left := authority.LeftAlone(kind.Name, "metadata."+of); len(left) > 0 {
@@ -192,7 +192,7 @@ func told(names, of string) string {
 // setThere is the commands that make the changes of reserved names on the twin.
 func setThere(namespaces string) string {
 	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
-		setNames(namespaces, "label", "variables.toldLabels", "labels"), setNames(namespaces, "annotate", "variables.toldAnnotations", "annotations"))
+		setNames(namespaces, "label", "variables.settableLabels", "labels"), setNames(namespaces, "annotate", "variables.settableAnnotations", "annotations"))
 }
 
 func setNames(namespaces, verb, names, of string) string {

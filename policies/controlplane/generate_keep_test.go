@@ -66,7 +66,7 @@ func platformIs(name configv1.PlatformType) planting {
 // A cluster without a generated set gets the reason, and the remedy. Beside each is the nearest cluster that gets a set.
 func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 	topology := func(p *plant) { p.Infrastructure.Status.ControlPlaneTopology = "HighlyAvailableArbiter" }
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		kit    func() conversiontest.Kit
 		do     []planting
 		reason controlplane.Reason
@@ -102,7 +102,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		"none in any, but all in one place":  {kit: vspheretest.Kit, do: []planting{func(p *plant) { p.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains = nil }, inOnePlace}},
 		"a failure domain with another name": {kit: vspheretest.Kit, do: []planting{func(p *plant) { p.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains[0].Name = "first" }}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			if c.kit == nil {
 				c.kit = awstest.Kit
 			}
@@ -139,7 +139,7 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 		edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge")
 		m.Spec.Taints, m.Spec.ObjectMeta.Labels = taints(), map[string]string{"rack": "7"}
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do   []planting
 		want map[string]any // by path below the template
 		left string
@@ -166,7 +166,7 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 		"a zone that is only being left":     {do: []planting{also("lock-7x2k9-master-y-2", 1), onPlant(2, going), worker(func(s *machinev1beta1.MachineSet) { s.Name = "none"; s.Spec.Template.Spec.ProviderSpec.Value = nil })}, want: domainsOf("a", "b")},
 		"a zone that nobody else is left in": {do: []planting{onPlant(2, going)}, want: domainsOf("a", "b", "c", "d")},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			p := planted(t, awstest.Kit(), awstest.Kit().ProviderSpec, 3)
 			for _, do := range c.do {
 				do(p)
@@ -259,7 +259,7 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 	}
 	value := func(member string) string { return below + "spec.providerSpec.value." + member }
 	same := func(zones ...string) []any { return domainsOf(zones...)["failureDomains.aws"].([]any) }
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		before []planting
 		edit   map[string]any // what a person makes of the set, by path; nil removes
 		then   []planting
@@ -312,7 +312,7 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Kept as somebody has edited it: failureDomains.aws[us-east-1d]",
 			want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			p := planted(t, awstest.Kit(), awstest.Kit().ProviderSpec, 3)
 			for _, do := range c.before {
 				do(p)

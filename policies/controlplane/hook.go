@@ -86,15 +86,15 @@ func (p *Plan) held(m MachineState) string {
 	if hooks == nil {
 		return ""
 	}
-	says := ", held by the hook " + strings.Join(hooks, " and the hook ")
+	message := ", held by the hook " + strings.Join(hooks, " and the hook ")
 	if lost := NamesOf(p.Machines(), func(o MachineState) bool { return !o.Deleting && !o.Ready && (o.Failed || !o.joining()) }); len(lost) > 0 {
-		says += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each is ready again, or deleted", strings.Join(lost, ", "))
+		message += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each is ready again, or deleted", strings.Join(lost, ", "))
 	}
 	if p.Strategy == machinev1.Recreate {
-		says += fmt.Sprintf("; under the strategy Recreate its replacement, which would let etcd release it, is made once it has gone. "+
+		message += fmt.Sprintf("; under the strategy Recreate its replacement, which would let etcd release it, is made once it has gone. "+
 			"To go on, with a member of etcd less until the replacement has joined, see that all other members are healthy, "+
 			"and remove the hook from spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
 			m.machine.Namespace, m.Name)
 	}
-	return says
+	return message
 }

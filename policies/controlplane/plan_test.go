@@ -199,7 +199,7 @@ type change = func(*controlplane.View)
 
 func TestPlan(t *testing.T) {
 	inactive := func(v *controlplane.View) { v.Set.Spec.State = machinev1.ControlPlaneMachineSetStateInactive }
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do       []change
 		steps    []string
 		problems []string
@@ -334,7 +334,7 @@ func TestPlan(t *testing.T) {
 			template(v).FailureDomains = &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}
 		}}, problems: []string{"InvalidSet vsphere[0].name"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -472,7 +472,7 @@ func moveOn(v *controlplane.View, r *rand.Rand) bool {
 }
 
 func TestForecast(t *testing.T) {
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do   []change
 		want []string
 	}{
@@ -487,7 +487,7 @@ func TestForecast(t *testing.T) {
 		"degraded": {do: []change{func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, want: []string{
 			"this will do nothing until this is fixed: Nodes of the control plane without a Machine: stray. Remove each Node, or create its Machine by hand"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -511,8 +511,8 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 			v.Infrastructure.Status.PlatformStatus.Type = configv1.BareMetalPlatformType
 		},
 	}
-	for says, lose := range lost {
-		t.Run(says, func(t *testing.T) {
+	for sentence, lose := range lost {
+		t.Run(sentence, func(t *testing.T) {
 			v := reviewed()
 			lose(v)
 			p := controlplane.Make(*v)
@@ -535,9 +535,9 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 			}
 		})
 	}
-	for says, lose := range map[string]change{"no Infrastructure": lost["no Infrastructure"],
+	for sentence, lose := range map[string]change{"no Infrastructure": lost["no Infrastructure"],
 		"an Infrastructure without status": lost["an Infrastructure without status"]} {
-		t.Run(says+", and a set without failure domains", func(t *testing.T) {
+		t.Run(sentence+", and a set without failure domains", func(t *testing.T) {
 			v := reviewed()
 			noDomains(v)
 			for i := range v.Machines {

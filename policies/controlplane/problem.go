@@ -48,19 +48,19 @@ type Problem struct {
 
 // judge finds what keeps the set from acting.
 func (p *Plan) judge(v View) {
-	say := func(r Reason, all []string, format string) {
+	add := func(r Reason, all []string, format string) {
 		if len(all) > 0 {
 			p.Problems = append(p.Problems, Problem{r, fmt.Sprintf(format, strings.Join(all, ", "))})
 		}
 	}
-	untold := func(e *field.Error) bool {
+	unreadPlatform := func(e *field.Error) bool {
 		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
 	}
-	say(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
-	say(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, "+
+	add(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(unreadPlatform)), fieldError), "The set's failure domains cannot be read: %s")
+	add(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, "+
 		"so that Machines may differ from the template only in what it says of the cluster: %s. "+
 		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
-	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
+	add(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), unreadPlatform), fieldError), "The set cannot be carried out: %s")
 	if v.Unreflected != "" && len(p.Invalid) == 0 && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
 		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " +
 			strings.TrimSuffix(v.Unreflected, ".") +
@@ -71,33 +71,33 @@ func (p *Plan) judge(v View) {
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
 	}
 	if all := p.Machines(); len(all) == 0 {
-		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
+		add(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
 	} else {
-		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)),
+		add(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)),
 			"No control plane Machine runs with a Node that is ready: %s")
 	}
-	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
-	say(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
+	add(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
+	add(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
 		"Machines whose Nodes do not have the role of the control plane: %s. Remove the label that the set selects such a Machine by; "+
 			"where it is one of the control plane, "+
 			"label its Node node-role.kubernetes.io/control-plane again")
-	say(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
+	add(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
 		return !m.Adopted && c != nil && !former(*c, p.set)
 	}),
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
-	say(IndexTaken, p.taken(),
+	add(IndexTaken, p.taken(),
 		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. "+
 			"At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
 			"or remove from one the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
-		say(ExcessIndexes, p.excess(),
+		add(ExcessIndexes, p.excess(),
 			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, "+
 				"or remove the label that the set selects them by",
 				len(p.Indexes), p.Replicas))
 	}
-	say(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
-	say(AlteredMachines, p.altered(),
+	add(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
+	add(AlteredMachines, p.altered(),
 		"Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, "+
 			"and would change their replacements. "+
 			"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")

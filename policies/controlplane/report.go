@@ -102,33 +102,33 @@ func (p *Plan) progressing() metav1.Condition {
 
 // stopped quotes the API server's refusal, which a person looks for here.
 func (p *Plan) stopped() string {
-	says := "Stopped. Fix the problem in the Degraded condition"
+	message := "Stopped. Fix the problem in the Degraded condition"
 	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
-		return sentence(says, p.Problems[at].Message)
+		return sentence(message, p.Problems[at].Message)
 	}
-	return says
+	return message
 }
 
 // state begins with the progress, and continues with the next step or the wait.
 func (p *Plan) state(now string) string {
-	says := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
+	parts := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
-		says = append(says, "Still to be replaced: "+p.listOutdated(all))
+		parts = append(parts, "Still to be replaced: "+p.listOutdated(all))
 	}
-	return sentence(says...)
+	return sentence(parts...)
 }
 
 // rest is what is reported when there is nothing to do, and which parts of the template are ignored.
 func (p *Plan) rest() string {
-	says := "All control plane Machines match the template"
+	message := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
-		says += ", except for fields that are not changed: " + left
+		message += ", except for fields that are not changed: " + left
 	}
-	return says
+	return message
 }
 
-func sentence(says ...string) string {
-	return strings.Join(slices.DeleteFunc(says, func(s string) bool { return s == "" }), ". ")
+func sentence(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ". ")
 }
 
 func (p *Plan) degraded() metav1.Condition {
@@ -149,11 +149,11 @@ func (p *Plan) degraded() metav1.Condition {
 	if !p.Active {
 		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive; the Progressing condition has what it waits for once it is Active")
 	}
-	var says []string
+	var parts []string
 	for _, problem := range p.Problems {
-		says = append(says, problem.Message)
+		parts = append(parts, problem.Message)
 	}
-	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
+	return condition(Degraded, true, p.Problems[0].Reason, sentence(parts...))
 }
 
 // OperatorConditions are the ClusterOperator's; if the plan is nil, there is no set. Then ungenerated is why none can be generated, if so.
@@ -177,13 +177,13 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 
 // idle is what the operator reports when it does not manage the control plane's Machines.
 func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
-	reason, says := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
+	reason, message := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {
-		reason, says = Inactive, "The ControlPlaneMachineSet is inactive: nothing is done to the control plane's Machines"
+		reason, message = Inactive, "The ControlPlaneMachineSet is inactive: nothing is done to the control plane's Machines"
 	}
 	var out []configv1.ClusterOperatorStatusCondition
 	for _, kind := range []string{Available, Progressing, Degraded, Upgradeable} {
-		out = append(out, operatorCondition(condition(kind, kind == Available || kind == Upgradeable, reason, says)))
+		out = append(out, operatorCondition(condition(kind, kind == Available || kind == Upgradeable, reason, message)))
 	}
 	return out
 }

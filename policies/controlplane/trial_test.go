@@ -81,7 +81,7 @@ func TestAMachineIsComparedWithWhatAdmissionMakesOfIt(t *testing.T) {
 			}
 		}
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do       []change
 		steps    []string
 		problem  string
@@ -119,7 +119,7 @@ func TestAMachineIsComparedWithWhatAdmissionMakesOfIt(t *testing.T) {
 		"a refusal of what nobody makes":                         {do: []change{refuses("no")}, needless: true},
 		"Recreate deletes nothing whose replacement is refused":  {do: []change{larger, strategy("Recreate"), refuses("no m6i.2xlarge here")}, problem: "MachineRefused index 0 in a"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -194,7 +194,7 @@ func TestTried(t *testing.T) {
 		}
 	}
 	const member = "spec.template.machines_v1beta1_machine_openshift_io"
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		row
 		answer func(controlplane.Trial) policies.Trial
 		want   []string
@@ -210,7 +210,7 @@ func TestTried(t *testing.T) {
 		"what admission fills is its business": {row: row{do: changes(larger)}, answer: admits(fills("keyName", "ops")), asked: 3},
 		"what it overrides is told":            {row: row{do: changes(larger)}, answer: admits(overrides("instanceType", "m5.large")), asked: 3, want: []string{"warned " + member + ".spec.providerSpec.value.instanceType: admission changes m6i.2xlarge to m5.large in each Machine"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			change := c.change(t)
 			asked := admission.Asked(change, change.Facts.ControlPlane)
 			if len(asked) != c.asked {

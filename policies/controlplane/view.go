@@ -127,15 +127,15 @@ const ReflectionRefused = "ReflectionRefused"
 
 // Reflects fills in which API is authoritative for the stored set, and whether Cluster API's side has followed it. Before the mirror has followed it once,
 // that means nothing.
-func (v *View) Reflects(says authority.Shape, generation int64) {
-	v.Authority = says.Current
-	switch c := says.Condition(authority.ConditionSynchronized); {
+func (v *View) Reflects(shape authority.Shape, generation int64) {
+	v.Authority = shape.Current
+	switch c := shape.Condition(authority.ConditionSynchronized); {
 	case c.Status == metav1.ConditionFalse && c.Reason == ReflectionRefused:
 		return // a template and failure domains that the API server does not take; Machines need neither
 	case c.Status == metav1.ConditionFalse:
 		v.Unreflected = cmp.Or(c.Message, c.Reason)
 	}
-	v.Behind = says.SynchronizedGeneration > 0 && says.SynchronizedGeneration < generation
+	v.Behind = shape.SynchronizedGeneration > 0 && shape.SynchronizedGeneration < generation
 }
 
 // ViewOf is what a set's plan is made from, given a control plane that was read. A set whose selector cannot be read has no Machines.

@@ -96,8 +96,8 @@ func (p *Plan) Forecast() []string {
 		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with it
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
-	for _, say := range []func() string{p.amends, p.ignores} {
-		if s := say(); s != "" {
+	for _, list := range []func() string{p.amends, p.ignores} {
+		if s := list(); s != "" {
 			out = append(out, s)
 		}
 	}

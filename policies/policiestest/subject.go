@@ -91,7 +91,7 @@ func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, err
 		apiVersion, objectKind = "autoscaling/v1", "Scale"
 	}
 	for name, value := range map[string]any{"metadata": metadata, "apiVersion": apiVersion, "kind": objectKind} {
-		if _, says := content[name]; says && name == "kind" {
+		if _, has := content[name]; has && name == "kind" {
 			continue // another platform's
 		}
 		if content[name], err = json.Marshal(value); err != nil {

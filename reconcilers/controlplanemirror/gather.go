@@ -40,8 +40,8 @@ var (
 type state struct {
 	pair authority.Pair
 	set  *unstructured.Unstructured
-	// says has the set's fields of authority, resolved its template in Machine API's form.
-	says     authority.Shape
+	// shape has the set's fields of authority, resolved its template in Machine API's form.
+	shape    authority.Shape
 	member   *controlplane.ClusterAPITemplate
 	resolved controlplane.Resolved
 
@@ -64,7 +64,7 @@ type state struct {
 }
 
 // problem is why Cluster API's side differs from the set: a word and a sentence. The zero problem is none.
-type problem struct{ reason, says string }
+type problem struct{ reason, message string }
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace string) (*state, error) {
 	pair, ok := r.pairs.Of(namespace)
@@ -113,7 +113,7 @@ func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state)
 	if err != nil {
 		return err
 	}
-	s.says = authority.Read(object)
+	s.shape = authority.Read(object)
 	if s.member, err = controlplane.Template(raw); err != nil {
 		return err
 	}

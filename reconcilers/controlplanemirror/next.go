@@ -65,7 +65,7 @@ func (r reporting) next(s *state) *write {
 
 func (s *state) handover(side handover.Side) handover.State {
 	return handover.State{
-		Requested: s.says.Requested, Current: s.says.Current, Origin: s.says.SynchronizedAPI,
+		Requested: s.shape.Requested, Current: s.shape.Current, Origin: s.shape.SynchronizedAPI,
 		Deleting: s.set.GetDeletionTimestamp() != nil, OfClusterAPI: s.member != nil, Side: side,
 	}
 }

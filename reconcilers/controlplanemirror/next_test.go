@@ -14,7 +14,7 @@ import (
 func TestATemplateIsPutRightOnceAndOnlyAfterAnEdit(t *testing.T) {
 	const ours = `[{manager: poundlock-reflection, operation: Update, apiVersion: v1, fieldsV1: {'f:spec': {'f:size': {}, 'f:disks': {}}}}]`
 	const theirs = `[{manager: kubectl-edit, operation: Update, apiVersion: v1, fieldsV1: {'f:spec': {'f:disks': {}}}}]`
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		owners, spec string
 		update       bool
 	}{
@@ -28,7 +28,7 @@ func TestATemplateIsPutRightOnceAndOnlyAfterAnEdit(t *testing.T) {
 		"without a list":                      {owners: ours, spec: `{size: 1, spot: {}}`, update: true},
 		"with what somebody added to an item": {owners: theirs, spec: `{size: 1, spot: {}, disks: [{gb: 8, type: gp2}]}`, update: true},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			read := func(text string) *unstructured.Unstructured {
 				o := &unstructured.Unstructured{}
 				if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {

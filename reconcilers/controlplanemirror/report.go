@@ -43,8 +43,8 @@ func (r reporting) report(s *state) *write {
 	case now && step.Action != authority.Settle:
 		w.note = conditionlist.Text(settled, "message")
 	case synchronized && side == handover.Refused &&
-		(conditionlist.Text(was, "reason") != s.refusal.reason || conditionlist.Text(was, "message") != s.refusal.says):
-		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.says, true
+		(conditionlist.Text(was, "reason") != s.refusal.reason || conditionlist.Text(was, "message") != s.refusal.message):
+		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.message, true
 	case synchronized && conditionlist.Text(was, "status") != string(metav1.ConditionTrue) && side == handover.InStep:
 		w.reason, w.note, w.warning = authority.ConditionSynchronized, s.inStep(), false
 	}
@@ -58,13 +58,13 @@ func authorityOf(s *state, step authority.Step, side handover.Side) map[string]a
 	case authority.Adopt, authority.Switch:
 		status["authoritativeAPI"], status["synchronizedAPI"] = string(step.To), string(step.To)
 	case authority.Acknowledge:
-		status["authoritativeAPI"], status["synchronizedAPI"] = string(authority.Migrating), string(s.says.Current)
+		status["authoritativeAPI"], status["synchronizedAPI"] = string(authority.Migrating), string(s.shape.Current)
 	case authority.Settle:
-		if s.says.SynchronizedAPI != s.says.Current {
-			status["synchronizedAPI"] = string(s.says.Current)
+		if s.shape.SynchronizedAPI != s.shape.Current {
+			status["synchronizedAPI"] = string(s.shape.Current)
 		}
 	}
-	if side == handover.InStep && s.says.SynchronizedGeneration < s.set.GetGeneration() {
+	if side == handover.InStep && s.shape.SynchronizedGeneration < s.set.GetGeneration() {
 		status["synchronizedGeneration"] = s.set.GetGeneration()
 	}
 	return status
@@ -72,7 +72,7 @@ func authorityOf(s *state, step authority.Step, side handover.Side) map[string]a
 
 func (s *state) synchronized(side handover.Side) map[string]any {
 	if side == handover.Refused {
-		return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.says)
+		return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.message)
 	}
 	return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
 }
@@ -108,7 +108,7 @@ func (r reporting) settledCondition(step authority.Step, s *state, conditions []
 	}
 	message := step.Message
 	if step.Reason == authority.ReasonNotSynchronized {
-		message += fmt.Sprintf(" It says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.says, "."))
+		message += fmt.Sprintf(" It says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.message, "."))
 	}
 	c = conditionlist.New(authority.ConditionSettled, status, step.Reason, message)
 	before, since := conditionlist.Find(conditions, authority.ConditionSettled), r.now().UTC().Format(time.RFC3339)

@@ -53,9 +53,9 @@ type watched struct {
 }
 
 // theSet maps the objects that are news to the one set.
-func (r *reconciler) theSet(news func(client.Object) bool) handler.MapFunc {
+func (r *reconciler) theSet(interesting func(client.Object) bool) handler.MapFunc {
 	return func(_ context.Context, o client.Object) []reconcile.Request {
-		if !news(o) {
+		if !interesting(o) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: r.key}}

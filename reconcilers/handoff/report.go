@@ -107,8 +107,8 @@ func (p *pair) details(step authority.Step) []string {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
 			out = append(out, u+".")
 		}
-		if says := authority.NameJudged(p.objects.Judged); says != "" {
-			out = append(out, says)
+		if warning := authority.NameJudged(p.objects.Judged); warning != "" {
+			out = append(out, warning)
 		}
 	}
 	if step.On.Has(authority.WhoSurroundings) {

@@ -449,7 +449,7 @@ type walk struct {
 }
 
 func (k *walk) run(ctx context.Context) installation.Outcome {
-	defer k.tellNotes()
+	defer k.recordNotes()
 	before := k.record.progress
 	o := installation.Outcome{
 		Provider: k.Label(), Wanted: installation.Content{Version: k.Version, Hash: k.Hash},
@@ -471,8 +471,8 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 	return o
 }
 
-// tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
-func (k *walk) tellNotes() {
+// recordNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
+func (k *walk) recordNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
 		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
 		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},

@@ -53,7 +53,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		object client.Object
 		only   predicate.Predicate
 	}{
-		{&corev1.ConfigMap{}, inputNews()},
+		{&corev1.ConfigMap{}, inputChanges()},
 		{&configv1.Infrastructure{}, predicate.ResourceVersionChangedPredicate{}},
 		{&configv1.ClusterOperator{}, predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == installation.OperatorName })},
 	} {
@@ -83,8 +83,8 @@ func isInput(o client.Object) bool {
 		(l[bundle.ProviderLabel] != "" || slices.Contains([]string{bundle.ImagesConfigMap, bundle.VariablesConfigMap}, o.GetName()))
 }
 
-// inputNews lets pass what happens to such a ConfigMap. One that loses its label was one: its content is missing from then on.
-func inputNews() predicate.Predicate {
+// inputChanges lets pass what happens to such a ConfigMap. One that loses its label was one: its content is missing from then on.
+func inputChanges() predicate.Predicate {
 	either := predicate.NewPredicateFuncs(isInput)
 	either.UpdateFunc = func(e event.UpdateEvent) bool { return isInput(e.ObjectOld) || isInput(e.ObjectNew) }
 	return predicate.And(either, predicate.ResourceVersionChangedPredicate{})

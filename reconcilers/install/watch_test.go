@@ -33,12 +33,12 @@ func TestWhichConfigMapsAreNews(t *testing.T) {
 		"an object of the installer's": {named("a", "1", map[string]string{installation.InstalledByLabel: "x", bundle.ProviderLabel: "y"}), named("a", "2", map[string]string{installation.InstalledByLabel: "x", bundle.ProviderLabel: "y"}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := inputNews().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			if got := inputChanges().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 				t.Error(got)
 			}
 		})
 	}
-	if !inputNews().Delete(event.DeleteEvent{Object: named("a", "1", provider)}) || inputNews().Create(event.CreateEvent{Object: named("a", "1", record)}) {
+	if !inputChanges().Delete(event.DeleteEvent{Object: named("a", "1", provider)}) || inputChanges().Create(event.CreateEvent{Object: named("a", "1", record)}) {
 		t.Error("a ConfigMap that comes or goes")
 	}
 }

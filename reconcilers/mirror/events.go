@@ -17,12 +17,12 @@ import (
 // noteWrite logs every change, and collects the events of changes that a person asked for or must know about.
 func (r *reconciler) noteWrite(ctx context.Context, p *pass, w *pairs.Write) {
 	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", pairs.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
-	p.news = mirroring.WithNews(p.news, p.State, w)
+	p.events = mirroring.WithEvent(p.events, p.State, w)
 }
 
 // record sends the events of a pass.
 func (r *reconciler) record(p *pass) {
-	for _, n := range p.news {
+	for _, n := range p.events {
 		severity := corev1.EventTypeNormal
 		if n.Warning {
 			severity = corev1.EventTypeWarning

@@ -211,6 +211,6 @@ type pass struct {
 	// first reports a pass that began from the cache alone (pairs.State.Begins): of the surroundings, only the Cluster was read live. The API server itself
 	// creates nothing in a namespace or of a definition that is being deleted.
 	first bool
-	// news are the events of the pass so far.
-	news []mirroring.News
+	// events are the events of the pass so far.
+	events []mirroring.Event
 }

@@ -28,7 +28,7 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
 	}
 	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
-		r.kept.Hear(w.Object, now)
+		r.kept.Record(w.Object, now)
 	}
 	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
 		r.noteWrite(ctx, p, w)

@@ -50,7 +50,7 @@ func TestANodeThatHasAnotherName(t *testing.T) {
 		}
 		return o
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		authority machinev1beta1.MachineAuthority
 		nodes     nodes
 		want      string
@@ -60,7 +60,7 @@ func TestANodeThatHasAnotherName(t *testing.T) {
 		"another name, Cluster API's Machine": {"ClusterAPI", nodes{node("new", "aws:///us-east-1a/i-1")}, "new"},
 		"another instance's":                  {"MachineAPI", nodes{node("other", "aws:///us-east-1a/i-2"), node("none", "")}, ""},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			s := &state{
 				machineAPI: map[string]*unstructured.Unstructured{"m": stored("m", string(c.authority))},
 				clusterAPI: map[string]*unstructured.Unstructured{"m": stored("m", "")},

@@ -34,7 +34,7 @@ func (r *reconciler) report(s *state) []write {
 			if err := versioned.PatchStatus(ctx, r.writer, s.set.DeepCopy(), map[string]any{"status": status}); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("writing the status of the ControlPlaneMachineSet: %w", err)
 			}
-			r.tellConditions(s, status)
+			r.recordConditions(s, status)
 			return nil
 		})
 	}
@@ -140,8 +140,8 @@ func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
 	return o.Status.Conditions, nil
 }
 
-// tellConditions makes events of what a person may have to fix: that the set is degraded, and what holds it.
-func (r *reconciler) tellConditions(s *state, written map[string]any) {
+// recordConditions makes events of what a person may have to fix: that the set is degraded, and what holds it.
+func (r *reconciler) recordConditions(s *state, written map[string]any) {
 	now, ok := written["conditions"].([]metav1.Condition)
 	before, err := conditionsOf(s.set)
 	if !ok || err != nil {

@@ -115,10 +115,10 @@ func (r *reconciler) standBack(ctx context.Context, s *state, other string, err 
 	if err != nil {
 		return requeue.Result(0, fmt.Errorf("reading whether another operator of ControlPlaneMachineSets runs: %w", err))
 	}
-	says := controlplane.OtherOperatorRuns(other)
-	log.FromContext(ctx).Info(says)
+	message := controlplane.OtherOperatorRuns(other)
+	log.FromContext(ctx).Info(message)
 	if s.set != nil {
-		r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "OtherOperator", "StandBack", "%s", eventnote.Cut(says, eventnote.Longest))
+		r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "OtherOperator", "StandBack", "%s", eventnote.Cut(message, eventnote.Longest))
 	}
 	return requeue.Result(afterOther, nil)
 }

@@ -76,15 +76,15 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	for _, kind := range authority.Kinds() {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(kind.MachineAPIGVK())
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, news())); err != nil {
+		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, changes())); err != nil {
 			return fmt.Errorf("watching %s: %w", kind.MachineAPIGVK(), err)
 		}
 	}
 	return nil
 }
 
-// news requests a pass when an object begins or ceases to be mirrored.
-func news() handler.EventHandler {
+// changes requests a pass when an object begins or ceases to be mirrored.
+func changes() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, together) },

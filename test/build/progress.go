@@ -37,7 +37,7 @@ func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progr
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	stop := state.tell(title, start, progress)
+	stop := state.report(title, start, progress)
 	scan(stderr, state)
 	err = cmd.Wait()
 	stop()
@@ -128,13 +128,13 @@ func (p *phase) said() string {
 	return strings.Join(p.rest, "\n")
 }
 
-// tell reports at every beat until the returned function is called.
-func (p *phase) tell(title string, start time.Time, progress io.Writer) (stop func()) {
+// report reports at every beat until the returned function is called.
+func (p *phase) report(title string, start time.Time, progress io.Writer) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
-	every, say := beat, func() { fmt.Fprintf(progress, "%s: %s, %s\n", title, elapsed(start), p) }
+	every, write := beat, func() { fmt.Fprintf(progress, "%s: %s, %s\n", title, elapsed(start), p) }
 	terminal := isTerminal(progress)
 	if terminal {
-		every, say = barBeat, func() { fmt.Fprintf(progress, clearLine+"%s%s, %s", p.bar(), elapsed(start), p) }
+		every, write = barBeat, func() { fmt.Fprintf(progress, clearLine+"%s%s, %s", p.bar(), elapsed(start), p) }
 	}
 	go func() {
 		defer close(ended)
@@ -145,7 +145,7 @@ func (p *phase) tell(title string, start time.Time, progress io.Writer) (stop fu
 			case <-done:
 				return
 			case <-ticker.C:
-				say()
+				write()
 			}
 		}
 	}()

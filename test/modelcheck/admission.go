@@ -163,8 +163,8 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 			finalizers = append(finalizers, authority.MachineAPIMachineFinalizer)
 		}
 	}
-	if says := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; says != "" {
-		status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": says}}
+	if answer := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; answer != "" {
+		status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": answer}}
 	}
 	if apiVersion == "cluster.x-k8s.io/v1beta2" && o.has(ctlFin) && !p.set {
 		finalizers = append(finalizers, authority.Kinds()[0].ClusterAPIFinalizer)

@@ -75,7 +75,7 @@ type ownedMachine struct {
 	// runs reports that it has an instance, endedUnasked that it was terminated although nobody asked.
 	runs, endedUnasked bool
 	ends               end
-	// clusters says for which Cluster API is authoritative it.
+	// clusters reports that Cluster API is authoritative for it.
 	clusters bool
 	// freed: the collector made it an orphan, as somebody asked.
 	freed bool

@@ -216,8 +216,8 @@ func (p *pairs) inCluster(q asking) (out objects) {
 			metadata["ownerReferences"] = []any{gone}
 		}
 		status, _ := fields["status"].(map[string]any)
-		if says := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; says != "" {
-			status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": says}}
+		if answer := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; answer != "" {
+			status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": answer}}
 		}
 		u.Object["apiVersion"], u.Object["kind"], u.Object["metadata"] = apiVersion, kind, metadata
 		return u

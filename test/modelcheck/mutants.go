@@ -169,7 +169,7 @@ func mutants() []mutant {
 		{"the mirror puts back what a neighbour wrote to it for its authority", func(r *rules) { r.carriesNothing = true }, walkOf(flips|visits, setOfMachineAPI)},
 		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
-		{"nobody is patient with a provider that never answers", func(r *rules) { r.impatient = true }, walkOf(flips|crashes, machineOfMuteProvider)},
+		{"nobody is patient with a provider that never answers", func(r *rules) { r.impatient = true }, walkOf(flips|crashes, machineNeverAcknowledged)},
 		{"an instance is created without a fresh read of which API is authoritative", func(r *rules) { r.staleGate = true },
 			walkOf(flips|crashes, machineOfMachineAPI)},
 		{"the Machine API's controller says that it is paused, and works on", func(r *rules) {

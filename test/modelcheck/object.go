@@ -124,7 +124,7 @@ func (o object) presence() authority.Presence {
 	return authority.Present
 }
 
-func (o *object) say(bit object) {
+func (o *object) acknowledge(bit object) {
 	o.clear(paused | acting)
 	o.set(bit)
 }

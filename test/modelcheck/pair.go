@@ -65,7 +65,7 @@ type work uint8
 const (
 	noWork work = iota
 	toHold
-	toTell
+	toStorePhase
 	toCreate
 	toStore
 	toLook
@@ -286,14 +286,15 @@ type turn struct {
 
 // may is a change that fairness promises, might one that it does not.
 func (t *turn) may(by mover, what string, change func(*pair)) {
-	t.tell(move{by: by, what: what}, change)
+	t.emit(move{by: by, what: what}, change)
 }
 
 func (t *turn) might(what string, change func(*pair)) {
-	t.tell(move{by: user, what: what, spontaneous: true}, change)
+	t.emit(move{by: user, what: what, spontaneous: true}, change)
 }
 
-func (t *turn) tell(m move, change func(*pair)) {
+// emit adds the state that a change leads to.
+func (t *turn) emit(m move, change func(*pair)) {
 	w := t.was
 	change(&w)
 	t.trim(&w)
@@ -323,7 +324,7 @@ func (p *pairs) trim(w *pair) {
 	switch {
 	case w.work == toLook:
 		w.behind = false
-	case w.behind && (w.work == toHold || w.work == toTell || w.work == toStore || w.work == toRelease):
+	case w.behind && (w.work == toHold || w.work == toStorePhase || w.work == toStore || w.work == toRelease):
 		w.work, w.behind = noWork, false
 	}
 }

@@ -56,9 +56,9 @@ func (t *turn) reconciles(c clusterAPI) {
 	if !v.seen.has(there) || !w.at(c.on).has(there) {
 		return
 	}
-	says := acting
+	answer := acting
 	if v.seen&(pauseRequested|stopped) != 0 {
-		says = paused
+		answer = paused
 	}
 	switch {
 	case v.seen&(leaving|ctlFin) == 0 && !t.check:
@@ -69,8 +69,8 @@ func (t *turn) reconciles(c clusterAPI) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:
-		if !v.seen.has(says) && !v.seen.has(earlier) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
-			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
+		if !v.seen.has(answer) && !v.seen.has(earlier) && !w.at(c.on).has(answer) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
+			t.may(c.by, c.name+" stores "+pausedText(answer), func(n *pair) { n.at(c.on).acknowledge(answer); n.wrote(c.on, c.by, false) })
 		}
 		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
 		if v.seen.mayAct() && (v.seen.has(ctlFin) || (t.can(strips) || t.can(ungates)) && c.on == ofC && (v.seen&w.c).has(leaving)) {

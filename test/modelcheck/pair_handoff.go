@@ -185,7 +185,7 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 		return append(each(step.Drop, dropI, dropC, dropM), end...)
 	case authority.Wait, authority.Settle:
 		if m.status().Other() != authority.Unset && m.origin() != m.status() {
-			return []op{sayOrigin}
+			return []op{storeOrigin}
 		}
 	}
 	return nil
@@ -244,7 +244,7 @@ func (t *turn) beginHandoff() {
 			t.may(handoff, "the handoff reads everything", func(n *pair) { n.handoff = pass{phase: writing, left: now} })
 		}
 	case now != 0 || w.m.has(there):
-		t.tell(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
+		t.emit(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
 			n.handoff = pass{phase: reading, c: n.c&^(caught|compared) | n.m&(caught|compared), i: n.i, k: n.k}
 			if t.keeps != keepsNothing {
 				n.handoff.phase, n.handoff.k = readingKept, 0

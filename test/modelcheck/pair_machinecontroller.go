@@ -11,10 +11,10 @@ import (
 
 // gate is what authority.GateOf makes of a Machine API object.
 type gate struct {
-	// act: it may act, and has said so. adopts: it stores which API is authoritative. says is what it has yet to say, 0: nothing.
-	act    bool
-	adopts authority.API
-	says   object
+	// act: it may act, and has reported so. adopts: it stores which API is authoritative. pending is the condition Paused that it has yet to store, 0: none.
+	act     bool
+	adopts  authority.API
+	pending object
 }
 
 func (p *pairs) gate(m object) gate {
@@ -30,9 +30,9 @@ func (p *pairs) gate(m object) gate {
 	case written:
 		out.act = g.Act
 	case g.Paused.Status == metav1.ConditionTrue:
-		out.says = paused
+		out.pending = paused
 	case g.Paused.Status == metav1.ConditionFalse:
-		out.says = acting
+		out.pending = acting
 	}
 	p.gates[m] = out
 	return out
@@ -75,10 +75,10 @@ func (pairMachineController) Moves(t *turn) {
 		}
 	case g.adopts != authority.Unset:
 		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
-	case g.says == paused && t.set && w.m.has(leaving):
+	case g.pending == paused && t.set && w.m.has(leaving):
 		// A MachineSet that is being deleted never answers.
-	case g.says != 0:
-		t.may(machineAPI, "Machine API's controller says "+saying(g.says), func(n *pair) { n.m.say(g.says); n.wrote(ofM, machineAPI, false) })
+	case g.pending != 0:
+		t.may(machineAPI, "Machine API's controller stores "+pausedText(g.pending), func(n *pair) { n.m.acknowledge(g.pending); n.wrote(ofM, machineAPI, false) })
 	case g.act:
 		t.machineAPIBegins()
 	}
@@ -87,7 +87,7 @@ func (pairMachineController) Moves(t *turn) {
 	}
 }
 
-func saying(bit object) string {
+func pausedText(bit object) string {
 	if bit == paused {
 		return "Paused=True"
 	}
@@ -105,7 +105,7 @@ func (t *turn) machineAPIBegins() {
 	switch {
 	case t.set:
 	case m.has(leaving|ctlFin) && t.can(ungates) && !m.has(phaseDeleting):
-		to = toTell
+		to = toStorePhase
 	case m.has(leaving | ctlFin):
 		to = toDelete
 	case m.has(leaving):
@@ -116,7 +116,7 @@ func (t *turn) machineAPIBegins() {
 		to = toCreate
 	}
 	refused := to == toHold && !t.holds(byHoldM, &t.was) // it tries again and again, which changes nothing
-	t.tell(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook || refused},
+	t.emit(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook || refused},
 		func(n *pair) { n.work, n.behind = to, false })
 }
 
@@ -150,8 +150,8 @@ func (t *turn) machineAPIWorks() {
 		stored("Machine API's controller stores the instance's ID", noWork, storesPid)
 	case toLook:
 		t.may(machineAPI, "Machine API's controller ends its pass", end)
-	case toTell:
-		stored("Machine API's controller says that it deletes the Machine", toDelete, func(n *pair) { n.m.set(phaseDeleting); n.wrote(ofM, machineAPI, false) })
+	case toStorePhase:
+		stored("Machine API's controller stores the phase Deleting", toDelete, func(n *pair) { n.m.set(phaseDeleting); n.wrote(ofM, machineAPI, false) })
 	case toDelete:
 		t.may(machineAPI, "Machine API's controller deletes the instance", func(n *pair) {
 			n.terminate(n.cloud&byM != 0 || n.m.has(pid))
@@ -171,7 +171,7 @@ func (t *turn) machineAPIWorks() {
 	}
 	t.might("Machine API's controller dies in the middle of a pass", end)
 	if t.was.work == toCreate {
-		t.might("Machine API's controller creates the instance and dies before it hears the answer", func(n *pair) { creates(n); end(n) })
+		t.might("Machine API's controller creates the instance and dies before it reads the answer", func(n *pair) { creates(n); end(n) })
 	}
 }
 

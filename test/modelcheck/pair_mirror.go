@@ -283,7 +283,7 @@ func (pairMirror) Moves(t *turn) {
 				m, c, i, k = p.m, n.c, n.i, n.k
 			}
 			if p.edited&ofM != 0 {
-				c.clear(fresh) // it is compared with what the other says by now
+				c.clear(fresh) // it is compared with what the other has by now
 			}
 			if p.edited&ofC != 0 {
 				m.clear(fresh)
@@ -315,9 +315,9 @@ func (t *turn) beginMirror() {
 			t.may(mirror, "the mirror reads everything", func(n *pair) { n.mirror = pass{phase: writing, left: now} })
 		}
 	case t.authorityFirst:
-		t.tell(move{by: mirror, what: "the mirror reads the Machine API object", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, m: n.m} })
+		t.emit(move{by: mirror, what: "the mirror reads the Machine API object", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, m: n.m} })
 	default:
-		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0},
+		t.emit(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0},
 			func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i, k: n.k} })
 	}
 }

@@ -172,7 +172,7 @@ func (t *turn) takesEffect(n *pair, write neighbourWrite) {
 		n.at(authoritative).set(fresh)
 		n.at(away).clear(fresh)
 		n.m.clear(compared)
-		n.speak(authoritative)
+		n.outdatePasses(authoritative)
 	case write.class == carriedOver && write.on == away:
 		n.at(away).clear(lacking)
 		n.at(authoritative).set(lacking)

@@ -104,17 +104,17 @@ func (t *turn) lastWords() {
 func (w *pair) label(o which) {
 	w.at(o).set(fresh)
 	w.m.clear(compared)
-	w.speak(o)
+	w.outdatePasses(o)
 	w.wrote(o, user, false)
 }
 
 func (w *pair) edit(o which) {
-	w.speak(o)
+	w.outdatePasses(o)
 	w.wrote(o, user, true)
 }
 
-// speak has passes know that they have not read the last that was said.
-func (w *pair) speak(o which) {
+// outdatePasses marks the object as edited since the passes under way read it.
+func (w *pair) outdatePasses(o which) {
 	for _, p := range []*pass{&w.handoff, &w.mirror, &w.former} {
 		if p.phase != idle {
 			p.edited |= o

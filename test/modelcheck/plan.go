@@ -31,7 +31,7 @@ const (
 	switchC
 	backM
 	backC
-	sayOrigin
+	storeOrigin
 
 	// The mirror's.
 	enrolM
@@ -154,25 +154,25 @@ var requests = [...]request{
 		}
 		return true
 	}},
-	leaveM:    {ofM, "stores Migrating, from Machine API", byVersion, false, leaves(authority.MachineAPI)},
-	leaveC:    {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
-	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, pauseRequested)},
-	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, pauseRequested)},
-	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, pauseRequested)},
-	pauseK:    {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, pauseRequested)},
-	releaseK:  {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, pauseRequested|pauseSeen)},
-	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, pauseRequested|pauseSeen)},
-	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
-	holdC:     {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
-	holdI:     {ofI, "puts the finalizer on the provider's object", byVersion, false, puts(ofI, ctlFin)},
-	dropM:     {ofM, "takes the machine finalizer off the Machine API object", byVersion, false, takes(ofM, ctlFin)},
-	dropC:     {ofC, "takes the machine finalizer off the Cluster API object", byVersion, false, takes(ofC, ctlFin)},
-	dropI:     {ofI, "takes the finalizer off the provider's object", byVersion, false, takes(ofI, ctlFin)},
-	switchM:   {ofM, "switches to Machine API", byVersion, false, turns(authority.MachineAPI, false)},
-	switchC:   {ofM, "switches to Cluster API", byVersion, false, turns(authority.ClusterAPI, false)},
-	backM:     {ofM, "goes back to Machine API", byVersion, false, turns(authority.MachineAPI, true)},
-	backC:     {ofM, "goes back to Cluster API", byVersion, false, turns(authority.ClusterAPI, true)},
-	sayOrigin: {ofM, "stores synchronizedAPI", byVersion, false, func(w *pair, _ *pass) bool { w.m.setOrigin(w.m.status()); return true }},
+	leaveM:      {ofM, "stores Migrating, from Machine API", byVersion, false, leaves(authority.MachineAPI)},
+	leaveC:      {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
+	pauseC:      {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, pauseRequested)},
+	pauseI:      {ofI, "pauses the provider's object", byVersion, false, puts(ofI, pauseRequested)},
+	releaseC:    {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, pauseRequested)},
+	pauseK:      {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, pauseRequested)},
+	releaseK:    {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, pauseRequested|pauseSeen)},
+	releaseI:    {ofI, "releases the provider's object", byVersion, false, takes(ofI, pauseRequested|pauseSeen)},
+	holdM:       {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
+	holdC:       {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
+	holdI:       {ofI, "puts the finalizer on the provider's object", byVersion, false, puts(ofI, ctlFin)},
+	dropM:       {ofM, "takes the machine finalizer off the Machine API object", byVersion, false, takes(ofM, ctlFin)},
+	dropC:       {ofC, "takes the machine finalizer off the Cluster API object", byVersion, false, takes(ofC, ctlFin)},
+	dropI:       {ofI, "takes the finalizer off the provider's object", byVersion, false, takes(ofI, ctlFin)},
+	switchM:     {ofM, "switches to Machine API", byVersion, false, turns(authority.MachineAPI, false)},
+	switchC:     {ofM, "switches to Cluster API", byVersion, false, turns(authority.ClusterAPI, false)},
+	backM:       {ofM, "goes back to Machine API", byVersion, false, turns(authority.MachineAPI, true)},
+	backC:       {ofM, "goes back to Cluster API", byVersion, false, turns(authority.ClusterAPI, true)},
+	storeOrigin: {ofM, "stores synchronizedAPI", byVersion, false, func(w *pair, _ *pass) bool { w.m.setOrigin(w.m.status()); return true }},
 
 	enrolM:       {ofM, "puts the sync finalizer on the Machine API object", byVersion, false, puts(ofM, syncFin)},
 	enrolC:       {ofC, "marks the Cluster API object and puts the sync finalizer on it", byVersion, false, puts(ofC, syncFin|mark)},
@@ -208,7 +208,7 @@ var requests = [...]request{
 	carryC:      {ofC, "carries over to the Cluster API object what a neighbour wrote to its mirror", byVersion, false, carries(ofC, ofM)},
 	scaleM:      {ofM, "scales the Machine API object like its mirror", byVersion, true, carries(ofM, ofC)},
 	scaleC:      {ofC, "scales the Cluster API object like its mirror", byVersion, true, carries(ofC, ofM)},
-	synchronize: {ofM, "says Synchronized", byVersion, false, func(w *pair, p *pass) bool {
+	synchronize: {ofM, "stores Synchronized", byVersion, false, func(w *pair, p *pass) bool {
 		w.m.clear(failed)
 		w.m.set(synced)
 		if p.grown&side(w.source()) == 0 {
@@ -216,7 +216,7 @@ var requests = [...]request{
 		}
 		return true
 	}},
-	fail: {ofM, "says Synchronized=False", byVersion, false, func(w *pair, _ *pass) bool {
+	fail: {ofM, "stores Synchronized=False", byVersion, false, func(w *pair, _ *pass) bool {
 		w.m.clear(synced)
 		w.m.set(failed)
 		return true

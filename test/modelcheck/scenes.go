@@ -30,13 +30,13 @@ func ownedBy(a authority.API) authority.Parent {
 }
 
 var (
-	machineOfMachineAPI   = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
-	machineOfMuteProvider = scene{name: "a Machine that is Machine API's, of a provider that never answers", neverAcknowledges: true, world: ofMachineAPI}
-	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers",
+	machineOfMachineAPI         = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
+	machineNeverAcknowledged    = scene{name: "a Machine that is Machine API's, of a provider that never answers", neverAcknowledges: true, world: ofMachineAPI}
+	newMachineNeverAcknowledged = scene{name: "a new Machine for Cluster API, of a provider that never answers",
 		neverAcknowledges: true, world: func() pair { return pair{m: there | fresh | wants} }}
-	birthInMachineAPI   = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
-	birthInClusterAPI   = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
-	birthInMuteProvider = scene{name: "a Machine for which a provider that never answers has asked for an instance",
+	birthInMachineAPI      = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
+	birthInClusterAPI      = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
+	birthNeverAcknowledged = scene{name: "a Machine for which a provider that never answers has asked for an instance",
 		neverAcknowledges: true, world: func() pair {
 			w := bornInClusterAPI()
 			w.c.clear(paused)
@@ -322,15 +322,15 @@ func bounds() []bound {
 	add(true, machineOfMachineAPI, flips|edits|crashes)
 	add(true, newMachine, flips|edits|crashes)
 	add(true, newMachineForClusterAPI, flips|edits|crashes)
-	add(true, machineOfMuteProvider, flips|edits|crashes)
-	add(true, newMachineOfMute, flips|edits|crashes)
+	add(true, machineNeverAcknowledged, flips|edits|crashes)
+	add(true, newMachineNeverAcknowledged, flips|edits|crashes)
 	add(true, machineOfClusterAPI, flips|recreates|crashes)
 	add(true, birthInMachineAPI, flips|edits|crashes)
 	add(true, newMachine, flips|crashes|decides)
 	add(true, newMachineForClusterAPI, flips|crashes|decides)
 	add(true, birthInClusterAPI, flips|edits|crashes)
-	add(true, birthInMuteProvider, flips|crashes)
-	add(true, newMachineOfMute, flips|crashes|decides)
+	add(true, birthNeverAcknowledged, flips|crashes)
+	add(true, newMachineNeverAcknowledged, flips|crashes|decides)
 	add(true, birthBeforeAdoption, flips|recreates|crashes)
 	add(true, machineOfMachineAPI, deletes)
 	add(true, ownedOfMachineAPI, deletes)
@@ -386,20 +386,20 @@ func bounds() []bound {
 	add(false, machineOfMachineAPI, flips|edits|visits|deletes)
 	add(false, setOfMachineAPI, flips|visits|labels|torn|anyDelay|crashes)
 	add(false, machineOfMachineAPI, flips|visits|labels|torn)
-	add(false, machineOfMuteProvider, flips|visits|crashes)
+	add(false, machineNeverAcknowledged, flips|visits|crashes)
 	add(false, setOfMachineAPI, flips|edits|torn|anyDelay|crashes|skips|leaders)
 	add(false, machineOfMachineAPI, flips|edits|torn|anyDelay)
 	add(false, machineOfMachineAPI, flips|edits|skips|leaders)
 	add(false, machineOfMachineAPI, flips|halts)
-	add(false, machineOfMuteProvider, flips|skips|torn|anyDelay)
-	add(false, machineOfMuteProvider, flips|deletes)
-	add(false, newMachineOfMute, flips|deletes)
+	add(false, machineNeverAcknowledged, flips|skips|torn|anyDelay)
+	add(false, machineNeverAcknowledged, flips|deletes)
+	add(false, newMachineNeverAcknowledged, flips|deletes)
 	add(false, machineOfMachineAPI, deletes|torn|crashes)
 	add(false, machineOfMachineAPI, flips|deletes)
 	add(false, ownedOfMachineAPI, flips|deletes)
 	add(false, machineOfMachineAPI, flips|deletes|strips)
 	add(false, machineOfMachineAPI, flips|vanishes|crashes)
-	add(false, machineOfMuteProvider, flips|vanishes)
+	add(false, machineNeverAcknowledged, flips|vanishes)
 	add(false, newMachine, flips|vanishes)
 	add(false, newMachineForClusterAPI, flips|vanishes)
 	add(false, setOfMachineAPI, flips|vanishes|crashes)

@@ -117,8 +117,8 @@ func (s *Stage) set(ctx context.Context) error {
 	s.stop = stop
 	go s.watch(living)
 	for _, step := range []struct {
-		says string
-		do   func(context.Context) error
+		message string
+		do      func(context.Context) error
 	}{
 		{"building poundlock-private and the plugin", s.build},
 		{"installing private types beside the platform's, by kubectl poundlock private-types install", s.install},
@@ -126,7 +126,7 @@ func (s *Stage) set(ctx context.Context) error {
 		{"starting Cluster API's core manager behind the proxy", s.startManager},
 		{"starting the providers", s.startProviders},
 	} {
-		fmt.Fprintln(s.options.Out, step.says)
+		fmt.Fprintln(s.options.Out, step.message)
 		if err := step.do(ctx); err != nil {
 			return err
 		}

@@ -173,7 +173,10 @@ type greeting struct {
 }
 
 var welcome = template.Must(template.New("welcome").Parse(`
-{{if .Bare}}A cluster without Poundlock is up.{{else if .Stopped}}The cluster is up, and Poundlock is installed and stopped. Type start here, and Enter, to start it.{{else}}Poundlock is up.{{end}} In another terminal:
+{{if .Bare}}A cluster without Poundlock is up.
+{{- else if .Stopped}}The cluster is up, and Poundlock is installed and stopped. Type start here, and Enter, to start it.
+{{- else}}Poundlock is up.
+{{- end}} In another terminal:
 
   export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}

@@ -107,8 +107,8 @@ const (
 
 // task is one line of progress.
 type task struct {
-	says string
-	do   func(context.Context) error
+	message string
+	do      func(context.Context) error
 }
 
 // Set starts everything and returns when the fleet runs and is mirrored. ctx bounds the start alone. What it started is
@@ -146,7 +146,7 @@ func (s *Stage) run(ctx context.Context) error {
 	defer cancel()
 	for _, step := range s.steps() {
 		began := time.Now()
-		fmt.Fprintf(s.options.Out, "%s\n", step.says)
+		fmt.Fprintf(s.options.Out, "%s\n", step.message)
 		if err := step.do(ctx); err != nil {
 			return s.because(err)
 		}

@@ -122,7 +122,7 @@ func replacement(i int) []string {
 
 func TestAheadIsThePlanToItsEnd(t *testing.T) {
 	rolling := slices.Concat(replacement(0), replacement(1), replacement(2))
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do   []func(*controlplane.View)
 		want []string
 	}{
@@ -138,7 +138,7 @@ func TestAheadIsThePlanToItsEnd(t *testing.T) {
 		"what changes in place does so once":              {do: []func(*controlplane.View){labelled}, want: []string{"Amend c-master-0", "Amend c-master-1", "Amend c-master-2"}},
 		"a set with problems does nothing, now and later": {do: []func(*controlplane.View){larger, unmanaged}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			v := three(c.do...)
 			var got []string
 			steps := Ahead(v)
@@ -215,7 +215,7 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 		m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "EtcdQuorumOperator", Owner: "clusteroperator/etcd"}}
 		m.Spec.LifecycleHooks.PreTerminate = []machinev1beta1.LifecycleHook{{Name: "Backup", Owner: "ops"}}
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		do   func(*machinev1beta1.Machine)
 		want []string
 	}{
@@ -251,7 +251,7 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 			m.Status.NodeRef = &corev1.ObjectReference{Name: "gone"}
 		}, []string{"its Node gone does not exist, or has no role of the control plane"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			r := ReportOf("cluster", three(func(v *controlplane.View) { c.do(&v.Machines[0]) }))
 			if diff := cmp.Diff(c.want, r.Indexes[0].Machines[0].WaitsFor); diff != "" {
 				t.Error(diff)

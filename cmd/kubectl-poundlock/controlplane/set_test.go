@@ -15,7 +15,7 @@ import (
 const small = `{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, metadata: {name: cluster}, spec: {replicas: 5}}`
 
 func TestAFileHasOneSet(t *testing.T) {
-	for says, c := range map[string]struct{ text, want string }{
+	for sentence, c := range map[string]struct{ text, want string }{
 		"one":                         {small, ""},
 		"one between empty documents": {"---\n---\n" + small + "\n---\n", ""},
 		"a list with one":             {"{apiVersion: v1, kind: List, items: [" + small + "]}", ""},
@@ -34,7 +34,7 @@ func TestAFileHasOneSet(t *testing.T) {
 		"no spec":                     {strings.Replace(small, "spec", "sepc", 1), "its spec is missing"},
 		"no name":                     {strings.Replace(small, "name:", "nmae:", 1), "metadata.name is missing"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			_, err := Parse("set.yaml", strings.NewReader(c.text))
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "set.yaml")) {
 				t.Errorf("%v, want %q", err, c.want)

@@ -80,7 +80,7 @@ func (o *options) write(f *inventory.Fleet) error {
 		fmt.Fprintln(o.ErrOut, "note:", text)
 	}
 	var all []any
-	refused, untold := 0, 0
+	refused, unconverted := 0, 0
 	doubts := map[string]bool{}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
@@ -91,7 +91,7 @@ func (o *options) write(f *inventory.Fleet) error {
 			o.refuse(pair, errs)
 			continue
 		case len(needs.Names()) > 0:
-			untold++
+			unconverted++
 			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
 		}
@@ -119,7 +119,7 @@ func (o *options) write(f *inventory.Fleet) error {
 			return err
 		}
 	}
-	return converts(len(f.Problems)+untold, refused)
+	return converts(len(f.Problems)+unconverted, refused)
 }
 
 func converts(unanswered, refused int) error {

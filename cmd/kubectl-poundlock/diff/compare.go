@@ -65,7 +65,7 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 		return Comparison{}, errors.New("it has no twin to compare with")
 	}
 	c := Comparison{In: in}
-	left, right, propagated, err := c.speak(p, env)
+	left, right, propagated, err := c.convertBoth(p, env)
 	if err != nil || len(c.Unspeakable) > 0 {
 		return c, err
 	}
@@ -98,9 +98,9 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	return false
 }
 
-// speak converts the Machine API's object there and back, and Cluster API's back (and there again if the fields are Cluster API's). So both sides have the API
-// servers' defaults, or neither.
-func (c *Comparison) speak(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
+// convertBoth converts the Machine API's object there and back, and Cluster API's back (and there again if the fields are Cluster API's). So both sides have
+// the API servers' defaults, or neither.
+func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
 	mapi, err := object(p.MachineAPI)
 	if err != nil {
 		return nil, nil, nil, err

@@ -19,7 +19,7 @@ func theRestHolds(t *testing.T) {
 			t.Fatalf("exit code %d:\n%s", code, out)
 		}
 	}
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		command string
 		code    int
 		want    string
@@ -31,7 +31,7 @@ func theRestHolds(t *testing.T) {
 		"a file of several objects":                   {"plan -f test/testcluster/fleet.yaml", 1, "objects, and none is a ControlPlaneMachineSet"},
 		"the server refuses what the CRD forbids":     {"plan -f - --dry-run=server", 3, "spec.replicas"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			command := "kubectl poundlock controlplane " + c.command
 			if strings.Contains(c.command, "-f -") {
 				command = "kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml | sed 's/replicas: 3$/replicas: 4/' | " + command

@@ -525,8 +525,8 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	return f, nil
 }
 
-// others lists Machines where none are asked for and a conversion of what is reads them: those of the control plane, or all where the ID of any instance has the
-// account of the cloud.
+// others lists Machines where none are asked for and a conversion of what is reads them: those of the control plane, or all where the ID of any instance has
+// the account of the cloud.
 func (c *collection) others(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
 	provided := func(k authority.Kind) bool { return k.Infra != "" }
 	i := slices.IndexFunc(kinds, provided)

@@ -34,7 +34,7 @@ func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Du
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := watcher{q: q, cluster: first, news: make(chan struct{}, 1)}
+	w := watcher{q: q, cluster: first, changed: make(chan struct{}, 1)}
 	if err := w.start(ctx, client, cancel); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Du
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticks.C:
-		case <-w.news:
+		case <-w.changed:
 			pause(ctx, calm)
 			if now, err = w.fleet(); err != nil {
 				return err
@@ -77,7 +77,7 @@ type watcher struct {
 	q       Query
 	cluster *Fleet
 	stores  []cache.Store
-	news    chan struct{}
+	changed chan struct{}
 }
 
 func (w *watcher) start(ctx context.Context, client dynamic.Interface, fail context.CancelCauseFunc) error {
@@ -121,13 +121,13 @@ func (w *watcher) resources(pair authority.Pair) map[string][]schema.GroupVersio
 
 func (w *watcher) add(informer cache.SharedIndexInformer, resource schema.GroupVersionResource, fail context.CancelCauseFunc) error {
 	w.stores = append(w.stores, informer.GetStore())
-	tell := func(any) {
+	notify := func(any) {
 		select {
-		case w.news <- struct{}{}:
+		case w.changed <- struct{}{}:
 		default:
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }, DeleteFunc: tell})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify})
 	return errors.Join(err,
 		informer.SetTransform(withoutManagedFields),
 		informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {

@@ -37,10 +37,10 @@ const (
 
 // object is one that moves.
 type object struct {
-	ref   key
-	stage stage
-	since time.Time
-	told  string
+	ref     key
+	stage   stage
+	since   time.Time
+	written string
 	// version is the resourceVersion of the last request.
 	version string
 }
@@ -117,7 +117,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 		p, exists := pairs[o.ref]
 		if !exists || p.MachineAPI == nil {
 			o.stage = ended
-			out.tell(o, 0, Line{What: "is gone", Bad: true})
+			out.add(o, 0, Line{What: "is gone", Bad: true})
 			out.Failed = true
 			return
 		}
@@ -133,7 +133,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 func (r *Run) Asked(p inventory.Pair, now time.Time) {
 	if o := r.find(p); o != nil {
 		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
-		o.told = askedFor // the request has been reported, with its warnings
+		o.written = askedFor // the request has been reported, with its warnings
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	after := now.Sub(o.since)
 	if !exists || p.MachineAPI == nil {
 		o.stage = ended
-		out.tell(o, after, Line{What: "is gone", Bad: true})
+		out.add(o, after, Line{What: "is gone", Bad: true})
 		out.Failed = true
 		return
 	}
@@ -200,21 +200,21 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	switch {
 	case s.Requested != r.to:
 		o.stage = ended
-		out.tell(o, after, Line{What: "was cancelled: spec.authoritativeAPI is " + string(s.Requested), Bad: true})
+		out.add(o, after, Line{What: "was cancelled: spec.authoritativeAPI is " + string(s.Requested), Bad: true})
 		out.Failed = true
 	case s.At(r.to):
 		o.stage = there
 		arrived, total := r.count(there), len(r.objects)
 		left := now.Sub(r.began) / time.Duration(arrived) * time.Duration(total-arrived)
-		out.tell(o, after, Line{What: r.to.Text() + " is authoritative", Good: true, Arrived: arrived, Total: total, Left: left})
+		out.add(o, after, Line{What: r.to.Text() + " is authoritative", Good: true, Arrived: arrived, Total: total, Left: left})
 	case stuck(s):
-		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
+		out.add(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
 	case r.timeout > 0 && after > r.timeout:
-		out.tell(o, after, Line{What: "is not there in time", Detail: s.Message, Bad: true})
+		out.add(o, after, Line{What: "is not there in time", Detail: s.Message, Bad: true})
 		out.TimedOut = true
 	default:
-		out.tell(o, after, Line{What: phase(s, r.to)})
+		out.add(o, after, Line{What: phase(s, r.to)})
 	}
 }
 
@@ -241,12 +241,12 @@ func phase(s standing.Standing, to authority.API) string {
 	return askedFor + waits
 }
 
-// tell adds a line, unless it repeats the object's last one.
-func (out *Outcome) tell(o *object, after time.Duration, l Line) {
-	if o.told == l.What {
+// add adds a line, unless it repeats the object's last one.
+func (out *Outcome) add(o *object, after time.Duration, l Line) {
+	if o.written == l.What {
 		return
 	}
-	o.told = l.What
+	o.written = l.What
 	l.Ref, l.After = inventory.RefOf(o.ref.kind, o.ref.name), after
 	out.Lines = append(out.Lines, l)
 }

@@ -37,8 +37,8 @@ var (
 
 // Of sends a Lease as a dry run, which Poundlock's webhooks answer with a warning. No policy judges a Lease, so the warning can come from no one else.
 func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) {
-	heard := &listener{}
-	client, err := p.Client(heard)
+	answers := &listener{}
+	client, err := p.Client(answers)
 	if err != nil {
 		return NotAsked, err
 	}
@@ -48,7 +48,7 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 	_, err = client.Resource(Leases).Namespace(namespace).Create(ctx, lease,
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	switch {
-	case heard.poundlock:
+	case answers.poundlock:
 		return Answers, nil // whatever else happened to the request
 	case apierrors.IsForbidden(err):
 		return NotAsked, nil

@@ -193,12 +193,12 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
-		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
+		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
 			p.Kind.Name))
 	case settledThere(p, to):
-		return f.say(There, "", "")
+		return f.finding(There, "", "")
 	case p.Shape().Current == to: // whatever the move waited for
-		return f.say(Ready, "", "the request to move to "+to.Other().Text()+" has not begun, and is taken back at once")
+		return f.finding(Ready, "", "the request to move to "+to.Other().Text()+" has not begun, and is taken back at once")
 	case unknown != nil:
 		return f.unconverted(p, unknown)
 	}
@@ -232,7 +232,7 @@ func settledThere(p inventory.Pair, to authority.API) bool {
 // alone judges an object that only Cluster API has: it has arrived already, or lacks the Machine API object that would move.
 func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	if f.To == authority.ClusterAPI {
-		return f.say(There, "", "")
+		return f.finding(There, "", "")
 	}
 	if unknown != nil {
 		return f.unconverted(p, unknown)
@@ -241,11 +241,11 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	switch {
 	case len(f.Fields) > 0:
-		return f.say(Blocked, ReasonFields, "")
+		return f.finding(Blocked, ReasonFields, "")
 	case len(f.Needs) > 0:
 		return f.lacking(needs, p)
 	}
-	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
+	return f.finding(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
 }
 
@@ -253,12 +253,12 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 	if needs := Unplaced(p, unknown); len(needs.Names()) > 0 {
 		f.Needs = needs.Names()
-		return f.say(Unknown, ReasonUnknown, unknown.Error())
+		return f.finding(Unknown, ReasonUnknown, unknown.Error())
 	}
 	if errors.As(unknown, new(inventory.NotReadyError)) {
-		return f.say(Blocked, conversion.ReasonClusterNotReady, unknown.Error())
+		return f.finding(Blocked, conversion.ReasonClusterNotReady, unknown.Error())
 	}
-	return f.say(Blocked, ReasonPlatform, unknown.Error())
+	return f.finding(Blocked, ReasonPlatform, unknown.Error())
 }
 
 // Unplaced returns what must be shown for files that do not name their platform; nothing if no conversion can be tried for another reason.
@@ -274,16 +274,16 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
 	for _, l := range needs.lacks {
 		if l.Missing.Reason != "" {
-			return f.say(Blocked, l.Missing.Reason, l.Missing.Message)
+			return f.finding(Blocked, l.Missing.Reason, l.Missing.Message)
 		}
 	}
 	if p.Source == "" {
-		return f.say(Unknown, ReasonUnread, needs.Sentence(p))
+		return f.finding(Unknown, ReasonUnread, needs.Sentence(p))
 	}
-	return f.say(Unknown, ReasonUnknown, needs.Sentence(p))
+	return f.finding(Unknown, ReasonUnknown, needs.Sentence(p))
 }
 
-func (f Finding) say(v Readiness, reason, message string) Finding {
+func (f Finding) finding(v Readiness, reason, message string) Finding {
 	f.Readiness, f.Reason, f.Message = v, reason, message
 	return f
 }
@@ -295,30 +295,30 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 			continue // Poundlock has yet to initialise it, and the question is about the time after that
 		}
 		for _, denial := range finding.Denials {
-			return f.say(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
+			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
 		}
 	}
 	if p.Rival != "" {
-		return f.say(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
+		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
-		return f.say(Blocked, ReasonFields, "")
+		return f.finding(Blocked, ReasonFields, "")
 	}
 	if len(f.Needs) > 0 {
 		return f.lacking(needs, p)
 	}
 	if why := unborn(p); why != "" && (p.Shape().Current == authority.Unset || p.Source != "" && p.ClusterAPI == nil) {
-		return f.say(Waiting, authority.ReasonInstanceUnknown, why)
+		return f.finding(Waiting, authority.ReasonInstanceUnknown, why)
 	}
 	if p.Shape().Current == authority.Unset {
-		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
+		return f.finding(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
 	}
 	if p.NotServed != "" {
-		return f.say(Blocked, ReasonNotServed, p.NotServed)
+		return f.finding(Blocked, ReasonNotServed, p.NotServed)
 	}
 	step := authority.Next(state(p, to))
 	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
-		return f.say(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
+		return f.finding(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
 	}
 	return f.step(step, p)
 }
@@ -430,19 +430,19 @@ func refusal(rule, detail string) string {
 func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	switch {
 	case p.Shape().Current == authority.Migrating:
-		return f.say(Moving, step.Reason, step.Message)
+		return f.finding(Moving, step.Reason, step.Message)
 	case step.Action == authority.Acknowledge && f.To == authority.MachineAPI && p.PausedCluster != "":
-		return f.say(Blocked, authority.ReasonPausedElsewhere, "the Cluster is paused (spec.paused), and Cluster API's controllers have yet to report it: "+
+		return f.finding(Blocked, authority.ReasonPausedElsewhere, "the Cluster is paused (spec.paused), and Cluster API's controllers have yet to report it: "+
 			"then a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
-		return f.say(Ready, "", "")
+		return f.finding(Ready, "", "")
 	case Stuck(step.Reason) && (step.Reason != authority.ReasonNotSynchronized || p.Shape().Condition(authority.ConditionSynchronized).Status == "False"):
-		return f.say(Blocked, step.Reason, because(step, p))
+		return f.finding(Blocked, step.Reason, because(step, p))
 	}
 	if why := authority.OtherInstance(request(p, f.To, nil)); why != "" && step.Reason == authority.ReasonInstanceUnknown {
-		return f.say(Blocked, step.Reason, why)
+		return f.finding(Blocked, step.Reason, why)
 	}
-	return f.say(Waiting, step.Reason, because(step, p))
+	return f.finding(Waiting, step.Reason, because(step, p))
 }
 
 // Stuck reports whether a person must fix what the reason names.

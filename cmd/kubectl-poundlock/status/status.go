@@ -132,7 +132,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 			w.repaint(s)
 			return false, nil
 		}
-		return false, o.writeNews(s, seen)
+		return false, o.writeChanged(s, seen)
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // Ctrl-C ends a watch
@@ -140,24 +140,24 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	return err
 }
 
-// writeNews writes the objects that have changed.
-func (o *options) writeNews(s survey, seen map[string]string) error {
-	var news []standing.Standing
+// writeChanged writes the objects that have changed.
+func (o *options) writeChanged(s survey, seen map[string]string) error {
+	var changed []standing.Standing
 	for _, one := range s.Objects {
 		now := fmt.Sprintf("%+v", one)
 		if seen[one.Namespace+one.Ref()] != now {
 			seen[one.Namespace+one.Ref()] = now
-			news = append(news, one)
+			changed = append(changed, one)
 		}
 	}
-	if len(news) == 0 {
+	if len(changed) == 0 {
 		return nil
 	}
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
-		out.NoHeaders = out.NoHeaders || len(seen) > len(news) // the first lines have had the headings
-		glance{Output: o.Printer(), OutputFlags: out, now: o.Now()}.rows(news)
+		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the first lines have had the headings
+		glance{Output: o.Printer(), OutputFlags: out, now: o.Now()}.rows(changed)
 		return nil
 	}
-	return o.writeSurvey(survey{Objects: news, Progress: s.Progress})
+	return o.writeSurvey(survey{Objects: changed, Progress: s.Progress})
 }

@@ -34,8 +34,8 @@ type Files struct {
 }
 
 // AddFlags adds -f with its help, and the flags for facts that files lack.
-func (f *Files) AddFlags(cmd *cobra.Command, says string) {
-	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, says)
+func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringSliceVarP(&f.Paths, "filename", "f", nil, usage)
 	addKustomization(cmd, &f.Sources)
 	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }

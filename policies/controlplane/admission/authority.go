@@ -71,8 +71,8 @@ func requestNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to the user if the migration is not possible"
-// (converting › Workflow extension).
+// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to the user if the migration is not
+// possible" (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}

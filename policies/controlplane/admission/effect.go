@@ -44,14 +44,14 @@ func Forecast(c policies.Change) policies.Verdict {
 		view.Unreflected = strings.Join(values.Names(c.Facts.Unconvertible, func(e *field.Error) string { return e.Error() }), "; ")
 	}
 	plan := controlplane.Make(view)
-	says := plan.Forecast()
+	forecast := plan.Forecast()
 	switch {
 	case moving:
-		says = append([]string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:"}, says...)
+		forecast = append([]string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:"}, forecast...)
 	case p.moves:
-		says = append([]string{fmt.Sprintf("this will do nothing before status.authoritativeAPI of the set is %s. After that:", view.Authority)}, says...)
+		forecast = append([]string{fmt.Sprintf("this will do nothing before status.authoritativeAPI of the set is %s. After that:", view.Authority)}, forecast...)
 	}
-	return p.written(policies.Warn(says...))
+	return p.written(policies.Warn(forecast...))
 }
 
 // forecastNeeds: what is created for Cluster API has to be converted.

@@ -38,14 +38,14 @@ type findings struct {
 }
 
 // finding is about one member; value is the member's, "" for none.
-type finding struct{ path, says, value string }
+type finding struct{ path, message, value string }
 
 func (f *findings) deny(path, format string, args ...any) {
-	f.denied = append(f.denied, finding{path: path, says: fmt.Sprintf(format, args...)})
+	f.denied = append(f.denied, finding{path: path, message: fmt.Sprintf(format, args...)})
 }
 
 func (f *findings) warn(path, format string, args ...any) {
-	f.warned = append(f.warned, finding{path: path, says: fmt.Sprintf(format, args...)})
+	f.warned = append(f.warned, finding{path: path, message: fmt.Sprintf(format, args...)})
 }
 
 // everywhere runs a platform's check on the providerSpec in each failure domain, and reports equal findings once.
@@ -111,9 +111,9 @@ func (c *collection) add(r resolved, found []finding) {
 // text names the failure domains if the finding is not in all.
 func (c collected) text(all int) string {
 	if len(c.domains) == 0 || len(c.domains) == all {
-		return c.says
+		return c.message
 	}
-	return fmt.Sprintf("%s (in the failure domain %s)", c.says, strings.Join(c.domains, ", "))
+	return fmt.Sprintf("%s (in the failure domain %s)", c.message, strings.Join(c.domains, ", "))
 }
 
 func (c collection) errors(all int) field.ErrorList {

@@ -218,9 +218,9 @@ func Rules() policies.Set {
 }
 
 // platformRule is the row of what a control plane needs on one platform.
-func platformRule(name string, platform configv1.PlatformType, clause, says string, check func(resolved) findings) policies.Rule {
+func platformRule(name string, platform configv1.PlatformType, clause, description string, check func(resolved) findings) policies.Rule {
 	return policies.Rule{
-		ID: "controlplane/" + name, Clause: clause, Description: says,
+		ID: "controlplane/" + name, Clause: clause, Description: description,
 		Remedy: "Complete the providerSpec in the set's template: the message names the field.",
 		On:     on(admissionv1.Create, admissionv1.Update), Needs: world, Check: ratchet(everywhere(platform, check)),
 	}

@@ -50,12 +50,12 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	plan := p.plan()
-	says := plan.Forecast()
-	says[0] = fmt.Sprintf("%s %s makes its Machines from this template: %s", controlplane.Kind, in.Set.Metadata.Name, says[0])
+	forecast := plan.Forecast()
+	forecast[0] = fmt.Sprintf("%s %s makes its Machines from this template: %s", controlplane.Kind, in.Set.Metadata.Name, forecast[0])
 	if p.authority == authority.Migrating {
-		says = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. After that:"}, says...)
+		forecast = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. After that:"}, forecast...)
 	}
-	v := p.written(policies.Warn(says...))
+	v := p.written(policies.Warn(forecast...))
 	if len(p.Unresolved) == 0 {
 		v.Warnings = append(v.Warnings, broken(in)...)
 	}

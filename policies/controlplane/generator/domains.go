@@ -70,10 +70,10 @@ func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.Fail
 	at := func(d machinev1.FailureDomains) string {
 		return g.row.ZoneOf(g.domain(d).In(nil))
 	}
-	says := func(d machinev1.FailureDomains) []string {
+	zones := func(d machinev1.FailureDomains) []string {
 		return values.Names(g.domain(d).Sets, func(s platform.Setting) string { return s.Path })
 	}
-	return slices.Equal(says(d), says(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
+	return slices.Equal(zones(d), zones(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
 }
 
 // domain is what a union of one failure domain sets in a providerSpec.

@@ -237,13 +237,13 @@ type draft struct {
 // refuse, because Poundlock's own writes may not pass the webhook.
 func (g *generator) make() *Refusal {
 	var best *draft
-	says := ""
+	reason := ""
 	for d := range g.drafts() {
 		if best != nil && d.replaced >= best.replaced {
 			continue
 		}
 		if denied := g.denied(nil, d.set); denied != "" {
-			says = cmp.Or(says, denied)
+			reason = cmp.Or(reason, denied)
 			continue
 		}
 		if best = &d; d.replaced == 0 {
@@ -251,7 +251,7 @@ func (g *generator) make() *Refusal {
 		}
 	}
 	if best == nil {
-		return refuse(NotAdmitted, "A ControlPlaneMachineSet generated from Machine %s would be refused: %s", g.From, says)
+		return refuse(NotAdmitted, "A ControlPlaneMachineSet generated from Machine %s would be refused: %s", g.From, reason)
 	}
 	g.Set, g.Left = best.set, append(g.Left, best.left...)
 	return nil

@@ -18,7 +18,7 @@ const (
 )
 
 func TestNextAuthority(t *testing.T) {
-	for says, c := range map[string]struct {
+	for sentence, c := range map[string]struct {
 		in     State
 		action authority.Action
 		to     authority.API
@@ -45,7 +45,7 @@ func TestNextAuthority(t *testing.T) {
 		"Migrating from nobody knows where":            {State{Requested: capi, Current: migrating, Side: InStep}, authority.Wait, "", authority.ReasonUnknownOrigin},
 		"a value that nobody knows":                    {State{Requested: capi, Current: "Other"}, authority.Wait, "", authority.ReasonUnknownAuthority},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			got := Next(c.in)
 			if got.Action != c.action || got.To != c.to || got.Reason != c.reason || got.Message == "" {
 				t.Errorf("got %+v", got)

@@ -83,7 +83,7 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if field, spelt := memberNamed(known, name); field == nil {
 			out[name] = v[name] // a field that this build does not have
-		} else if said := saying(v[name], field); said != nil {
+		} else if said := meaningOf(v[name], field); said != nil {
 			out[spelt] = said
 		}
 	}
@@ -103,9 +103,9 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// saying is the canonical form of a value of a type, nil where the type cannot distinguish it from an absent one. A value that does not fit the type is
+// meaningOf is the canonical form of a value of a type, nil where the type cannot distinguish it from an absent one. A value that does not fit the type is
 // kept.
-func saying(v any, t reflect.Type) any {
+func meaningOf(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {
 		t = t.Elem()
@@ -118,9 +118,9 @@ func saying(v any, t reflect.Type) any {
 	}
 	switch said := v.(type) {
 	case map[string]any:
-		return sayingObject(said, t, pointer)
+		return meaningOfObject(said, t, pointer)
 	case []any:
-		return sayingList(said, t)
+		return meaningOfList(said, t)
 	case bool:
 		if !said && !pointer && t.Kind() == reflect.Bool {
 			return nil
@@ -133,7 +133,7 @@ func saying(v any, t reflect.Type) any {
 	return v
 }
 
-func sayingObject(v map[string]any, t reflect.Type, pointer bool) any {
+func meaningOfObject(v map[string]any, t reflect.Type, pointer bool) any {
 	switch t.Kind() {
 	case reflect.Struct:
 		v = essential(v, t)
@@ -150,8 +150,8 @@ func sayingObject(v map[string]any, t reflect.Type, pointer bool) any {
 	return nil
 }
 
-// sayingList keeps every item, because its position means something.
-func sayingList(v []any, t reflect.Type) any {
+// meaningOfList keeps every item, because its position means something.
+func meaningOfList(v []any, t reflect.Type) any {
 	if len(v) == 0 {
 		return nil
 	}
@@ -160,7 +160,7 @@ func sayingList(v []any, t reflect.Type) any {
 	}
 	out := make([]any, len(v))
 	for i := range v {
-		if out[i] = saying(v[i], t.Elem()); out[i] == nil {
+		if out[i] = meaningOf(v[i], t.Elem()); out[i] == nil {
 			out[i] = v[i]
 		}
 	}

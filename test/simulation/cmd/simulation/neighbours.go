@@ -32,16 +32,16 @@ func neighboursCommand(c *common) *cobra.Command {
 					return err
 				}
 			}
-			tell(ctx, log, logs)
+			logRefused(ctx, log, logs)
 			return nil
 		}}
 	cmd.Flags().String("platform", "AWS", "not looked at: every part is given it")
 	return cmd
 }
 
-// tell logs what is refused, each once, until ctx ends.
-func tell(ctx context.Context, log logr.Logger, logs map[string]*neighbours.Log) {
-	told := map[string]int{}
+// logRefused logs what is refused, each once, until ctx ends.
+func logRefused(ctx context.Context, log logr.Logger, logs map[string]*neighbours.Log) {
+	logged := map[string]int{}
 	for tick := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
@@ -51,10 +51,10 @@ func tell(ctx context.Context, log logr.Logger, logs map[string]*neighbours.Log)
 		}
 		for name, l := range logs {
 			all := l.Refused()
-			for _, refused := range all[told[name]:] {
+			for _, refused := range all[logged[name]:] {
 				log.Info("Refused", "writer", name, "request", refused)
 			}
-			told[name] = len(all)
+			logged[name] = len(all)
 		}
 	}
 }
