@@ -147,6 +147,7 @@ func TestExitCodes(t *testing.T) {
 		"migrate without a direction":       {args: []string{"migrate", "machineset/a"}, want: 2, says: "--to"},
 		"migrate for programs that asks":    {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "-o", "json"}, want: 2, says: "--yes"},
 		"migrate and cancel at once":        {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--cancel"}, want: 2, says: "--cancel"},
+		"migrate with half a dry run":       {args: []string{"migrate", "machines", "--dry-run", "--to", "clusterapi"}, want: 2, says: "took --to for it: give --dry-run=client"},
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},
