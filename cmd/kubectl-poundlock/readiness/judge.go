@@ -203,7 +203,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	needs = needs.and(Doubts(p, env, lacks))
+	needs = needs.And(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
@@ -352,8 +352,8 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	return n
 }
 
-// and adds further needs, in the order of the lacks, each once.
-func (n Needs) and(more Needs) Needs {
+// And adds further needs, in the order of the lacks, each once.
+func (n Needs) And(more Needs) Needs {
 	n.converts = more.converts && len(n.lacks) == 0
 	for _, l := range more.lacks {
 		if !slices.Contains(n.Names(), l.Name) {
@@ -395,6 +395,11 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	}
 	if p.Source == "" {
 		return what + ". You may not read it, or the cluster does not have it: " + inventory.ViewerRole + "; bind it cluster-wide"
+	}
+	for _, l := range n.lacks {
+		if l.Rest != "" {
+			what += fmt.Sprintf(". --platform, --cluster-name and --region give no more of %s, and the answer depends on its %s, too", l.Name, l.Rest)
+		}
 	}
 	what += ". Run against the cluster, or add "
 	var commands []string
