@@ -171,7 +171,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 		infra = twin.Of(s.State).StandIn()
 	}
 	if infra == nil && s.InfraName() != "" {
-		return s.failsFromClusterAPI("InfrastructureNotFound", s.infraMissing())
+		return s.failsFromClusterAPI(authority.ReasonInfraNotFound, s.infraMissing())
 	}
 	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	if len(errs) > 0 {

@@ -14,8 +14,9 @@ var authoritySettled = Table{
 	Rows: []Row{
 		{
 			Names: []string{authority.ReasonNotSynchronized},
-			Means: "a conversion error: `Synchronized` is False",
-			Do:    "read its message: each field by path. Repair the fields, or set `spec.authoritativeAPI` back",
+			Means: "the mirror cannot be made equal: `Synchronized` is False",
+			Do: "read its reason and its message, which names each field by path: `kubectl poundlock explain` with that reason has the remedy. " +
+				"Or set `spec.authoritativeAPI` back",
 		},
 		{
 			Names: []string{authority.ReasonCatchingUp},
@@ -26,7 +27,8 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonTwinMissing},
 			Means: "the mirror has not made the twin, or somebody has deleted the infrastructure object of an authoritative Cluster API Machine",
 			Do: "read the message of `Synchronized`: it names what is missing, or each field by path. Repair that, or set `spec.authoritativeAPI` back. " +
-				"Poundlock does not recreate that infrastructure object: `kubectl poundlock explain InfrastructureNotFound` has how to restore it",
+				"Poundlock does not recreate that infrastructure object: `kubectl poundlock explain InfrastructureNotFound` has how to restore it. " +
+				"A move to the Machine API does not wait for it if both Machines have the `spec.providerID`",
 		},
 		{
 			Names: []string{authority.ReasonNotProvisioned},

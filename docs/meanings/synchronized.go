@@ -40,7 +40,7 @@ var synchronizedFalse = Table{
 				"[The deletion of a namespace, a CRD or the Cluster hangs](#the-deletion-of-a-namespace-a-crd-or-the-cluster-hangs)",
 		},
 		{
-			Names: []string{"InfrastructureNotFound"},
+			Names: []string{authority.ReasonInfraNotFound},
 			Means: "the Cluster API object refers to a provider's object that does not exist",
 			Do: "restore it with its `spec.providerID`, or repair the reference; `kubectl get events` shows who deleted it. " +
 				"If both Machines have the `spec.providerID`, you can also move the Machine to Machine API. " +

@@ -179,7 +179,7 @@ func bootedWarnings(c policies.Change) (out []string) {
 	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
 		out = append(out, fmt.Sprintf(
 			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
-				"make it from the one in %s first (guide: Boot data)",
+				"if it does not exist yet, make it from the one in %s first (guide: Boot data)",
 			c.TwinNamespace, brief(name), copied, c.Namespace))
 	}
 	if id := value.ManagedIdentity; id != "" && !strings.Contains(id, "/") && value.is("AzureMachineProviderSpec") {
@@ -196,8 +196,8 @@ func BootDataWarning(c policies.Change, name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set creates "+
-			"one (guide: Boot data)",
+		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: if it does not exist yet, make it from the one in %s before "+
+			"the set creates one (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 

@@ -145,6 +145,9 @@ const (
 	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
+// ReasonInfraNotFound is the reason of the condition Synchronized where the provider's object does not exist to which Cluster API's object refers.
+const ReasonInfraNotFound = "InfrastructureNotFound"
+
 // adopt is step 1. A field that is neither set nor defaulted means Machine API (converting › Authority of resources).
 func adopt(s State) Step {
 	to := s.Requested

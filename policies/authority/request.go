@@ -267,7 +267,9 @@ func taintsInTheWay(c policies.Change, s standing) []string {
 // waitWarnings name what the move waits for.
 func waitWarnings(c policies.Change, s standing) []string {
 	out := instanceWarnings(c, s)
-	if settled := s.Condition(ConditionSettled); settled.Status == "False" && s.Current != Migrating {
+	settled := s.Condition(ConditionSettled)
+	needless := settled.Reason == ReasonTwinMissing && TakesOver(c) // this move does without what the last one lacks
+	if settled.Status == "False" && s.Current != Migrating && !needless {
 		out = append(out, fmt.Sprintf("the move will wait until the last one is complete (%s): %s", settled.Reason, settled.Message))
 	}
 	return out

@@ -171,6 +171,9 @@ func (o Objects) State() State {
 	if without && o.InfraInstance == nil {
 		s.InfraActs = false
 	}
+	if o.refusedBefore(without) {
+		s.Synchronized = "Unknown"
+	}
 	for _, u := range o.Uncounted {
 		if u.By == policies.SideMachineAPI {
 			s.Uncounted |= WhoMachineAPI
@@ -194,6 +197,22 @@ func (o Objects) State() State {
 	s.Unprepared = s.Current == Migrating && s.Origin == MachineAPI && o.unprepared(shape)
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s
+}
+
+// Foresee is the State once the mirror has looked at what is requested. It matters to a caller who asks beforehand: the mirror looks at a request only after it
+// was made.
+func (o Objects) Foresee() State {
+	s := o.State()
+	if o.refusedBefore(o.withoutInfra(s)) {
+		s.Synchronized, s.CaughtUp = "True", true
+	}
+	return s
+}
+
+// refusedBefore reports that the mirror has yet to look at a request, since it reports that the provider's machine does not exist, without which it makes the
+// Machine API object equal for a move that needs no such object.
+func (o Objects) refusedBefore(without bool) bool {
+	return without && Read(o.MachineAPI).Condition(ConditionSynchronized).Reason == ReasonInfraNotFound
 }
 
 func party(o *policies.Object, paused Condition, finalizer string) Party {

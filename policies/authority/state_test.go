@@ -45,6 +45,34 @@ func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 	}
 }
 
+// TestARequestThatTheMirrorHasYetToLookAt: where somebody has deleted the provider's machine, the mirror reports InfrastructureNotFound until it has seen a
+// request that goes without. Until then a move waits for the mirror, and for no person.
+func TestARequestThatTheMirrorHasYetToLookAt(t *testing.T) {
+	kind, _ := KindNamed("Machine")
+	for name, c := range map[string]struct {
+		requested, reason, id string
+		now, foreseen         string
+	}{
+		"no request":                      {"ClusterAPI", "InfrastructureNotFound", "aws:///i-1", ReasonTwinMissing, ReasonTwinMissing},
+		"a request":                       {"MachineAPI", "InfrastructureNotFound", "aws:///i-1", ReasonCatchingUp, ReasonStarted},
+		"a request without the ID":        {"MachineAPI", "InfrastructureNotFound", "", ReasonNotSynchronized, ReasonNotSynchronized},
+		"a request that does not convert": {"MachineAPI", "FieldsNotConvertible", "aws:///i-1", ReasonNotSynchronized, ReasonNotSynchronized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Objects{Kind: kind, Enabled: true,
+				MachineAPI: parsed(t, `{"metadata":{"generation":2},"spec":{"authoritativeAPI":"`+c.requested+`","providerID":"`+c.id+`"},"status":{"authoritativeAPI":"ClusterAPI",`+
+					`"synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"False","reason":"`+c.reason+`"},{"type":"Paused","status":"True"}]}}`),
+				ClusterAPI: parsed(t, `{"metadata":{"generation":1},"spec":{"providerID":"`+c.id+`"},"status":{"conditions":[{"type":"Paused","status":"False"}]}}`)}
+			if step := Next(o.State()); step.Reason != c.now {
+				t.Errorf("%s: %s", step.Reason, step.Message)
+			}
+			if step := Next(o.Foresee()); step.Reason != c.foreseen {
+				t.Errorf("foreseen: %s: %s", step.Reason, step.Message)
+			}
+		})
+	}
+}
+
 // TestDetachedFromASetThatOwnsIt: the collector deletes what a set owns that is gone, and nothing else.
 func TestDetachedFromASetThatOwnsIt(t *testing.T) {
 	const marked = `"annotations":{"poundlock.openshift.io/detached":"true"}`

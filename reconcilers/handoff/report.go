@@ -117,7 +117,7 @@ func (p *pair) details(step authority.Step) []string {
 	if step.On.Has(authority.WhoHolders) {
 		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
 	}
-	if step.On.Has(authority.WhoInfra) && p.infra == nil {
+	if step.On.Has(authority.WhoInfra) && p.infra == nil && p.core != nil { // else it was not looked for
 		out = append(out, "There is no infrastructure object.")
 	}
 	if step.On.Has(authority.WhoClusterAPI) && p.core == nil {

@@ -113,6 +113,12 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"),
 			says: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
 		},
+		"Cluster API's Machine is gone, which names the provider's": { // that may exist: it was not looked for
+			reason: authority.ReasonTwinMissing, on: authority.WhoClusterAPI | authority.WhoInfra, ends: "It waits. There is no Cluster API object. Since 2026-01-01T00:00:00Z.",
+		},
+		"the provider's machine is gone": {
+			reason: authority.ReasonTwinMissing, on: authority.WhoInfra, core: core + "}", ends: "It waits. There is no infrastructure object. Since 2026-01-01T00:00:00Z.",
+		},
 		"the Cluster is paused": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI | authority.WhoCluster, core: core + condition("True"),
 			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},

@@ -53,7 +53,7 @@ func GroupsOf(f readiness.Finding) []Group {
 	if f.Readiness == readiness.Ready || f.Readiness == readiness.There {
 		return nil
 	}
-	if f.Reason != readiness.ReasonFields {
+	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the mirror has named fields that convert by now, or with what was not shown
 		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
 	}
 	var out []Group

@@ -27,9 +27,10 @@ func TestGroups(t *testing.T) {
 		{Kind: "Machine", Name: "ready", Readiness: readiness.Ready},
 		{Kind: "Machine", Name: "a", Readiness: readiness.Waiting, Reason: "CatchingUp", Message: "later"},
 		{Kind: "MachineSet", Name: "s", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Fields: []readiness.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
+		{Kind: "Machine", Name: "n", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Message: "as the mirror had it"},
 		{Kind: "Machine", Name: "m", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Fields: []readiness.Field{field("spec.providerSpec.value.disks[7].x")}},
 	})
-	if len(got) != 2 || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[1].Reason != "CatchingUp" {
+	if len(got) != 3 || got[1].Message != "as the mirror had it" || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[2].Reason != "CatchingUp" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Confirm asks a person, unless --yes was given. Without a terminal --yes is required. Ctrl-C is an answer too.
-func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string) error {
+// Confirm asks a person, unless --yes was given. Without a terminal --yes is required, and the further flags that answer the question. Ctrl-C is an answer too.
+func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string, further ...string) error {
 	if agreed {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string) erro
 			return nil
 		case errors.Is(r.err, io.EOF) && r.text == "":
 			fmt.Fprintln(p.Out)
-			return Usagef("there is nobody to ask: say --yes")
+			return Usagef("there is nobody to ask: say %s", strings.Join(append([]string{"--yes"}, further...), " "))
 		}
 		return Exit(CodeNo, "nothing was changed")
 	}

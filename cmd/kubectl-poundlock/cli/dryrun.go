@@ -5,6 +5,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,8 +21,11 @@ func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
 
 // CheckDryRun refuses other values.
 func CheckDryRun(value string) error {
-	if !slices.Contains(dryRuns, value) {
-		return Usagef("--dry-run %q: want none, client or server", value)
+	switch {
+	case slices.Contains(dryRuns, value):
+		return nil
+	case strings.HasPrefix(value, "-"):
+		return Usagef("--dry-run wants a value, none, client or server, and took %s for it: give --dry-run=client", value)
 	}
-	return nil
+	return Usagef("--dry-run %q: want none, client or server", value)
 }

@@ -68,6 +68,11 @@ func TestExitCodes(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
 	tainted := strings.Replace(good, "spec: {providerSpec", "spec: {taints: [{key: a, effect: NoSchedule}], providerSpec", 1)
+	const (
+		gcp        = "../../../conversion/platforms/testdata/corpus/gcp/worker-4.17.yaml"
+		gcpCluster = `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"GCPCluster","metadata":{"name":"prod-x7k2p","namespace":"openshift-cluster-api"},` +
+			`"spec":{"project":"my-project","region":"us-central1","network":{"name":"prod-x7k2p-network"}}}`
+	)
 	const azure = "../../../conversion/platforms/testdata/corpus/azure/worker-4.21.yaml"
 	const powervs = "../../../conversion/platforms/testdata/corpus/powervs/worker.yaml"
 	for sentence, c := range map[string]struct {
@@ -131,6 +136,9 @@ func TestExitCodes(t *testing.T) {
 		"the same cluster twice":            {args: []string{"check", "-f", "-"}, stdin: zoo + zoo + good, says: "yes"},
 		"a set of another platform":         {args: []string{"check", "-f", "-", "-f", azure}, stdin: zoo, says: "must be AWSMachineProviderConfig, because the cluster's platform is AWS"},
 		"which does not even fit its type":  {args: []string{"check", "-f", "-", "-f", strings.Replace(azure, "azure/worker-4.21", "gcp/worker-4.17", 1)}, stdin: strings.NewReplacer("zoo", "prod-x7k2p", "type: AWS", "type: Azure").Replace(zoo), says: "kind [1]"},
+		"what flags give no more of":        {args: []string{"check", "-f", gcp, "-f", "-", "--platform", "gcp", "--cluster-name", "prod-x7k2p", "--region", "us-central1"}, stdin: gcpCluster, says: "answer depends on its status.platformStatus.gcp (projectID), too"},
+		"check of a set of Google Cloud":    {args: []string{"check", "-f", gcp}, says: "needs the GCPCluster prod-x7k2p and the Infrastructure"},
+		"convert of it asks for the same":   {args: []string{"convert", "-f", gcp}, want: 1, says: "needs the GCPCluster prod-x7k2p and the Infrastructure"},
 		"a flag that a file contradicts":    {args: []string{"check", "-f", "-", "--platform", "gcp"}, stdin: zoo + good, says: "--platform GCP was ignored: the Infrastructure object has \"AWS\"."},
 		"a file of no name":                 {args: []string{"check", "-f", ""}, want: 2, says: "-f is empty"},
 		"taints, and no gate":               {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: zoo + tainted, says: "needs --feature-gates of Cluster API's manager"},
@@ -147,6 +155,7 @@ func TestExitCodes(t *testing.T) {
 		"migrate without a direction":       {args: []string{"migrate", "machineset/a"}, want: 2, says: "--to"},
 		"migrate for programs that asks":    {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "-o", "json"}, want: 2, says: "--yes"},
 		"migrate and cancel at once":        {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--cancel"}, want: 2, says: "--cancel"},
+		"migrate with half a dry run":       {args: []string{"migrate", "machines", "--dry-run", "--to", "clusterapi"}, want: 2, says: "took --to for it: give --dry-run=client"},
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},

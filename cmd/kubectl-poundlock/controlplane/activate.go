@@ -97,10 +97,10 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		a.Linef("\nNothing was changed (--dry-run=client).")
 		return nil
 	}
+	if err := a.carriedOut(ctx); err != nil { // as a server dry run, too: no webhook would say what it thinks
+		return err
+	}
 	if a.flags.dryRun == "none" {
-		if err := a.carriedOut(ctx); err != nil {
-			return err
-		}
 		if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
 			return err
 		}

@@ -82,6 +82,7 @@ func TestWithoutPoundlock(t *testing.T) {
 		refused bool
 	}{
 		{[]string{"activate", "--yes"}, "", true},
+		{[]string{"activate", "--dry-run=server"}, "", true},
 		{[]string{"plan"}, "Poundlock does not answer", false},
 	} {
 		t.Run(c.args[0], func(t *testing.T) {

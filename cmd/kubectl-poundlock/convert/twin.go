@@ -27,7 +27,11 @@ func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks
 	if unknown != nil {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, needs
 	}
-	return readiness.Unconvertible(pair, env, lacks)
+	errs, needs = readiness.Unconvertible(pair, env, lacks)
+	if len(errs) == 0 && len(needs.Names()) > 0 { // all at once, as check asks
+		needs = needs.And(readiness.Doubts(pair, env, lacks))
+	}
+	return errs, needs
 }
 
 // unmovable returns why a pair that converts cannot move; "" if it can, or waits.

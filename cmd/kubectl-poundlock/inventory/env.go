@@ -34,6 +34,8 @@ type Cluster struct {
 	Assumed []string
 
 	about map[string]any
+	// flagged: flags give something of the Infrastructure.
+	flagged bool
 }
 
 // Describe returns the cluster's description. Flags count only if there is no Infrastructure.
@@ -56,6 +58,7 @@ func (f *Fleet) Describe(said Cluster) Cluster {
 		return c
 	}
 	c := said
+	c.flagged = said.Platform+said.Name+said.Region != ""
 	c.guess(f.all(), map[bool]string{true: withheld, false: notGiven}[f.withheld])
 	c.about = map[string]any{"status": map[string]any{
 		"infrastructureName": c.Name,

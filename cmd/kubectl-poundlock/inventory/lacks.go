@@ -6,6 +6,7 @@ package inventory
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ type Lack struct {
 	Missing conversion.Missing
 	// Unmade is what to do about a missing object that not every release of OpenShift creates; "" for any other.
 	Unmade string
+	// Rest is what a conversion reads of the object beside what flags give; "" where none give anything of it.
+	Rest string
 	// decides: whether an object converts depends on it, whatever the object's fields are.
 	decides bool
 	// suppose fills in a possible value.
@@ -52,6 +55,9 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	}
 	if f.infrastructure == nil {
 		lack := LackOfInfrastructure()
+		if c.flagged {
+			lack.Rest = unsaid(c.Platform, might)
+		}
 		lack.suppose = func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might) }
 		out = append(out, lack)
 	}
@@ -72,6 +78,21 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 			suppose: func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
 	}
 	return out
+}
+
+// unsaid is the part of the Infrastructure that is the platform's own, with the names that a conversion reads beside the region.
+func unsaid(platform string, might conversion.Supposition) string {
+	var out []string
+	for _, part := range []struct{ path, has string }{{"status.platformStatus.", might.PlatformStatus}, {"spec.platformSpec.", might.PlatformSpec}} {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(object(part.has))), func(name string) bool { return name == "region" })
+		if len(names) > 0 {
+			out = append(out, fmt.Sprintf("%s%s (%s)", part.path, strings.ToLower(platform), strings.Join(names, ", ")))
+		}
+	}
+	if out == nil {
+		return "status.platformStatus." + strings.ToLower(platform)
+	}
+	return strings.Join(out, " and ")
 }
 
 // Doubts returns the lacks that may prevent the conversion of an object which converts with what was shown.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -42,19 +45,33 @@ func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 	case err != nil:
 		return err
 	case end != nil:
-		m.Linef("\nstopped: %s. The same command goes on from here%s.", tally.Text(""), tally.cancels())
+		m.Linef("\nstopped: %s. The same command goes on from here%s.", tally.Text(""), run.Cancels())
 		return end
 	}
 	m.Linef("\n%s %s with %s after %s.", amount.Of(tally.Arrived, "object"), isAre(tally.Arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
 	return nil
 }
 
-// cancels names the flag for what is in progress, if something is.
-func (t Tally) cancels() string {
-	if t.OnTheWay == 0 {
-		return ""
+// Cancels names the flag for what can be taken back, if something can. Of an object that the API has already, only its controllers' answer is missing.
+func (r *Run) Cancels() string {
+	var before, arrived int
+	for _, o := range r.objects {
+		switch {
+		case o.stage == asked && o.arrived:
+			arrived++
+		case o.stage == asked:
+			before++
+		}
 	}
-	return "; --cancel takes back what is on the way"
+	text := ""
+	if before > 0 {
+		text += "; --cancel takes back what has not arrived"
+	}
+	if arrived > 0 {
+		text += fmt.Sprintf("; of %s %s is authoritative already, and waits for what is said above: that cannot be taken back, only moved back once it is over",
+			amount.Of(arrived, "object"), r.to.Text())
+	}
+	return text
 }
 
 func isAre(n int) string {
@@ -96,6 +113,7 @@ func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, e
 
 // back takes requests back.
 func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
+	m.arrived(f)
 	f.Narrow(func(p inventory.Pair) bool { return p.MachineAPI != nil && p.Moving() })
 	if len(f.Pairs) == 0 {
 		m.Linef("Nothing of that is asked to move: there is nothing to cancel.")
@@ -129,6 +147,17 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		return nil
 	}
 	return m.settled(ctx, f.Pairs)
+}
+
+// arrived names what cannot be taken back, as its new API is authoritative already, and what it waits for.
+func (m *mover) arrived(f *inventory.Fleet) {
+	for _, p := range f.Pairs {
+		if s := standing.Of(p); p.MachineAPI != nil && !s.Moving() && s.Settled == metav1.ConditionFalse {
+			m.Linef("%s: %s is authoritative already, and waits (%s). To move it back, once that is over: migrate %s --to %s", p.Ref(), s.Current.Text(), s.Reason,
+				p.Ref(), strings.ToLower(string(s.Current.Other())))
+			m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
+		}
+	}
 }
 
 // settled waits until authority over each of the pairs is back.

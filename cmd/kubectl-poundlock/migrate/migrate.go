@@ -97,8 +97,6 @@ func (o *options) check(t targets.List) (authority.API, error) {
 		return "", cli.Usagef("--cancel goes back to where authority is, so --to has no meaning with it")
 	case !o.cancel && o.to == "":
 		return "", cli.Usagef("migrate wants --to clusterapi or --to machineapi, or --cancel")
-	case cli.CheckDryRun(o.dryRun) != nil:
-		return "", cli.CheckDryRun(o.dryRun)
 	case o.format != "text" && o.format != "json":
 		return "", cli.Usagef("--output %q: want text or json", o.format)
 	case o.format == "json" && !o.yes && o.dryRun == "none":
@@ -112,6 +110,9 @@ func (o *options) check(t targets.List) (authority.API, error) {
 }
 
 func (o *options) run(ctx context.Context, args []string) error {
+	if err := cli.CheckDryRun(o.dryRun); err != nil { // first: it may have taken the next flag for its value
+		return err
+	}
 	t, err := o.Names.Targets(o.Plugin, args)
 	if err != nil {
 		return err
@@ -144,15 +145,25 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if !o.withMachines { // else a set moves before its Machines, which need not be named
 		t.InOrder(f.Pairs)
 	}
-	if o.dryRun == "none" {
-		if err := m.carriedOut(ctx, q.Pairs[0].ClusterAPI); err != nil {
-			return err
-		}
+	if err := m.answered(ctx, q.Pairs[0].ClusterAPI); err != nil {
+		return err
 	}
 	if o.cancel {
 		return m.back(ctx, f)
 	}
 	return m.forth(ctx, f)
+}
+
+// answered refuses a request that would not be carried out, also as a server dry run: there is no webhook that would say what it thinks. A plan asks for nothing,
+// and says first that Poundlock is away.
+func (m *mover) answered(ctx context.Context, namespace string) error {
+	if m.dryRun != "client" {
+		return m.carriedOut(ctx, namespace)
+	}
+	if away := presence.Signs(ctx, m.Plugin, namespace).Away(m.Now()); away != "" {
+		m.Linef("%s\n", m.Red(printers.Wrap(away, "", m.Width)))
+	}
+	return nil
 }
 
 // carriedOut refuses a request that Poundlock could not execute, or whose move would lack admission's locks. Without locks a move may still be taken back: that

@@ -113,7 +113,8 @@ func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) er
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
 			strings.Join(names, ", ")))
 	}
-	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
+	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))),
+		"--include-control-plane")
 }
 
 func itThem(n int) string {

@@ -41,6 +41,8 @@ type object struct {
 	stage   stage
 	since   time.Time
 	written string
+	// arrived: the API is authoritative, and only acknowledgements are missing.
+	arrived bool
 	// version is the resourceVersion of the last request.
 	version string
 }
@@ -197,6 +199,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		return
 	}
 	s := standing.Of(p)
+	o.arrived = s.Current == r.to
 	switch {
 	case s.Requested != r.to:
 		o.stage = ended

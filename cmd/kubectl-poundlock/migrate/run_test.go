@@ -126,6 +126,25 @@ func TestARunStops(t *testing.T) {
 	}
 }
 
+// What its new API has already cannot be taken back, as --cancel then says too.
+func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		now         pair
+		says, never string
+	}{
+		"it is on the way":                   {onTheWay("a"), "--cancel takes back", "cannot be taken back"},
+		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object Cluster API is authoritative already", "--cancel takes back"},
+		"it has arrived":                     {arrived("a"), "", ";"},
+	} {
+		r := begin(t, 0, rest("a"))
+		r.Asked(r.Look(fleetOf(t, rest("a")), start).Ask[0], start)
+		r.Look(fleetOf(t, c.now), start)
+		if text := r.Cancels(); !strings.Contains(text, c.says) || strings.Contains(text, c.never) {
+			t.Errorf("%s: %q", sentence, text)
+		}
+	}
+}
+
 func TestARequestThatWasOutOfDateIsSentAgainWhenTheObjectIsNew(t *testing.T) {
 	r := begin(t, 0, rest("a"))
 	r.Stale(r.Look(fleetOf(t, rest("a")), start).Ask[0])

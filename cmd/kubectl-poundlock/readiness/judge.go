@@ -203,7 +203,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.unconverted(p, unknown)
 	}
 	errs, needs := Unconvertible(p, env, lacks)
-	needs = needs.and(Doubts(p, env, lacks))
+	needs = needs.And(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
@@ -301,6 +301,9 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	if p.Rival != "" {
 		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
+	if len(f.Fields) > 0 && p.Infra == nil && p.Shape().Condition(authority.ConditionSynchronized).Reason == authority.ReasonInfraNotFound {
+		return f.unsynchronized(p) // not a field is wrong
+	}
 	if len(f.Fields) > 0 {
 		return f.finding(Blocked, ReasonFields, "")
 	}
@@ -349,8 +352,8 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	return n
 }
 
-// and adds further needs, in the order of the lacks, each once.
-func (n Needs) and(more Needs) Needs {
+// And adds further needs, in the order of the lacks, each once.
+func (n Needs) And(more Needs) Needs {
 	n.converts = more.converts && len(n.lacks) == 0
 	for _, l := range more.lacks {
 		if !slices.Contains(n.Names(), l.Name) {
@@ -392,6 +395,11 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	}
 	if p.Source == "" {
 		return what + ". You may not read it, or the cluster does not have it: " + inventory.ViewerRole + "; bind it cluster-wide"
+	}
+	for _, l := range n.lacks {
+		if l.Rest != "" {
+			what += fmt.Sprintf(". --platform, --cluster-name and --region give no more of %s, and the answer depends on its %s, too", l.Name, l.Rest)
+		}
 	}
 	what += ". Run against the cluster, or add "
 	var commands []string
@@ -436,7 +444,9 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 			"then a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
 		return f.finding(Ready, "", "")
-	case Stuck(step.Reason) && (step.Reason != authority.ReasonNotSynchronized || p.Shape().Condition(authority.ConditionSynchronized).Status == "False"):
+	case step.Reason == authority.ReasonNotSynchronized:
+		return f.unsynchronized(p)
+	case Stuck(step.Reason):
 		return f.finding(Blocked, step.Reason, because(step, p))
 	}
 	if why := authority.OtherInstance(request(p, f.To, nil)); why != "" && step.Reason == authority.ReasonInstanceUnknown {
@@ -454,12 +464,17 @@ func Stuck(reason string) bool {
 	}, reason)
 }
 
-// because adds the mirror's message to a step that waits for the mirror.
-func because(step authority.Step, p inventory.Pair) string {
+// unsynchronized has the mirror's own reason and message, which name the remedy.
+func (f Finding) unsynchronized(p inventory.Pair) Finding {
 	c := p.Shape().Condition(authority.ConditionSynchronized)
-	if step.Reason == authority.ReasonNotSynchronized && c.Message != "" {
-		return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, c.Message)
+	if c.Reason == "" {
+		return f.finding(Blocked, authority.ReasonNotSynchronized, "Synchronized is False: "+c.Message)
 	}
+	return f.finding(Blocked, c.Reason, c.Message)
+}
+
+// because is what a step waits for.
+func because(step authority.Step, p inventory.Pair) string {
 	message, _, _ := strings.Cut(step.Message, " To cancel,") // before a move there is nothing to cancel
 	if step.On.Has(authority.WhoMachines) {
 		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
@@ -471,14 +486,15 @@ func because(step authority.Step, p inventory.Pair) string {
 }
 
 func state(p inventory.Pair, to authority.API) authority.State {
-	s := authority.Objects{
-		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
-		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
-	}.State()
-	s.ClusterPaused = p.PausedCluster != ""
-	if s.Current != authority.Migrating { // a move that goes on is reported as it is, and not as it would be cancelled
-		s.Requested = to
+	asked := p.MachineAPI
+	if p.Shape().Current != authority.Migrating { // a move that goes on is reported as it is, and not as it would be cancelled
+		asked = asking(asked, to)
 	}
+	s := authority.Objects{
+		Kind: p.Kind, MachineAPI: asked, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
+		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
+	}.Foresee()
+	s.ClusterPaused = p.PausedCluster != ""
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/topics"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -64,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"a file without the twin":        {documents: []string{set}, verdict: readiness.Ready},
 		"not mirrored yet, in a cluster": {documents: []string{set}, live: true, verdict: readiness.Waiting, reason: authority.ReasonTwinMissing},
 		"a mirror that is behind":        {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
-		"a mirror that was refused":      {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: readiness.Blocked, reason: authority.ReasonNotSynchronized},
+		"a mirror that was refused":      {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: readiness.Blocked, reason: "MirrorRefused"},
 		"controllers that have not said": {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
 		"one that is being deleted":      {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: readiness.Blocked, reason: authority.ReasonDeleting},
 		"one on the move":                {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: readiness.Moving, reason: authority.ReasonNotPaused},
@@ -108,6 +109,53 @@ func TestJudge(t *testing.T) {
 			}
 			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
 				t.Errorf("fields %v, want %s", got.Fields, c.field)
+			}
+		})
+	}
+}
+
+// Somebody has deleted the provider's machine of a Machine that Cluster API runs. Its move to the Machine API begins where both Machines have the ID, although
+// the mirror reports InfrastructureNotFound: it does without that object as soon as the move is asked for.
+func TestAMachineWhoseInfrastructureIsGone(t *testing.T) {
+	const (
+		lost = `{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"AWSMachine a does not exist"}`
+		mapi = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,"labels":{"machine.openshift.io/cluster-api-cluster":"lock"},"annotations":{"poundlock.openshift.io/synchronized-infra-generation":"1"}},
+"spec":{"authoritativeAPI":"ClusterAPI","providerID":"aws:///us-east-1a/i-1","providerSpec":{"value":
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"}}}},
+"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,"phase":"Running","conditions":[{"type":"Paused","status":"True"},` + lost + `,
+{"type":"AuthoritySettled","status":"False","reason":"TwinMissing","message":"The infrastructure object of the Cluster API Machine does not exist."}]}}`
+		core = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1,"finalizers":["machine.cluster.x-k8s.io"],"labels":{"cluster.x-k8s.io/cluster-name":"lock"},"annotations":{"poundlock.openshift.io/mirror-of":"Machine/a"}},
+"spec":{"clusterName":"lock","providerID":"aws:///us-east-1a/i-1","bootstrap":{"dataSecretName":"worker-user-data"},"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"a"}},
+"status":{"phase":"Running","initialization":{"infrastructureProvisioned":true},"conditions":[{"type":"Paused","status":"False"}]}}`
+	)
+	without := func(o string) string { return strings.Replace(o, `"providerID":"aws:///us-east-1a/i-1",`, "", 1) }
+	for sentence, c := range map[string]struct {
+		mapi, core   string
+		verdict      readiness.Readiness
+		reason       string
+		warns, never string
+	}{
+		"both have the ID": {mapi: mapi, core: core, verdict: readiness.Ready, warns: "Machine API finds the instance by spec.providerID", never: "the move will"},
+		"the Machine was edited since": {mapi: mapi, core: strings.Replace(core, `"generation":1`, `"generation":2`, 1), verdict: readiness.Ready,
+			warns: "Machine API finds the instance by spec.providerID", never: "the move will"},
+		"its mirror has none": {mapi: without(mapi), core: core, verdict: readiness.Blocked, reason: "InfrastructureNotFound",
+			warns: "the move will not start while Synchronized is False (InfrastructureNotFound)"},
+		"the API server refuses the mirror": {mapi: strings.Replace(mapi, "InfrastructureNotFound", "MirrorRefused", 1), core: core, verdict: readiness.Blocked, reason: "MirrorRefused"},
+		"its Machine is gone, too": {mapi: strings.Replace(mapi, "InfrastructureNotFound", "AuthoritativeObjectMissing", 1), verdict: readiness.Blocked,
+			reason: "AuthoritativeObjectMissing"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			documents := []string{cluster, awsCluster, c.mapi}
+			if c.core != "" {
+				documents = append(documents, c.core)
+			}
+			got := judgeFrom(t, true, authority.MachineAPI, documents...)
+			warned := strings.Join(got.Warnings, "\n")
+			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(warned, c.warns) || c.never != "" && strings.Contains(warned, c.never) {
+				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
+			}
+			if len(topics.Topics().Find(got.Reason)) == 0 && got.Reason != "" {
+				t.Errorf("explain does not know %s", got.Reason)
 			}
 		})
 	}
