@@ -77,7 +77,10 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 		short := text[:cut(text, room, atStops)]
 		text = strings.TrimLeft(text[len(short):], " ")
 		if !strings.HasSuffix(short, ".") || !atStops {
-			short, text = short+"…", "…"+text
+			short += "…"
+			if !strings.HasPrefix(text, "kubectl ") { // glued to it, the ellipsis would be pasted with the command
+				text = "…" + text
+			}
 		}
 		if parts = append(parts, short+id); len(parts) == maxParts {
 			return parts, false
@@ -87,21 +90,25 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 }
 
 // cut returns where to split a text that is longer than n runes: before its last rune of n, in whose place an ellipsis may be. A command that would be split
-// moves to the rest: people paste it.
+// moves to the rest: people paste it. So does what is in brackets, if much is before it.
 func cut(text string, n int, atStops bool) int {
 	short := string([]rune(text)[:n-1])
 	if i := command(short); i > 0 {
 		return i
 	}
+	open := len(short)
+	if i := strings.LastIndex(short, " ("); i > len(short)/2 && !strings.Contains(short[i:], ")") {
+		open = i
+	}
 	if atStops {
 		for _, stop := range []string{". ", ", "} {
-			if i := strings.LastIndex(short, stop); i > len(short)/2 {
+			if i := strings.LastIndex(short[:open], stop); i > len(short)/2 {
 				return i + 1
 			}
 		}
 	}
 	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
-		return i
+		return min(i, open)
 	}
 	return len(short)
 }

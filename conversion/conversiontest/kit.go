@@ -22,6 +22,8 @@ type Kit struct {
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
 	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string
+	// ProviderIDIn is that of an instance in a zone, where provider IDs contain the zone; nil: they do not.
+	ProviderIDIn func(zone, name string) string
 	// Master is what a control plane Machine's providerSpec has differently from ProviderSpec, besides its user data.
 	Master map[string]any
 	// Zones are a control plane's, as a providerSpec spells them, in whichever field; the first is that of ProviderSpec. nil: there is one failure domain, or

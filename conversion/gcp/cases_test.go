@@ -284,3 +284,23 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		})
 	}
 }
+
+// Both zones are named, and the field to correct is the one of the API that is read.
+func TestAnInstanceElsewhereIsNamedWithItsZone(t *testing.T) {
+	env := gcptest.Kit().Env()
+	p := conversion.NewPass(&env, &conversion.Core{ProviderID: "gce://lock-project/us-central1-b/x"}, "")
+	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{}`))
+	back := conversion.NewPass(&env, &conversion.Core{FailureDomain: "us-central1-b", ProviderID: gcptest.ProviderID("x")}, "")
+	conversiontest.ToMachineAPI(back, conversiontest.Patched(t, []byte(plainInfra), `{}`))
+	for _, c := range []struct {
+		p    *conversion.Pass
+		want string
+	}{
+		{p, `the instance is in zone "us-central1-b", and the machine in "us-central1-a": the controllers would not find it there, and make another one. Set zone to "us-central1-b"`},
+		{back, `the instance is in zone "us-central1-a", and the machine in "us-central1-b": the controllers would not find it there, and make another one. Set spec.failureDomain to "us-central1-a"`},
+	} {
+		if errs := c.p.Errors().ToAggregate(); errs == nil || !strings.Contains(errs.Error(), c.want) {
+			t.Errorf("%v, want %s", errs, c.want)
+		}
+	}
+}

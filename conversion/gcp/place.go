@@ -114,7 +114,7 @@ func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	c.ProviderID = &p.Core.ProviderID
-	checkInstance(p, m.Zone)
+	checkInstance(p, "zone", m.Zone)
 }
 
 func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
@@ -128,13 +128,13 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
 	}
 	if p.Core.ProviderID != "" && !p.Core.Template {
-		checkInstance(p, p.Core.FailureDomain)
+		checkInstance(p, "spec.failureDomain", p.Core.FailureDomain)
 	}
 }
 
 // checkInstance: the controllers of both APIs look for an instance by project, zone and name, and never by its provider id. If they do not find it they create
-// another one.
-func checkInstance(p *pass, zone string) {
+// another one. The field is that of the zone.
+func checkInstance(p *pass, field, zone string) {
 	id, ok := parseInstance(p.Core.ProviderID)
 	in := project(p)
 	switch {
@@ -146,8 +146,8 @@ func checkInstance(p *pass, zone string) {
 				"Keep the machine with Machine API", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one. Set zone to the instance's",
-				zone))
+			fmt.Sprintf("the instance is in zone %q, and the machine in %q: the controllers would not find it there, and make another one. Set %s to %q",
+				id.zone, zone, field, id.zone))
 	}
 }
 

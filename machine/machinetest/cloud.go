@@ -88,8 +88,8 @@ type Options struct {
 	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
-	// ProviderID is the provider ID that a platform gives to the instance of a name; what follows its last slash is the instance's ID. nil is EC2.
-	ProviderID func(name string) string
+	// ProviderID is the provider ID that a platform gives to the instance of a name in a zone; what follows its last slash is the instance's ID. nil is EC2.
+	ProviderID func(zone, name string) string
 	// Keep is how many calls the ledger keeps; 5000 if 0. One that there is an objection to is kept always.
 	Keep int
 }
@@ -103,7 +103,7 @@ type Cloud struct {
 	now     func() time.Time
 	wait    func(context.Context, time.Duration) error
 	// providerID is nil for EC2.
-	providerID func(name string) string
+	providerID func(zone, name string) string
 
 	mu        sync.Mutex
 	settings  Settings
@@ -334,7 +334,7 @@ func (c *Cloud) name(i *Instance) {
 		return
 	}
 	i.Number = number
-	i.Provider = c.providerID(fmt.Sprintf("%08x-0000-4000-8000-%012x", hash(i.Token), number))
+	i.Provider = c.providerID(i.Zone, fmt.Sprintf("%08x-0000-4000-8000-%012x", hash(i.Token), number))
 	i.ID = InstanceID(i.Provider)
 }
 

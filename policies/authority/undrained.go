@@ -21,7 +21,7 @@ import (
 // internal/controllers/machine of v1.13). It still waits for preTerminate hooks.
 
 // drainFirst ends messages: the command that does what Cluster API skips.
-const drainFirst = "drain its Node yourself before you delete the Machine: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
+const drainFirst = "drain the Machine's Node yourself before you delete it: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
 
 // undrained is what Cluster API skips in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
 func undrained(namespace string) string {
@@ -102,7 +102,11 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	if core.Deleting() {
 		return policies.Verdict{}
 	}
-	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. Another time, "+drainFirst, namespace, cmp.Or(nodeOf(core), "NODE"))
+	when := "Another time, d"
+	if c.DryRun {
+		when = "D"
+	}
+	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. %s"+drainFirst[1:], namespace, when, cmp.Or(nodeOf(core), "NODE"))
 	switch names := preDrain(core.Metadata.Annotations); {
 	case c.Kind == "MachineSet":
 		return policies.Warn("nobody drains the Nodes of this set's Machines, or waits for their preDrain hooks" + why)

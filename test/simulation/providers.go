@@ -49,6 +49,18 @@ func Account(platform string) (string, error) {
 	return p.Account, err
 }
 
+// ProviderID is how a platform's cloud provider names an instance; nil is EC2, whose names the simulated cloud knows by itself.
+func ProviderID(platform string) (func(zone, name string) string, error) {
+	kit, err := platformstest.Named(cmp.Or(platform, "AWS"))
+	switch {
+	case err != nil || kit.Platform.Name == "AWS":
+		return nil, err
+	case kit.ProviderIDIn != nil:
+		return kit.ProviderIDIn, nil
+	}
+	return func(_, name string) string { return kit.ProviderID(name) }, nil
+}
+
 // identity is the user that the machine controller is to the API server.
 func (p platform) identity() string {
 	return "system:serviceaccount:openshift-cluster-api:" + p.Account

@@ -4,10 +4,21 @@
 package simulation
 
 import (
+	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -32,5 +43,60 @@ func TestEachPlatformIsSimulated(t *testing.T) {
 		if want := authority.Acknowledges(kit.Platform.InfraMachine.Kind); ways[p.Answers] != want {
 			t.Errorf("%s: it answers to a pause in way %d, and Poundlock listens in way %d", kit.Platform.Name, ways[p.Answers], want)
 		}
+	}
+}
+
+// On platforms whose provider IDs contain a zone it is the one that the Machine asks for, on either side: a Machine that has its instance still converts.
+func TestInstancesAreNamedByTheirZone(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		zones := kit.Zones
+		if len(zones) == 0 {
+			zones = []string{""}
+		}
+		for _, zone := range zones {
+			t.Run(kit.Platform.Name+" "+zone, func(t *testing.T) {
+				named, err := ProviderID(kit.Platform.Name)
+				ok(t, err)
+				cloud, err := machinetest.New(machinetest.Options{ProviderID: named})
+				ok(t, err)
+				p, err := platformNamed(kit.Platform.Name)
+				ok(t, err)
+				spec, err := json.Marshal(kit.ProviderSpec)
+				ok(t, err)
+				m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-machine-api", Name: "w", UID: "1"}}
+				m.SetGroupVersionKind(machinev1beta1.GroupVersion.WithKind("Machine"))
+				m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: bytes.ReplaceAll(spec, []byte(zones[0]), []byte(zone))}
+				ok(t, (&machinetest.Actuator{Cloud: cloud.As(authority.MachineAPI), Provider: p.actuator}).Create(t.Context(), m))
+
+				made, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
+				ok(t, err)
+				twin, errs := core.ToClusterAPI("Machine", &unstructured.Unstructured{Object: made}, kit.Env())
+				if len(errs) > 0 {
+					t.Fatalf("with the instance %s: %v", *m.Spec.ProviderID, errs.ToAggregate())
+				}
+				owner := &clusterv1.Machine{}
+				ok(t, runtime.DefaultUnstructuredConverter.FromUnstructured(twin.Core.Object, owner))
+				r := infraMachine{platform: p}
+				i, err := cloud.As(authority.ClusterAPI).Launch(t.Context(), machinetest.Machine{Name: "w"}, r.order(owner, twin.Infra, "2"))
+				ok(t, err)
+				owner.Spec.ProviderID = i.ProviderID()
+				again, err := runtime.DefaultUnstructuredConverter.ToUnstructured(owner)
+				ok(t, err)
+				set(twin.Infra, i.ProviderID(), "spec.providerID")
+				if strings.HasPrefix(p.ID, "spec.") {
+					set(twin.Infra, i.ID, p.ID)
+				}
+				if _, errs := core.ToMachineAPI("Machine", core.Twin{Core: &unstructured.Unstructured{Object: again}, Infra: twin.Infra}, kit.Env()); len(errs) > 0 {
+					t.Errorf("with Cluster API's instance %s: %v", i.ProviderID(), errs.ToAggregate())
+				}
+			})
+		}
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

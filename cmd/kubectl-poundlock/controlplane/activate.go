@@ -169,7 +169,7 @@ func (a *activation) patch(ctx context.Context) error {
 	a.warned = nil
 	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
 	a.Linef("")
-	for _, text := range a.warned {
+	for _, text := range printers.Whole(a.warned) {
 		if o := (Opinion{Message: text}); !forecasts(o) { // already printed
 			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
 		}

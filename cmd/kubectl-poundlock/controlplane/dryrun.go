@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -51,7 +52,7 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 	if out.Allowed = err == nil; err != nil {
 		out.Refusals = append(out.Refusals, Opinion{Message: err.Error()})
 	}
-	for _, text := range t.warned {
+	for _, text := range printers.Whole(t.warned) {
 		out.Warnings = append(out.Warnings, Opinion{Message: text})
 	}
 	return out, nil

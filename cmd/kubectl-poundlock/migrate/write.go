@@ -112,7 +112,7 @@ func (m *mover) record(e event) {
 
 // report prints a request's result: the webhook's warnings, or its refusal.
 func (m *mover) report(ref, what string, err error) {
-	e := event{Object: ref, Event: what, Warnings: m.warned}
+	e := event{Object: ref, Event: what, Warnings: printers.Whole(m.warned)}
 	if err != nil {
 		e.Event, e.Message, e.Failed = "refused", err.Error(), true
 	}
@@ -122,7 +122,7 @@ func (m *mover) report(ref, what string, err error) {
 	} else {
 		m.Linef("%s  %s  %s", m.clock(), ref, what)
 	}
-	for _, text := range m.warned {
+	for _, text := range e.Warnings {
 		m.Linef("%s", printers.Wrap(m.Yellow("warning:")+" "+text, "            ", m.Width))
 	}
 }

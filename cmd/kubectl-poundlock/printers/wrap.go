@@ -3,7 +3,13 @@
 
 package printers
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// ruleID is the id of a rule, which ends a warning of Poundlock's.
+var ruleID = regexp.MustCompile(`^\[[a-z]+/[a-z-]+\]$`)
 
 // Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long one gets its own line
 // of any length, without the sentence's punctuation, so that it can be copied.
@@ -19,15 +25,8 @@ func Wrap(text, indent string, width int) string {
 		}
 	}
 	short := (width - Wide(indent)) / 2
-	for _, word := range words(text, short) {
-		fits := Wide(line)+1+Wide(word) <= width
-		if isCommand(word) && !fits && Wide(word) > short {
-			end()
-			line += strings.TrimRight(strings.Trim(word, "`"), ".,;:`")
-			end()
-			continue
-		}
-		if !fits {
+	add := func(word string) {
+		if Wide(line)+1+Wide(word) > width {
 			end()
 		}
 		if line != indent {
@@ -35,42 +34,56 @@ func Wrap(text, indent string, width int) string {
 		}
 		line += word
 	}
+	for _, word := range words(text) {
+		fits := Wide(line)+1+Wide(word) <= width
+		if !isCommand(word) || fits || Wide(word) <= short {
+			add(word)
+			continue
+		}
+		before, command, after := unbracketed(word)
+		if before != "" {
+			add(before)
+		}
+		end()
+		line += strings.TrimRight(strings.Trim(command, "`…"), ".,;:`…")
+		end()
+		if after != "" {
+			add(after)
+		}
+	}
 	if line != indent || len(lines) == 0 {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// words are the unbreakable parts of a text: its words, and whole commands. A long command is one without the brackets around it.
-func words(text string, short int) []string {
+// words are the unbreakable parts of a text: its words, and whole commands with the brackets around them.
+func words(text string) []string {
 	var out []string
 	all := strings.Fields(text)
 	for i := 0; i < len(all); i++ {
-		if !beginsCommand(all, i) {
-			out = append(out, all[i])
-			continue
+		n := 1
+		if beginsCommand(all, i) {
+			n = commandLength(all[i:])
 		}
-		n := commandLength(all[i:])
-		command := strings.Join(all[i:i+n], " ")
+		out = append(out, strings.Join(all[i:i+n], " "))
 		i += n - 1
-		if Wide(command) <= short {
-			out = append(out, command)
-			continue
-		}
-		before, after := "", ""
-		if strings.HasPrefix(command, "(") {
-			before, command = command[:1], command[1:]
-		}
-		if tail := len(strings.TrimRight(command, ".,;:)")); strings.Contains(command[tail:], ")") && !balanced(command) {
-			command, after = command[:tail], command[tail:]
-		}
-		for _, word := range []string{before, command, after} {
-			if word != "" {
-				out = append(out, word)
-			}
-		}
 	}
 	return out
+}
+
+// unbracketed takes from a command a bracket that opens before it or closes behind it. Those around the whole command are left out.
+func unbracketed(command string) (before, bare, after string) {
+	if strings.HasPrefix(command, "(") {
+		before, command = command[:1], command[1:]
+	}
+	if tail := len(strings.TrimRight(command, ".,;:)")); strings.Contains(command[tail:], ")") && !balanced(command) {
+		command, after = command[:tail], command[tail:]
+	}
+	if before != "" && after != "" {
+		return "", command, ""
+	}
+	return before, command, after
 }
 
 // isCommand: only commands contain spaces.
@@ -81,7 +94,7 @@ func beginsCommand(all []string, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
-	return strings.TrimLeft(all[i], "(`") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
+	return strings.TrimLeft(all[i], "(`…") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
 }
 
 // commandLength is a command's number of words: it ends with the text, or at a word with which a sentence continues or ends. A quoted text is one argument.
@@ -95,7 +108,7 @@ func commandLength(all []string) int {
 		case quoted:
 		case strings.ContainsAny(word[len(word)-1:], ".,;:`"), strings.HasSuffix(word, ")") && !balanced(strings.TrimLeft(strings.Join(all[:i+1], " "), "(")):
 			return i + 1
-		case i+1 < len(all) && strings.HasPrefix(all[i+1], "("):
+		case i+1 < len(all) && (strings.HasPrefix(all[i+1], "(") || ruleID.MatchString(all[i+1])):
 			return i + 1
 		}
 	}

@@ -47,22 +47,24 @@ func Kit() conversiontest.Kit {
 		},
 		ProviderSpec:    providerSpec(),
 		AnyProviderSpec: anyProviderSpec, AnyInfraSpec: anyInfraSpec,
-		ProviderID: ProviderID,
-		Zones:      nil, // its provider IDs contain the zone, and those of the simulated cloud all have the kit's
-		Manifests:  conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-gcp", Dir: "config/default", Name: "gcp", Version: "v1.13.1"},
+		ProviderID: ProviderID, ProviderIDIn: providerIDIn,
+		Zones:     []string{Zone, Region + "-b", Region + "-f"},
+		Manifests: conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api-provider-gcp", Dir: "config/default", Name: "gcp", Version: "v1.13.1"},
 		Actuator: conversiontest.Actuator{
 			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",
 			Words: []string{"PROVISIONING", "RUNNING", "STOPPED", "STOPPING", "TERMINATED"},
 		},
 		Controller: conversiontest.Controller{
-			Account: "capg-manager", Size: "instanceType", Image: "image",
+			Account: "capg-manager", Size: "instanceType", Image: "image", Zone: Zone,
 			State: "status.instanceState", Answers: conversiontest.InSilence,
 		},
 	}
 }
 
 // ProviderID is that of an instance in Zone.
-func ProviderID(name string) string { return "gce://" + Project + "/" + Zone + "/" + name }
+func ProviderID(name string) string { return providerIDIn(Zone, name) }
+
+func providerIDIn(zone, name string) string { return "gce://" + Project + "/" + zone + "/" + name }
 
 func providerSpec() map[string]any {
 	return map[string]any{

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/simulation"
 )
@@ -26,7 +25,9 @@ func cloudCommand(c *common) *cobra.Command {
 		if !cmd.Flags().Changed("shutdown-time") {
 			o.ShutdownTime = o.BootTime / 2
 		}
-		if err := errors.Join(named(&o, platform), c.witness(&o)); err != nil {
+		var err error
+		o.ProviderID, err = simulation.ProviderID(platform)
+		if err := errors.Join(err, c.witness(&o)); err != nil {
 			return err
 		}
 		ctx, stop := withParent(cmd.Context(), c.parent)
@@ -42,15 +43,6 @@ func cloudCommand(c *common) *cobra.Command {
 	flags.DurationVar(&o.Lag, "lag", 0, "how long the cloud is late with its news")
 	flags.IntVar(&o.Quota, "quota", 0, "how many instances there may be at a time; 0 for any number")
 	return cmd
-}
-
-// named has instances named as the platform's cloud provider does. AWS's names say the zone, which the cloud knows by itself.
-func named(o *machinetest.Options, platform string) error {
-	kit, err := platformstest.Named(platform)
-	if err == nil && kit.Platform.Name != "AWS" {
-		o.ProviderID = kit.ProviderID
-	}
-	return err
 }
 
 // witness has every call checked against the API server, if there is one.
