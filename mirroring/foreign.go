@@ -25,7 +25,44 @@ func (s steps) inTheWay() string {
 	if s.Kind.Infra != authority.InfraMachine {
 		return "" // a template is named after its content
 	}
+	if s.Infra == nil && s.Referrer != "" {
+		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, and "+
+			"its deletion would not end: %s; or see to it that Machine %[1]s ends or refers to another one, and the mirror is made",
+			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
+	}
 	return s.foreign(s.Infra)
+}
+
+// runsAnother is why the infrastructure machine of another Machine is left alone, and the way out that ends nothing first. Who deletes it alone terminates
+// the instance of that Machine, which goes on referring to it.
+func (s steps) runsAnother(owner string) string {
+	its := ""
+	if id := pairs.Nested(s.Infra, "spec", "providerID"); id != "" {
+		its = ", whose instance it runs, " + id
+	}
+	return fmt.Sprintf("%s, which is not its mirror, belongs to Machine %s of Cluster API%s. Do not delete it alone: that ends what Machine %[2]s runs. "+
+		"Both may stay as they are: each API then acts on its own object, and this one cannot migrate. To migrate it, %[4]s; "+
+		"or delete Machine %[2]s as a whole, and with it what it runs", pairs.Describe(s.Infra), owner, its, s.renamed())
+}
+
+// renamed is how a Machine API Machine gets another name.
+func (s steps) renamed() string {
+	if id := pairs.Nested(s.MachineAPI, "spec", "providerID"); id != "" {
+		return fmt.Sprintf("delete Machine %s of the Machine API, and with it its instance %s, and create it under another name", s.Name, id)
+	}
+	return fmt.Sprintf("delete Machine %s of the Machine API, which has no instance in its spec.providerID, and create it under another name", s.Name)
+}
+
+// ownerOfInfra is the Machine of another name to which the infrastructure machine in the mirror's place belongs; "" for none.
+func (s steps) ownerOfInfra(o *unstructured.Unstructured) string {
+	if o != s.Infra || s.Kind.Infra != authority.InfraMachine {
+		return ""
+	}
+	owners := authority.MachineOwners(pairs.ObjectOf(o))
+	if len(owners) == 0 || slices.Contains(owners, s.Name) {
+		return ""
+	}
+	return owners[0]
 }
 
 func (s steps) foreign(o *unstructured.Unstructured) string {
@@ -48,16 +85,15 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 		}
 		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
 	}
+	if owner := s.ownerOfInfra(o); owner != "" && foreign != authority.NotForeign && foreign != authority.ForeignGoing {
+		return s.runsAnother(owner)
+	}
 	switch foreign {
 	case authority.ForeignGoing:
 		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		of := ""
-		if owners := authority.MachineOwners(pairs.ObjectOf(o)); len(owners) > 0 && owners[0] != s.Name {
-			of = " of Machine " + owners[0]
-		}
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own%s, %s, that would be nobody's if it became the mirror: %s%s",
-			pairs.Describe(o), of, pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s%s",
+			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",

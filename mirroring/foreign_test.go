@@ -199,13 +199,33 @@ func TestAnInfrastructureMachineOfAnotherMachine(t *testing.T) {
 	}
 	for source, want := range map[string]string{
 		"ClusterAPI": "which belongs to Machine foo, has the name of the one that the mirror needs: delete this Machine of the Machine API, and create it under another name",
-		"MachineAPI": "has an instance of its own of Machine foo, aws:///a/i-1,",
+		"MachineAPI": "belongs to Machine foo of Cluster API, whose instance it runs, aws:///a/i-1. Do not delete it alone: that ends what Machine foo runs. " +
+			"Both may stay as they are: each API then acts on its own object, and this one cannot migrate. To migrate it, delete Machine m of the Machine API, " +
+			"which has no instance in its spec.providerID, and create it under another name; or delete Machine foo as a whole, and with it what it runs",
 	} {
 		s := stranger(t, nil, nil, []change{runs("aws:///a/i-1"), of})
 		s.Core = nil
 		s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source}
 		if got := stepsOf(s, time.Now()).inTheWay(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", source, got)
+		}
+	}
+}
+
+// TestAnInfrastructureMachineToWhichAnotherMachineRefers: it is gone, and a mirror of its name would be taken for it by that Machine, whose deletion would
+// wait for it for ever.
+func TestAnInfrastructureMachineToWhichAnotherMachineRefers(t *testing.T) {
+	for id, want := range map[string]string{
+		"":             "delete Machine m of the Machine API, which has no instance in its spec.providerID, and create it under another name",
+		"aws:///a/i-2": "delete Machine m of the Machine API, and with it its instance aws:///a/i-2, and create it under another name",
+	} {
+		s := stranger(t, []change{runs(id)}, nil, nil)
+		if why := stepsOf(s, time.Now()).inTheWay(); why != "" {
+			t.Errorf("nothing refers to it: %s", why)
+		}
+		s.Referrer = "foo"
+		if got := stepsOf(s, time.Now()).inTheWay(); !strings.Contains(got, "Machine foo of Cluster API refers to") || !strings.Contains(got, want) {
+			t.Errorf("%s", got)
 		}
 	}
 }

@@ -30,6 +30,9 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		{"aws:///us-east-1a/i-0a", instanceid.Key("gce://project/zone/i-0a"), false},
 		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
 		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/0b1c2d3e"), false},
+		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://dal/dal12/w/7d8a1f5e"), true}, // PowerVS' controllers act by the end alone
+		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://wdc/wdc06/x/7d8a1f5e"), true},
+		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://dal/dal10/w/0b1c2d3e"), false},
 		{"gce://project/a/name", instanceid.Key("gce://project/a/name"), true},
 		{"gce://project/a/name", instanceid.Key("gce://project/b/name"), false},
 		{"gce://project/a/name", instanceid.Tail("name"), true},

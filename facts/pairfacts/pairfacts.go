@@ -149,7 +149,26 @@ func (r Reader) infra(ctx context.Context, from client.Reader, s *pairs.State) (
 	if s.Infra, err = served.Read(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name); err != nil {
 		return err
 	}
+	if s.Infra == nil && s.MachineAPI != nil && s.Kind.Infra == authority.InfraMachine {
+		if s.Referrer, err = r.referrer(ctx, s, name); err != nil {
+			return err
+		}
+	}
 	return r.infraInstance(ctx, from, s, name)
+}
+
+// referrer names another Cluster API Machine that refers to the infrastructure machine of this name; "" for none. It is asked only before a mirror makes one.
+func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (string, error) {
+	machines, err := served.List(ctx, r.Cache, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	if err != nil && !served.Missing(err) {
+		return "", err
+	}
+	for _, m := range machines {
+		if m.GetName() != s.Name && pairs.Nested(m, s.InfraRef()...) == infra && pairs.Nested(m, "spec", "infrastructureRef", "kind") == s.InfraKind().Kind {
+			return m.GetName(), nil
+		}
+	}
+	return "", nil
 }
 
 // infraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -184,6 +185,24 @@ func TestPoundlocksHookWhileTheInfrastructureHasNoStatus(t *testing.T) {
 		}
 		if removes != c.removed {
 			t.Errorf("%s: the hook is removed: %t (%+v)", sentence, removes, w)
+		}
+	}
+}
+
+// TestAMachineOfAnotherNameThatRefersToTheInfrastructureMachine is found before a mirror takes the name.
+func TestAMachineOfAnotherNameThatRefersToTheInfrastructureMachine(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	for refersTo, want := range map[string]string{"AWSMachine, name: m": "x2", "AWSMachine, name: x2": "", "GCPMachine, name: m": ""} {
+		have := store{}
+		for name, ref := range map[string]string{"m": "AWSMachine, name: m", "x2": refersTo} {
+			o := mirroringtest.Object(t, `{metadata: {name: `+name+`}, spec: {infrastructureRef: {kind: `+ref+`}}}`)
+			o.SetGroupVersionKind(kind.ClusterAPIGVK())
+			have[key(o)] = o
+		}
+		s := &pairs.State{Kind: kind, Name: "m"}
+		s.Env.Platform, _ = platforms.Named("AWSMachine")
+		if got, err := (Reader{Cache: have}).referrer(t.Context(), s, "m"); err != nil || got != want {
+			t.Errorf("%s: %q, want %q (%v)", refersTo, got, want, err)
 		}
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"unicode"
 )
 
-// byEnd are the schemes of platforms on which the last segment alone names the instance. AWS's zone and OpenStack's region are no part of it: not every
-// controller writes them, and controllers look at the end alone.
-var byEnd = []string{"aws", "openstack"}
+// byPath are the schemes of platforms on which an instance's name is unique only below the segments before it: a resource group, or a project's zone.
+// Elsewhere the last segment alone names the instance, as a UUID or an ID of the cloud's. AWS's zone, OpenStack's region, and PowerVS's region, zone and
+// workspace are no part of it: not every controller writes them, and controllers act by the end alone. AWS's provider reads past the scheme, too.
+var byPath = []string{"azure", "gce"}
 
 // Key is the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. Case, white space and slashes that are doubled or
 // at an end are no part of it: some controllers read past them, so a second spelling would be a second Machine of one instance.
@@ -20,10 +21,10 @@ func Key(id string) string {
 	switch {
 	case len(segments) == 0:
 		return ""
-	case slices.Contains(byEnd, scheme):
-		segments = segments[len(segments)-1:]
+	case slices.Contains(byPath, scheme):
+		return join(scheme, segments)
 	}
-	return join(scheme, segments)
+	return segments[len(segments)-1]
 }
 
 // Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Names decides which of the provider IDs with that end

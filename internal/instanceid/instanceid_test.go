@@ -11,19 +11,23 @@ import (
 
 func TestKey(t *testing.T) {
 	for key, spellings := range map[string][]string{
-		"aws://i-1": {
+		"i-1": {
 			"aws:///us-east-1a/i-1", "aws:///us-east-1b/i-1", "aws:///us-east-1a/i-1/", "aws:///us-east-1a//i-1", "aws:////i-1//", "aws://i-1",
 			"AWS:///us-east-1a/I-1", " aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1\n", "aws:///us-east-1a/i-1\t ", "aws:///us-east-1a/i-\u200b1",
-			"aws:///us-east-1a/i-1\u00a0",
+			"aws:///us-east-1a/i-1\u00a0", "other:///us-east-1a/i-1", "i-1", "/i-1", "i-1/",
 		},
-		"openstack://u-1":                          {"openstack:///u-1", "openstack://RegionOne/u-1", "openstack://RegionOne//u-1/"},
+		"u-1": {
+			"openstack:///u-1", "openstack://RegionOne/u-1", "openstack://RegionOne//u-1/", "nutanix://u-1", "nutanix://cluster/U-1",
+			"ibmpowervs://dal/dal10/w-1/u-1", "ibmpowervs://dal/dal12/w-1/u-1", "ibmpowervs://wdc/wdc06/w-1/u-1", "ibmpowervs://dal/dal10/w-2/U-1/",
+			"ibmpowervs:///u-1",
+		},
 		"azure://subscriptions/a/resourcegroups/b": {"azure:///subscriptions/A/resourceGroups/b", "azure:///subscriptions/a/resourcegroups/b/"},
-		"gce://p/z/n":                              {"gce://p/z/n", "gce:///p/z//n", "GCE://p/z/n/"},
-		"gce://p/y/n":                              {"gce://p/y/n"},
-		"vsphere://4235-a":                         {"vsphere://4235-A", "vsphere:///4235-a/"},
-		"ibm://account/cluster/n":                  {"ibm://account///cluster/n"},
-		"i-1":                                      {"i-1", "/i-1", "i-1/"},
-		"":                                         {"", " ", "/", "aws://", "aws:///", " aws:////\n"},
+		"azure://subscriptions/c/resourcegroups/b": {"azure:///subscriptions/c/resourceGroups/b"},
+		"gce://p/z/n": {"gce://p/z/n", "gce:///p/z//n", "GCE://p/z/n/"},
+		"gce://p/y/n": {"gce://p/y/n"},
+		"4235-a":      {"vsphere://4235-A", "vsphere:///4235-a/", "vsphere://datacenter/4235-a"},
+		"0717_n":      {"ibm://account///cluster/0717_n", "ibm://account///other/0717_n"},
+		"":            {"", " ", "/", "aws://", "aws:///", " aws:////\n"},
 	} {
 		for _, id := range spellings {
 			if got := instanceid.Key(id); got != key {
@@ -59,6 +63,10 @@ func TestNames(t *testing.T) {
 		{"4235-a", "vsphere://4235-A", true},
 		{"n", "gce://p/z/n", true},
 		{"p/n", "gce://p/z/n", false},
+		{"gce://p/y/n", "gce://p/z/n", false},
+		{"u-1", "ibmpowervs://dal/dal10/w-1/u-1", true},
+		{"ibmpowervs://dal/dal12/w-2/u-1", "ibmpowervs://dal/dal10/w-1/u-1", true},
+		{"ibmpowervs://dal/dal10/w-1/u-1", "ibmpowervs://dal/dal10/w-1/u-2", false},
 	} {
 		if got := instanceid.Names(c.id, c.providerID); got != c.want {
 			t.Errorf("%q names the instance of %q: %t, want %t", c.id, c.providerID, got, c.want)

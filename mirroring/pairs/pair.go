@@ -50,6 +50,8 @@ type State struct {
 
 	// MachineAPI and Core are the pair; Infra is the infrastructure object that Core refers to, or would.
 	MachineAPI, Core, Infra *unstructured.Unstructured
+	// Referrer is another Cluster API Machine that refers to an infrastructure machine by the name that Infra has yet to get; "" for none.
+	Referrer string
 	// InfraInstance is what the provider keeps for the instance beside Infra.
 	InfraInstance *unstructured.Unstructured
 	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance, and has no definition of it.

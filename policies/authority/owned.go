@@ -84,7 +84,7 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
 		return policies.Verdict{}
 	}
-	remedy := "or create the Machine with spec.authoritativeAPI: MachineAPI"
+	remedy := "and create the Machine again" // not for Machine API: beside a Cluster API Machine that is refused, too
 	if c.Old != nil {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}

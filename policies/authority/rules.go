@@ -597,7 +597,8 @@ func Rules() policies.Set {
 			ID: "authority/machine-finalizer", Clause: deletion,
 			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, " +
 				"or the provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
-				"is authoritative: nobody terminates the instance then. Controllers are not warned, nor anybody where the instance is known to be gone. " +
+				"is authoritative: nobody terminates the instance then. Where another Machine has the instance, too, the warning says so, and to terminate nothing. " +
+				"Controllers are not warned, nor anybody where the instance is known to be gone. " +
 				"vSphere's controllers have no account of their own, so only a request that names its field manager, as kubectl's does, is warned there.",
 			Remedy: "Leave the finalizer, and look at why the controller does not finish. Otherwise terminate the instance in the cloud yourself.",
 			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)),

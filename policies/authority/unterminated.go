@@ -36,15 +36,16 @@ func losesMachineFinalizer(c policies.Change) bool {
 		(c.FieldManager != "" || !hasNoAccount(c.Old.Kind))
 }
 
-// machineFinalizerNeeds: the controller of Cluster API's Machine has nothing left to do once the infrastructure machine is gone.
+// machineFinalizerNeeds: the controller of Cluster API's Machine has nothing left to do once the infrastructure machine is gone. Whose else the instance is
+// decides what becomes of it.
 func machineFinalizerNeeds(c policies.Change) policies.Need {
 	switch {
 	case !losesMachineFinalizer(c):
 		return 0
 	case c.Side == policies.SideClusterAPI:
-		return policies.NeedTwin | policies.NeedInfra
+		return policies.NeedTwin | policies.NeedInfra | policies.NeedHolders
 	}
-	return policies.NeedTwin
+	return policies.NeedTwin | policies.NeedHolders
 }
 
 // MachineFinalizerRemoved: an object that is being deleted stays for the controller of the authoritative API until the instance is terminated (converting ›
@@ -59,6 +60,12 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 	id, exists := instanceOf(c)
 	if !exists {
 		return policies.Verdict{}
+	}
+	if len(c.Facts.Holders) > 0 {
+		return policies.Warn(
+			fmt.Sprintf("metadata.finalizers: without %s this %s goes at once, and its instance %s stays: it is also that of Machine %s",
+				machineFinalizer(c), kindOf(c), id, strings.Join(c.Facts.Holders, ", ")),
+			"if this is only a copy, that is right: terminate nothing in the cloud. If the instance is to go, leave the finalizer, and delete that Machine, too")
 	}
 	look := fmt.Sprintf("kubectl -n %s describe %s/%s", c.Namespace, c.Resource, c.Name)
 	if infra := InfraReferenceOf(c.Old); c.Side == policies.SideClusterAPI && infra.Name != "" {

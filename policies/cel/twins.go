@@ -72,8 +72,8 @@ func authorityTwins() []Twin {
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
 			Reason: quote(authority.MachineAPIMachineFinalizer) +
 				` + " is added by the Machine API's controllers before they create an instance, ` +
-				`and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ` +
-				`? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
+				`and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, " + (oldObject == null ` +
+				`? "and create the Machine again" : "or move the Machine first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/status-owned", Variable: "statusOwned",
