@@ -58,7 +58,7 @@ var alerts = Table{
 			Names: []string{"PoundlockNotEnforced"},
 			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
 			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether both named `poundlock` exist. " +
-				"`kubectl apply -k deploy` creates a missing one again, with the folder of your installation. " +
+				"The manifests of your installation create a missing one again: `kubectl apply -k deploy`, with the folder of docs/install.md. " +
 				"Otherwise `kubectl -n openshift-cluster-api logs deployment/poundlock` has the reason",
 		},
 		{

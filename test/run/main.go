@@ -213,6 +213,7 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
 {{- end}}
 
 {{if not .Bare}}See what still works while Poundlock is down: type stop here, and Enter; start starts it again. Or begin so: make run MANAGER=off
+What you delete of Poundlock's own, such as a webhook configuration, comes back so too: where a message names kubectl apply -k deploy, type stop and start here.
 {{end -}}
 Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}: the same command goes on from it, and after rm -r {{.Dir}} it starts anew.
 `))

@@ -86,6 +86,10 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	r := reportOf(f, f.Describe(o.Said), to)
+	r.selector = o.Selector
+	if r.asked, err = targets.Parse(args); err != nil {
+		return err
+	}
 	if o.None() {
 		pairs, err := o.Pairs()
 		if err != nil {

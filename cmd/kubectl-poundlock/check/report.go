@@ -10,6 +10,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/targets"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -28,6 +29,9 @@ type report struct {
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
 
+	// asked and selector are what was asked for.
+	asked     targets.List
+	selector  string
 	others    int
 	unchecked []string
 }

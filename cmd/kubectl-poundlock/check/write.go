@@ -50,7 +50,7 @@ func (w reader) write() {
 		w.Linef("%s\n", w.Red(printers.Wrap(w.Away, "", w.Width)))
 	}
 	if len(w.Objects) == 0 {
-		w.Linef("No Machine, MachineSet or MachineHealthCheck was found%s.", w.aside())
+		w.Linef("%s", w.asked.Nothing(w.selector, w.aside()))
 		for _, text := range w.unchecked {
 			w.Linef("\n%s", printers.Wrap(text, "", w.Width))
 		}

@@ -103,6 +103,28 @@ func TestTheFirstLines(t *testing.T) {
 	}
 }
 
+// What is not found is named as it was asked for.
+func TestNothingIsFoundOfWhatWasAskedFor(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	server := cluster(t, true, map[string]string{
+		"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"platformStatus":{"type":"AWS"}}}`,
+	})
+	for args, want := range map[string]string{
+		"":                       "No Machine, MachineSet or MachineHealthCheck was found.",
+		"mhc":                    "No MachineHealthCheck was found.",
+		"machines,mhc":           "No Machine or MachineHealthCheck was found.",
+		"-l foo=bar":             "No Machine, MachineSet or MachineHealthCheck was found that the selector foo=bar matches.",
+		"machinesets -l foo=bar": "No MachineSet was found that the selector foo=bar matches.",
+	} {
+		for _, command := range []string{"check", "status"} {
+			out, errOut, code := run(t, "", append([]string{command, "--server", server}, strings.Fields(args)...)...)
+			if code != 0 || !strings.HasPrefix(out, want) {
+				t.Errorf("%s %s: exit code %d, want %q, not\n%s%s", command, args, code, want, out, errOut)
+			}
+		}
+	}
+}
+
 // If Cluster API finds no Machine of the control plane, it drains no Node and leaves out preDrain hooks. check reports that before a move, in every format.
 func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

@@ -4,11 +4,14 @@
 package diff
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -21,6 +24,9 @@ func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.AP
 	if err != nil {
 		return err
 	}
+	if pair.MachineAPI == nil || pair.ClusterAPI == nil {
+		return alone(pair, env, f.Lacks(cluster, env))
+	}
 	c, err := Compare(pair, in, env, f.SelectsBy(pair))
 	if err != nil {
 		return fmt.Errorf("%s: %w", pair.Ref(), err)
@@ -30,6 +36,21 @@ func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.AP
 	}
 	difference{o.Printer(), pair, o.all}.write(c)
 	return unless(c.Same(), nil)
+}
+
+// alone is the error of a pair of which one API has nothing: why the mirror has not made it, as far as that can be judged, and where more is.
+func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) error {
+	has, lacking := authority.MachineAPI, authority.ClusterAPI
+	if pair.MachineAPI == nil {
+		has, lacking = lacking, has
+	}
+	why := fmt.Sprintf("%s: only %s has it, so there is nothing to compare it with.", pair.Ref(), has.Text())
+	if pair.MachineAPI != nil {
+		if errs, _ := readiness.Unconvertible(pair, env, lacks); len(errs) > 0 {
+			why = fmt.Sprintf("%s: only %s has it, since it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), errs.ToAggregate())
+		}
+	}
+	return errors.New(why + " More: kubectl poundlock check " + pair.Ref())
 }
 
 func unless(same bool, err error) error {

@@ -31,8 +31,19 @@ func (l Lease) held(now time.Time) bool {
 	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
 }
 
-// Away returns whether Poundlock does not answer or no manager leads, and since when, as a sentence; "" if all is well or unknown.
+// Away returns whether Poundlock does not answer or no manager leads, since when, and where more is; "" if all is well or unknown.
 func Away(p Presence, l Lease, now time.Time) string {
+	why := away(p, l, now)
+	switch {
+	case why == "":
+		return ""
+	case p == Silent && l.held(now):
+		return why + " What to do: kubectl poundlock explain PoundlockNotEnforced"
+	}
+	return why + " What to do: kubectl poundlock explain PoundlockAway"
+}
+
+func away(p Presence, l Lease, now time.Time) string {
 	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
 	switch {
 	case p == Silent && l.held(now):

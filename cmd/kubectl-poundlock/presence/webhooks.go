@@ -56,7 +56,7 @@ func (s Seen) lost(now time.Time) string {
 		verb = "do"
 	}
 	return fmt.Sprintf("%s %s not exist, so the API server does not ask Poundlock and locks are missing. "+
-		"Apply the manifests again, with the folder of your installation: kubectl apply -k deploy.", strings.Join(s.Missing, " and "), verb)
+		"Apply the manifests of your installation again (docs/install.md: kubectl apply -k deploy).", strings.Join(s.Missing, " and "), verb)
 }
 
 // Refuse returns an error for a command that must not request anything; nil if Refusal has no reason.

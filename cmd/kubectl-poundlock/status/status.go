@@ -80,6 +80,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s := surveyOf(f)
+	s.nothing = t.Nothing(o.Selector, "")
 	s.Away, s.GateOff, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
 	return o.writeSurvey(s)
 }
@@ -126,6 +127,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.Mean)
 		s := surveyOf(f)
+		s.nothing = t.Nothing(o.Selector, "")
 		s.Away, s.GateOff, s.Terminating = away, gateOff, terminating
 		w := glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -29,6 +30,8 @@ type survey struct {
 	NoInfrastructure string `json:"noInfrastructure,omitempty"`
 
 	leftAlone int
+	// nothing is the sentence in place of the objects where there are none.
+	nothing string
 }
 
 func surveyOf(f *inventory.Fleet) survey {
@@ -59,5 +62,14 @@ func (s *survey) count(by []authority.Neighbour) {
 
 // first are the sentences before everything else.
 func (s *survey) first() []string {
-	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.NoInfrastructure, s.Terminating}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.rival(), s.NoInfrastructure, s.Terminating}, func(text string) bool { return text == "" })
+}
+
+// rival is why nothing moves beside OpenShift's own migration; "" without it.
+func (s *survey) rival() string {
+	if s.Rival == "" {
+		return ""
+	}
+	return "Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove " + s.Rival +
+		". More: kubectl poundlock explain " + readiness.ReasonRival
 }

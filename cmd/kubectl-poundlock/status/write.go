@@ -36,7 +36,7 @@ func (w glance) write(s survey) {
 		w.Linef("%s\n", w.Red(printers.Wrap(text, "", w.Width)))
 	}
 	if len(s.Objects) == 0 {
-		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
+		w.Linef("%s", s.nothing)
 		return
 	}
 	w.rows(s.Objects)
@@ -82,10 +82,6 @@ func (w glance) writeWithin(s survey, height int) {
 
 // others names who else acts in the cluster.
 func (w glance) others(s survey) {
-	if s.Rival != "" {
-		w.Linef("\n%s", w.Red(printers.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+
-			s.Rival+".", "", w.Width)))
-	}
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))

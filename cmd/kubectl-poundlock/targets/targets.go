@@ -128,6 +128,26 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
+// Nothing says that no object is there of what was asked for, as kubectl does; aside continues it where no selector was given.
+func (t List) Nothing(selector, aside string) string {
+	kinds := t.kinds()
+	if len(kinds) == 0 {
+		kinds = authority.Kinds()
+	}
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	what := names[len(names)-1]
+	if rest := names[:len(names)-1]; len(rest) > 0 {
+		what = strings.Join(rest, ", ") + " or " + what
+	}
+	if selector != "" {
+		return fmt.Sprintf("No %s was found that the selector %s matches.", what, selector)
+	}
+	return fmt.Sprintf("No %s was found%s.", what, aside)
+}
+
 // InOrder sorts the pairs by their targets, and keeps the order within one target: a user names a canary first to move it first.
 func (t List) InOrder(pairs []inventory.Pair) {
 	place := func(p inventory.Pair) int {
