@@ -49,7 +49,7 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	if err := r.recordUntouched(ctx, p); err != nil {
 		return 0, err
 	}
-	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}); err != nil {
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": existing(p, step, map[string]any{"synchronizedAPI": string(step.To)})}); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {
@@ -92,6 +92,14 @@ func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
 	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
+// existing adds to an adopted object's status that the object which is authoritative exists already, where it does: somebody made it for Cluster API before.
+func existing(p *pair, step authority.Step, status map[string]any) map[string]any {
+	if step.To == authority.ClusterAPI && p.core != nil {
+		status["synchronizedGeneration"] = 0
+	}
+	return status
+}
+
 func adoption(step authority.Step) map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
 }
@@ -126,7 +134,7 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	}
 	status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
 	if !step.Cancelled {
-		status["synchronizedGeneration"] = nil
+		status["synchronizedGeneration"] = 0 // and not absent: the object that is authoritative from now on exists (authority.Shape.Existed)
 		for _, name := range authority.LeftBehind(p.objects.MachineAPI, step.To) {
 			status[name] = nil
 		}
