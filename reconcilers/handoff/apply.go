@@ -49,7 +49,7 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	if err := r.recordUntouched(ctx, p); err != nil {
 		return 0, err
 	}
-	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": existing(p, step, map[string]any{"synchronizedAPI": string(step.To)})}); err != nil {
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {
@@ -90,14 +90,6 @@ func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) er
 func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
 	annotations := map[string]any{authority.UntouchedAnnotation: value}
 	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}})
-}
-
-// existing adds to an adopted object's status that the object which is authoritative exists already, where it does: somebody made it for Cluster API before.
-func existing(p *pair, step authority.Step, status map[string]any) map[string]any {
-	if step.To == authority.ClusterAPI && p.core != nil {
-		status["synchronizedGeneration"] = 0
-	}
-	return status
 }
 
 func adoption(step authority.Step) map[string]any {
