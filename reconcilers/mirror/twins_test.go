@@ -147,19 +147,6 @@ func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {
 // adopt creates the Machine API object and stores which API is authoritative for it.
 func (w *twins) adopt(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
 	t.Helper()
-	o := w.fresh(t, name, api)
-	for _, f := range change {
-		f(o)
-	}
-	if err := w.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	w.patch(t, o, "status", fmt.Sprintf(`{"status":{"authoritativeAPI":%q,"synchronizedAPI":%q}}`, api, api))
-}
-
-// fresh is a Machine API object as its user creates it.
-func (w *twins) fresh(t *testing.T, name string, api authority.API) *unstructured.Unstructured {
-	t.Helper()
 	o := &unstructured.Unstructured{}
 	text := testcluster.MachineSet(name, 0)
 	if w.kind.Name == "MachineHealthCheck" {
@@ -173,7 +160,13 @@ func (w *twins) fresh(t *testing.T, name string, api authority.API) *unstructure
 		o.Object["kind"], o.Object["spec"] = "Machine", spec
 	}
 	_ = unstructured.SetNestedField(o.Object, string(api), "spec", "authoritativeAPI")
-	return o
+	for _, f := range change {
+		f(o)
+	}
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.patch(t, o, "status", fmt.Sprintf(`{"status":{"authoritativeAPI":%q,"synchronizedAPI":%q}}`, api, api))
 }
 
 // stranger creates a Cluster API object as its user would, with a status of 1.
