@@ -6,7 +6,9 @@ package mirroring
 import (
 	"fmt"
 
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // reasonVanished is why nothing is made from a mirror whose authoritative object is gone.
@@ -14,10 +16,11 @@ const reasonVanished = "AuthoritativeObjectMissing"
 
 // vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; ""
 // otherwise. The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by
-// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. Of a new object no generation was
-// mirrored yet: its first twin is created.
+// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. That it existed is stored before Cluster
+// API's controllers may act on it: by the switch, or by the mirror's first report, for which the handoff waits. Of a new object nothing is stored yet: its first
+// twin is created.
 func (s steps) vanished() string {
-	if s.Source() != authority.ClusterAPI || s.Core != nil || s.Shape().SynchronizedGeneration == 0 {
+	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""
 	}
 	end, lost := "", "To have it in Cluster API again"
@@ -32,4 +35,10 @@ func (s steps) vanished() string {
 		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
 		"spec.authoritativeAPI: ClusterAPI",
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)
+}
+
+// wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had made. Only then does it own the request: a
+// person's copy of the object is that person's.
+func (s steps) wasReflected() bool {
+	return s.Shape().Requested == authority.ClusterAPI && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI"))
 }

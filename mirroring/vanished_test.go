@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // TestWhatWasDeletedWithoutPoundlockDoesNotComeBack: Poundlock was removed (kubectl poundlock cleanup), Cluster API went on and deleted a Machine, or a set,
@@ -20,15 +23,29 @@ import (
 func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 	platform, _ := platforms.For("AWS")
 	const value = `providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, subnet: {id: subnet-1}, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}`
+	const changed = `conditions: [{type: Synchronized, status: Unknown, reason: AuthorityChanged}]`
 	for _, c := range []struct{ sentence, kind, status, want string }{
 		{"it was mirrored from Cluster API", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"in mid-move back", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"it was switched, and nothing was mirrored yet", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
+		{"the same, of a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
+		{"the same, of a check", "MachineHealthCheck", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
+		{"an older release switched it, which stored no generation", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, ` + changed + `}`, reasonVanished},
+		{"it was switched, and asked back at once", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0}`, reasonVanished},
+		{"it was switched, and did not convert then", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, conditions: [{type: Synchronized, status: "False"}]}`, reasonVanished},
+		{"the mirror made it for a Machine of Cluster API's set", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, reasonVanished},
+		{"a new check", "MachineHealthCheck", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
+		{"Machine API is authoritative since a moment ago", "Machine", `{authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI, synchronizedGeneration: 0, ` + changed + `}`, ""},
+		{"it is new, and did not convert before", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, conditions: [{type: Synchronized, status: "False"}]}`, ""},
 		{"it is new, and its first twin is made", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
 		{"a new set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI}`, ""},
 		{"Machine API is authoritative: the mirror is recreated", "Machine", `{authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI, synchronizedGeneration: 2}`, ""},
 	} {
 		spec := value
+		if c.kind == "MachineHealthCheck" {
+			spec = `selector: {matchLabels: {a: b}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]`
+		}
 		if c.kind == "MachineSet" {
 			spec = `replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {` + value + `}}`
 		}
@@ -40,6 +57,10 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`)}
 		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: `+c.kind+`, metadata: {name: m, namespace: openshift-machine-api, finalizers: [sync.machine.openshift.io/finalizer],
 			labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: ClusterAPI, `+spec+`}, status: `+c.status+`}`)
+		if strings.HasPrefix(c.sentence, "the mirror made it") {
+			s.MachineAPI.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: ownership.Manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:authoritativeAPI":{}}}`)}}})
+		}
 		w := Next(s, time.Unix(0, 0))
 		switch {
 		case w == nil:

@@ -228,11 +228,16 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
-	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now)
-	if !changed {
-		return nil
+	patch := map[string]any{}
+	if merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now); changed {
+		patch["conditions"] = merged
 	}
-	w := statusWrite(s.MachineAPI, map[string]any{"conditions": merged})
-	w.Reason, w.Note = reason, message
+	if s.Source() == authority.ClusterAPI && s.Core != nil && !s.Shape().Recorded {
+		patch["synchronizedGeneration"] = 0 // no generation of it has been mirrored, and it exists (authority.Shape.Existed)
+	}
+	w := statusWrite(s.MachineAPI, patch)
+	if w != nil {
+		w.Reason, w.Note = reason, message
+	}
 	return w
 }

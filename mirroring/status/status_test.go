@@ -111,3 +111,32 @@ func TestWhatEndsWithAMoveToClusterAPI(t *testing.T) {
 		}
 	}
 }
+
+// TestAReportRecordsThatTheAuthorityExists: a report that is not Synchronized=True has no generation, and says so with 0 where Cluster API's object is there.
+func TestAReportRecordsThatTheAuthorityExists(t *testing.T) {
+	const told = `conditions: [{type: Synchronized, status: "False", severity: Error, reason: R, message: m, lastTransitionTime: "2026-01-01T00:00:00Z"}]`
+	for _, c := range []struct {
+		sentence, status string
+		there            bool
+		want             any
+	}{
+		{"Cluster API's object is there", `authoritativeAPI: ClusterAPI`, true, 0},
+		{"the condition is reported already", `authoritativeAPI: ClusterAPI, ` + told, true, 0},
+		{"it is recorded", `authoritativeAPI: ClusterAPI, synchronizedGeneration: 0`, true, nil},
+		{"it was mirrored", `authoritativeAPI: ClusterAPI, synchronizedGeneration: 3`, true, nil},
+		{"it is yet to be made", `authoritativeAPI: ClusterAPI`, false, nil},
+		{"Machine API is authoritative", `authoritativeAPI: MachineAPI`, true, nil},
+	} {
+		s := &pairs.State{MachineAPI: mirroringtest.Machine(t, `{status: {`+c.status+`}}`)}
+		if c.there {
+			s.Core = mirroringtest.Machine(t, `{}`)
+		}
+		var got any
+		if w := (Reporter{}).Fails(s, "R", "m"); w != nil {
+			got = pairs.Below(w.Patch, "status")["synchronizedGeneration"]
+		}
+		if got != c.want {
+			t.Errorf("%s: %v, want %v", c.sentence, got, c.want)
+		}
+	}
+}

@@ -92,6 +92,8 @@ type Shape struct {
 	SynchronizedAPI API
 	// SynchronizedGeneration is the authority's generation that the mirror was made from.
 	SynchronizedGeneration int64
+	// Recorded reports that status.synchronizedGeneration is stored, be it 0: see Existed.
+	Recorded bool
 	// Phase is status.phase, of a Machine.
 	Phase string
 	// Replicas is status.replicas, of a MachineSet.
@@ -120,6 +122,12 @@ func find(cs []Condition, kind string) Condition {
 	return Condition{}
 }
 
+// Existed reports that the object of the API that is authoritative is known to have existed: status.synchronizedGeneration is stored. It is 0 from the switch,
+// which stores it with the new authority, until the mirror has run in the new direction. An older release left it out there, and stored the condition.
+func (s Shape) Existed() bool {
+	return s.Recorded || s.SynchronizedGeneration != 0 || s.Condition(ConditionSynchronized).Reason == ReasonAuthorityChanged
+}
+
 // Read returns the Shape of a Machine API object. An object that is absent, or whose spec and status cannot be read, has
 // nothing: the zero Shape. Its conditions are shared between all who read the same object.
 func Read(o *policies.Object) Shape {
@@ -146,6 +154,9 @@ func read(o *policies.Object) Shape {
 func (s *Shape) status(name, value []byte) error {
 	if field := s.field(string(name)); field != nil {
 		_ = json.Unmarshal(value, field)
+	}
+	if string(name) == "synchronizedGeneration" {
+		s.Recorded = !nothing(value)
 	}
 	return nil
 }

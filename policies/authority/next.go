@@ -200,7 +200,7 @@ func order(s State) (Step, bool) {
 		ready |= WhoInfra
 	}
 	return Step{Action: Release, On: ready, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
-		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate()
+		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate() && !s.unseen()
 }
 
 // answered reports that the last pause has no effect to come: it was acknowledged, or the object is being deleted.
@@ -221,6 +221,13 @@ func (s State) wouldRemediate() bool {
 		to = ClusterAPI
 	}
 	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
+}
+
+// unseen reports that Cluster API's objects stay paused, because nothing stored says that they exist (Shape.Existed). If somebody deleted them while Poundlock is
+// away, the mirror would take the object for a new one, and create them again. A switch stores it; where Cluster API is authoritative from the creation on, the
+// mirror's first report does. What is being deleted gets no report, and is not created again.
+func (s State) unseen() bool {
+	return s.Unrecorded && s.Current == ClusterAPI && s.ClusterAPI.PauseRequested && !s.MachineAPI.Deleting && !s.ClusterAPI.Deleting
 }
 
 // CountMatters reports whether the next step depends on Uncounted and Judged: a move is asked for or under way, or Cluster API is to be released.
@@ -354,6 +361,9 @@ func unsettled(s State) (Step, bool) {
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: " +
 			"it would create another in its place."), true
+	}
+	if s.unseen() {
+		return s.waitStep(ReasonCatchingUp, WhoMirror, "Cluster API is authoritative, and stays paused until the mirror has reported on its object (see Synchronized)."), true
 	}
 	if in == ClusterAPI && s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true

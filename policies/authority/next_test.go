@@ -321,7 +321,12 @@ func TestNext(t *testing.T) {
 		"what Machine API runs is not the collector's by an old mark": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Detached = true }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"a request keeps nobody who is asked to stay": {inMachineAPI(func(s *State) { s.RequestsOpen = true }), Step{Action: Settle, Reason: ReasonSettled}},
-		"a set that acts is left to it":               {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
+		"nothing stored says that it exists: it stays paused": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Unrecorded = held(toldStands), true }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"nor where its object is being deleted, which ends only when it acts": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Unrecorded = deleting(held(toldStands)), true }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+		"a set that acts is left to it": {inClusterAPI(aSet, func(s *State) { s.Judged = true }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set that goes to Machine API is paused, and deletes nothing by a mark": {
 			inClusterAPI(toMachineAPI, aSet, func(s *State) { s.Judged = true }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"cancelling is not held up by a mark": {

@@ -76,6 +76,8 @@ type State struct {
 	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine
 	// without an instance is not yet spared from its checks (Spares).
 	Unprepared bool
+	// Unrecorded reports that nothing stored says that the object of the authoritative API existed (Shape.Existed).
+	Unrecorded bool
 }
 
 // Party is one of the two or three objects that move together. The zero Party is absent.
@@ -194,6 +196,7 @@ func (o Objects) State() State {
 	}
 	s.RequestsOpen = o.requestsOpen(s.source())
 	s.Decided = s.Instance == InstanceNotRequested && o.decided(shape)
+	s.Unrecorded = !shape.Existed()
 	s.Unprepared = s.Current == Migrating && s.Origin == MachineAPI && o.unprepared(shape)
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s

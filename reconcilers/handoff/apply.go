@@ -126,7 +126,7 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	}
 	status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
 	if !step.Cancelled {
-		status["synchronizedGeneration"] = nil
+		status["synchronizedGeneration"] = 0 // and not absent: the object that is authoritative from now on exists (authority.Shape.Existed)
 		for _, name := range authority.LeftBehind(p.objects.MachineAPI, step.To) {
 			status[name] = nil
 		}

@@ -382,6 +382,9 @@ func (w *world) judge() {
 	if unpaused && s.Current != authority.ClusterAPI && (s.Current != authority.Migrating || s.SynchronizedAPI != authority.ClusterAPI) {
 		w.Errorf("Cluster API is not paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}
+	if s.Current == authority.ClusterAPI && unpaused && !s.Recorded {
+		w.Error("Cluster API acts, and nothing stored says that its object exists: deleted while nobody looks, it would be created again")
+	}
 	if w.kind.InfraActs() && s.Phase == "Running" && !w.holds(w.mapi(), authority.MachineAPIMachineFinalizer) &&
 		!(w.holds(w.core(), w.kind.ClusterAPIFinalizer) && w.holds(w.provider(), infraFinalizer(w.infra.GroupKind()))) {
 		w.Errorf("nobody holds the machine's finalizer while status is %s", s.Current)
