@@ -38,7 +38,7 @@ func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.AP
 	return unless(c.Same(), nil)
 }
 
-// alone is the error of a pair of which one API has nothing: why the mirror has not made it, as far as that can be judged, and where more is.
+// alone is the error where only one API has the object: why the mirror has not made the other, as far as that can be judged, and the command that has more.
 func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) error {
 	has, lacking := authority.MachineAPI, authority.ClusterAPI
 	if pair.MachineAPI == nil {
