@@ -16,7 +16,8 @@ var synchronizedFalse = Table{
 		{
 			Names: []string{"FieldsNotConvertible"},
 			Means: "fields that the other API cannot express; the message has each by path and reason",
-			Do:    "change them, or leave the object where it is. [fields](fields) lists what each platform can and cannot express",
+			Do: "change them, or leave the object where it is. The tables in [docs/fields](fields) list what each platform can and cannot express, " +
+				"and `kubectl poundlock explain` with a field has its row",
 		},
 		{
 			Names: []string{conversion.ReasonClusterNotReady},

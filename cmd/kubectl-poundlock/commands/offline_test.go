@@ -124,7 +124,7 @@ func TestExitCodes(t *testing.T) {
 		"a Machine of somebody else's":      {args: []string{"check", "-f", "-"}, stdin: "{apiVersion: machine.sapcloud.io/v1alpha1, kind: Machine, metadata: {name: x}}", want: 1, says: "holds 1 Machine.machine.sapcloud.io. check"},
 		"objects of many kinds":             {args: []string{"check", "-f", "-"}, stdin: many(), want: 1, says: "holds 2 Gs, 1 A, 1 B, 1 C, 1 D, 2 other kinds. check"},
 		"others' objects beside ours":       {args: []string{"check", "-f", "-"}, stdin: configMap + "---\n" + zoo + good, says: "yes"},
-		"a kind of which there is none":     {args: []string{"check", "-f", "-", "machines"}, stdin: zoo + good, says: "No Machine was found among "},
+		"a kind of which there is none":     {args: []string{"check", "-f", "-", "machines"}, stdin: zoo + good, says: "No Machine was found."},
 		"check of what needs the cluster":   {args: []string{"check", "-f", azure, "--fail-on", "blocked,waiting"}, says: "needs the AzureCluster prod-x7k2p"},
 		"and how it is given":               {args: []string{"check", "-f", powervs, "-o", "json"}, says: "depends whether this converts: serviceInstance.name. Run against the cluster, or add with -f what this prints: kubectl get ibmpowervsclusters.infrastructure.cluster.x-k8s.io prod-x7k2p -n openshift-cluster-api -o yaml"},
 		"check without the AWSCluster":      {args: []string{"check", "-f", "-", "--fail-on", "blocked,waiting"}, stdin: good, says: "needs the AWSCluster zoo and the Infrastructure"},
