@@ -16,13 +16,13 @@ type Action string
 // The actions, in the order of a plan.
 const (
 	// Leave: it cannot move.
-	Leave Action = "cannot move"
+	Leave Action = readiness.PlanLeave
 	// Skip: it has arrived already.
 	Skip Action = "is there"
 	// Follow: it was requested before, and is in progress.
-	Follow Action = "on its way"
+	Follow Action = readiness.PlanFollow
 	// Ask: it is to be requested.
-	Ask Action = "move"
+	Ask Action = readiness.PlanAsk
 )
 
 // PlannedMove is one object of a plan.
@@ -35,7 +35,7 @@ type PlannedMove struct {
 // Text is the action in words. What is requested of an object that is already where it is to be takes back a request whose move has not begun.
 func (s PlannedMove) Text() string {
 	if s.Action == Ask && s.Pair.Shape().Current == s.Finding.To {
-		return "take the request back"
+		return readiness.PlanTakeBack
 	}
 	return string(s.Action)
 }

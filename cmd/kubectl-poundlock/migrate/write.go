@@ -73,7 +73,7 @@ func (m *mover) action(s PlannedMove) string {
 func firstReason(f readiness.Finding) string {
 	switch f.Readiness {
 	case readiness.Waiting:
-		return "will wait: " + f.Reason
+		return readiness.PlanWillWait + ": " + f.Reason
 	case readiness.Unknown:
 		return "unknown: " + f.Reason
 	}

@@ -72,7 +72,17 @@ func readinesses() []Topic {
 			out = append(out, reasonTopic(answer, "answer of kubectl poundlock check", means+". For programs the verdict is `"+v.Name+"`", v.Do))
 		}
 	}
-	return out
+	for _, w := range readiness.PlanMeanings() {
+		out = append(out, reasonTopic(w.Name, "word of a plan of kubectl poundlock migrate", w.Means, w.Do))
+	}
+	const notion = "word of Poundlock's"
+	return append(out,
+		reasonTopic("mirror", notion, "the object of the API that is not authoritative. Poundlock keeps it equal to the authoritative one, and paused",
+			"change the authoritative object: what a mirror's spec is changed to is refused. `kubectl poundlock diff KIND/NAME` compares the two"),
+		reasonTopic("twin", notion, "the object of the same name and kind in the other API. One of the two is authoritative, and the other is its mirror",
+			"where it does not exist, `kubectl poundlock check KIND/NAME` has the reason"),
+		reasonTopic("being deleted", notion, "the object has a metadata.deletionTimestamp, and finalizers that its controllers have yet to remove",
+			"wait. `kubectl poundlock status` has what it waits for; the runbook *A deletion does not end* has the rest"))
 }
 
 // signals are the conditions, events, alerts and metrics.
