@@ -74,6 +74,20 @@ func silent(t *testing.T, stored *int) *httptest.Server {
 	return server
 }
 
+// execute runs a command of controlplane.
+func execute(t *testing.T, out *bytes.Buffer, args ...string) error {
+	t.Helper()
+	p := &cli.Plugin{Options: cli.Options{
+		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out},
+		Env:       func(string) string { return "" }, Now: time.Now,
+	}}
+	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+	p.AddFlags(root)
+	root.AddCommand(NewCommand(p))
+	root.SetArgs(append([]string{"controlplane"}, args...))
+	return root.ExecuteContext(t.Context())
+}
+
 // An activation cannot be taken back, and Poundlock could not execute it.
 func TestWithoutPoundlock(t *testing.T) {
 	for _, c := range []struct {
@@ -87,15 +101,7 @@ func TestWithoutPoundlock(t *testing.T) {
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
 			stored, out := 0, &bytes.Buffer{}
-			p := &cli.Plugin{Options: cli.Options{
-				IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out},
-				Env:       func(string) string { return "" }, Now: time.Now,
-			}}
-			root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-			p.AddFlags(root)
-			root.AddCommand(NewCommand(p))
-			root.SetArgs(append([]string{"controlplane", "--server", silent(t, &stored).URL}, c.args...))
-			err := root.ExecuteContext(t.Context())
+			err := execute(t, out, append([]string{"--server", silent(t, &stored).URL}, c.args...)...)
 			if refused := err != nil && strings.Contains(err.Error(), "Poundlock does not answer"); refused != c.refused || stored > 0 {
 				t.Errorf("%v, %d stored\n%s", err, stored, out)
 			}
@@ -134,15 +140,7 @@ func TestAPlanOfAURL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored, out := 0, &bytes.Buffer{}
-			p := &cli.Plugin{Options: cli.Options{
-				IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out},
-				Env:       func(string) string { return "" }, Now: time.Now,
-			}}
-			root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-			p.AddFlags(root)
-			root.AddCommand(NewCommand(p))
-			root.SetArgs([]string{"controlplane", "--server", silent(t, &stored).URL, "plan", "-f", files.URL + name})
-			err := root.ExecuteContext(t.Context())
+			err := execute(t, out, "--server", silent(t, &stored).URL, "plan", "-f", files.URL+name)
 			if said := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(said, want) && want != "" || !strings.Contains(said+out.String(), files.URL+name) {
 				t.Errorf("%v\n%s", err, out)
 			}
