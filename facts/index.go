@@ -23,6 +23,7 @@ const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"
 	byRole     = "poundlock.role"
+	byInfra    = "poundlock.infra"
 )
 
 // IndexByOwner has a cache find Machines by their owner, before it is started.
@@ -47,6 +48,22 @@ func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
 			return []string{controlPlaneRole}
 		}
 		return nil
+	})
+}
+
+// IndexByInfra has a cache find the Cluster API Machines that refer to an infrastructure machine of another name than their own, before it is started. A mirror
+// refers to its namesake, so hardly a Machine is in the index.
+func IndexByInfra(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
+	return index(ctx, cache, machines, byInfra, func(o client.Object) []string {
+		u, ok := o.(*unstructured.Unstructured)
+		if !ok {
+			return nil
+		}
+		name, _, _ := unstructured.NestedString(u.Object, "spec", "infrastructureRef", "name")
+		if name == "" || name == o.GetName() {
+			return nil
+		}
+		return []string{name}
 	})
 }
 
@@ -79,6 +96,9 @@ const controlPlaneRole = "control-plane"
 func OfInstance(id string) client.ListOption {
 	return client.MatchingFields{byInstance: instanceid.Tail(id)}
 }
+
+// OfInfra selects the Machines of other names that refer to an infrastructure machine.
+func OfInfra(name string) client.ListOption { return client.MatchingFields{byInfra: name} }
 
 // OwnerOf is the UID of an object's controller, nothing where it has none.
 func OwnerOf(o client.Object) []string {

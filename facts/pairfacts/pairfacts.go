@@ -159,7 +159,7 @@ func (r Reader) infra(ctx context.Context, from client.Reader, s *pairs.State) (
 
 // referrer names another Cluster API Machine that refers to the infrastructure machine of this name; "" for none. It is asked only before a mirror makes one.
 func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (string, error) {
-	machines, err := served.List(ctx, r.Cache, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
+	machines, err := served.List(ctx, r.Cache, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied, facts.OfInfra(infra))
 	if err != nil && !served.Missing(err) {
 		return "", err
 	}

@@ -69,6 +69,11 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	}
 	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}, Masters: mgr.GetCache()}
 	for _, kind := range authority.Kinds() {
+		if kind.Infra == authority.InfraMachine {
+			if err := facts.IndexByInfra(context.Background(), mgr.GetFieldIndexer(), kind.ClusterAPIGVK()); err != nil {
+				return err
+			}
+		}
 		r := &reconciler{
 			kind: kind, meters: counted, owners: owners, writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-mirror"),
 			now: o.Now, compared: o.Compared, kept: answers.NewKept(),
