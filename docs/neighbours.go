@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -38,7 +37,7 @@ func Neighbours() string {
 	for _, g := range authority.Grants() {
 		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", marked(g.Writer, g.Unverified), named(identities[g.Actor]...),
 			code(g.Fields), g.Side, strings.Join(g.Kinds, ", "),
-			while(g.While), treatment(g), g.Why)
+			g.While, g.Treatment(), g.Why)
 	}
 	b.WriteString("\n## What ordinary rules decide\n\n| writer | writes | what becomes of it | rule | what follows |\n|---|---|---|---|---|\n")
 	for _, o := range authority.Others() {
@@ -83,42 +82,4 @@ func code(names []string) string {
 		out = append(out, "`"+n+"`")
 	}
 	return strings.Join(out, ", ")
-}
-
-// treatment of a grant: some are carried over by a part of the mirror of their own.
-func treatment(g authority.Grant) authority.Treatment {
-	if g.Manager != "" || g.Actor == policies.EtcdOperator {
-		return authority.CarriedOver
-	}
-	return authority.LetThrough
-}
-
-func while(p authority.Phase) string {
-	if p == authority.AnyPhase {
-		return "always"
-	}
-	var out []string
-	for _, row := range []struct {
-		of   authority.Phase
-		text string
-	}{
-		{authority.Uninitialized, "authority is not stored yet"}, {authority.ByMachineAPI, "Machine API is authoritative"},
-		{authority.ByClusterAPI, "Cluster API is authoritative"},
-	} {
-		if p&row.of != 0 {
-			out = append(out, row.text)
-		}
-	}
-	switch p & authority.Moving {
-	case 0:
-	case authority.Moving:
-		out = append(out, "authority moves")
-	case authority.LeavingMachineAPI:
-		out = append(out, "authority leaves Machine API, until its controllers acknowledge")
-	case authority.LeavingClusterAPI:
-		out = append(out, "authority leaves Cluster API, until its controllers acknowledge")
-	default:
-		out = append(out, "authority moves, in part")
-	}
-	return strings.Join(out, "; ")
 }

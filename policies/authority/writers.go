@@ -73,6 +73,44 @@ type Grant struct {
 	Unverified bool
 }
 
+// Treatment is what becomes of the write of a grant: some are carried over by a part of the mirror of their own.
+func (g Grant) Treatment() Treatment {
+	if g.Manager != "" || g.Actor == policies.EtcdOperator {
+		return CarriedOver
+	}
+	return LetThrough
+}
+
+// String is the phases in words, as documents have them behind "while".
+func (p Phase) String() string {
+	if p == AnyPhase {
+		return "always"
+	}
+	var out []string
+	for _, row := range []struct {
+		of   Phase
+		text string
+	}{
+		{Uninitialized, "authority is not stored yet"}, {ByMachineAPI, "Machine API is authoritative"}, {ByClusterAPI, "Cluster API is authoritative"},
+	} {
+		if p&row.of != 0 {
+			out = append(out, row.text)
+		}
+	}
+	switch p & Moving {
+	case 0:
+	case Moving:
+		out = append(out, "authority moves")
+	case LeavingMachineAPI:
+		out = append(out, "authority leaves Machine API, until its controllers acknowledge")
+	case LeavingClusterAPI:
+		out = append(out, "authority leaves Cluster API, until its controllers acknowledge")
+	default:
+		out = append(out, "authority moves, in part")
+	}
+	return strings.Join(out, "; ")
+}
+
 // Grants lists every exception that a lock makes for an identity other than Poundlock's.
 func Grants() []Grant {
 	infra := pausedInfra

@@ -37,7 +37,7 @@ type Difference struct {
 	// Path is the field's, below the Machine.
 	Path   string
 	Effect Effect
-	// Have and Want are the values as a person reads them; "none" is an absent one.
+	// Have and Want are the values as a person reads them; "none" is an absent one that has no default.
 	Have, Want string
 }
 
@@ -73,8 +73,8 @@ type wanted struct {
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec),
-				"spec.providerSpec.value.metadata")
+			return w.assumed(Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec),
+				"spec.providerSpec.value.metadata"))
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return lacking(field.NewPath("metadata", "labels"), m.Labels, ours(w.template.ObjectMeta.Labels))
@@ -121,6 +121,25 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 		}
 	}
 	return out
+}
+
+// byDefault marks a value that a Machine or a template does not have itself.
+const byDefault = " (default)"
+
+// assumed puts a default in the place of an absent value: that is what the instance has, or would have.
+func (w *wanted) assumed(all []Difference) []Difference {
+	for i, d := range all {
+		value := w.platform.Assumed(strings.TrimPrefix(d.Path, "spec.providerSpec.value."))
+		if value == nil {
+			continue
+		}
+		for _, side := range []*string{&all[i].Have, &all[i].Want} {
+			if *side == values.Text(nil) {
+				*side = values.Text(value) + byDefault
+			}
+		}
+	}
+	return all
 }
 
 // bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an

@@ -76,6 +76,25 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
+func TestADifferenceFromADefault(t *testing.T) {
+	for name, c := range map[string]struct{ platform, template, machine, want string }{
+		"to another value":       {"PowerVS", `{"memoryGiB":48}`, `{}`, "memoryGiB 32 (default) → 48"},
+		"back to it":             {"PowerVS", `{}`, `{"systemType":"e980"}`, "systemType e980 → s922 (default)"},
+		"in a list":              {"GCP", `{"disks":[{"boot":true,"type":"pd-ssd"}]}`, `{"disks":[{"boot":true}]}`, "disks[0].type pd-standard (default) → pd-ssd"},
+		"whose default is zero":  {"AWS", `{"blockDevices":[{"ebs":{"volumeSize":9,"iops":3000}}]}`, `{"blockDevices":[{"ebs":{"volumeSize":9}}]}`, "blockDevices[0].ebs.iops none → 3000"},
+		"where there is no such": {"PowerVS", `{"keyPairName":"a"}`, `{}`, "keyPairName none → a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var template, machine map[string]any
+			into(t, json.RawMessage(c.template), &template)
+			into(t, json.RawMessage(c.machine), &machine)
+			if got := rolledOut(c.platform, template, machine); len(got) != 1 || got[0] != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // meant leaves out, for the table above, what says nothing there.
 func meant(v any) any {
 	switch v := v.(type) {

@@ -25,8 +25,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
 		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
-		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, or a field.
-No cluster is asked.
+		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field, or another
+writer of the same objects (machine-config-operator, Hive, …). No cluster is asked.
 
 A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
 		Example: `  kubectl poundlock explain authority/spec-locked
@@ -58,7 +58,7 @@ func (o *options) run(asked string) error {
 		if similar := all.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {
-			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field, as Poundlock prints it"
+			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field or another writer, as Poundlock prints it"
 		}
 		return cli.Exit(cli.CodeError, text)
 	}

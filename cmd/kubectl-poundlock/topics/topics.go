@@ -53,7 +53,7 @@ type Catalog []Topic
 
 // Topics returns all topics.
 func Topics() Catalog {
-	return slices.Concat(rules(), reasons(), readinesses(), signals(), fields())
+	return slices.Concat(rules(), reasons(), readinesses(), signals(), writers(), fields())
 }
 
 // readinesses are the words of the plugin's own tables.

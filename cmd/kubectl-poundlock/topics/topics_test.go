@@ -159,6 +159,7 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 		"an error type":           {[]string{"webhooks/shim/metrics.go", "proxy/metrics.go"}, regexp.MustCompile(`\n\t[a-zA-Z]+ += "([a-z]+-[a-z-]+|overloaded)"`), "", 9},
 		"an annotation":           {[]string{"*/*.go", "*/*/*.go", "*/*/*/*.go"}, regexp.MustCompile(`= (?:authority\.)?Domain \+ "(/[a-z-]+)"`), authority.Domain, 13},
 		"an annotation, in whole": {[]string{"*/*.go", "*/*/*.go", "*/*/*/*.go"}, regexp.MustCompile(`= "(poundlock\.openshift\.io/[a-z-]+)"\n`), "", 15},
+		"another writer":          {[]string{"policies/authority/neighbours.go"}, regexp.MustCompile(`Who: "([^"]+)"`), "", 5},
 		"an alert":                {[]string{"manifests/*/*/*.yaml", "manifests/*/*.yaml"}, regexp.MustCompile(`alert: (\w+)`), "", 15},
 		"a metric":                {[]string{"*/*.go", "*/*/*.go"}, regexp.MustCompile(`"((?:poundlock|mapi|hypershift)_[a-z]+_[a-z_]+)"`), "", 30},
 		"a reason to wait":        {[]string{"policies/authority/*.go", "mirroring/*.go"}, regexp.MustCompile(`\b[Rr]eason\w+ += "([A-Z]\w+)"`), "", 20},

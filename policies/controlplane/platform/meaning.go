@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,6 +69,18 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	}
 	return out
 }
+
+// Assumed is the value that the platform, or this cluster, has for an absent member of a providerSpec; nil if it has none.
+func (p Row) Assumed(path string) any {
+	for _, from := range []map[string]any{p.usual, p.defaults} {
+		if v := from[index.ReplaceAllString(path, "[]")]; v != nil && v != 0.0 {
+			return v
+		}
+	}
+	return nil
+}
+
+var index = regexp.MustCompile(`\[[0-9]+\]`)
 
 // essential are the members of a providerSpec that have a meaning.
 func (p Row) essential(spec map[string]any) map[string]any {
