@@ -301,12 +301,22 @@ func TestCompletionOfFlags(t *testing.T) {
 	}
 }
 
+func TestAnUnknownShellIsRefused(t *testing.T) {
+	out, said, code := run(t, "", "completion", "bas")
+	if code != cli.CodeUsage || out != "" || !strings.Contains(said, "bash") {
+		t.Errorf("exit code %d, %q, %q", code, out, said)
+	}
+}
+
 func TestEveryCommandHasExamples(t *testing.T) {
 	root := commands.New(cli.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: os.Getenv, Now: time.Now})
 	seen := 0
 	var look func(under string, all []*cobra.Command)
 	look = func(under string, all []*cobra.Command) {
 		for _, c := range all {
+			if c.Name() == "completion" {
+				continue // cobra's, whose help has its examples
+			}
 			seen++
 			path := under + " " + c.Name()
 			if c.Name() != "version" && (c.Example == "" || c.Short == "" || !strings.Contains(c.Example, path)) {

@@ -63,6 +63,10 @@ Exit codes:
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	root.AddCommand(status.NewCommand(p), check.NewCommand(p), convert.NewCommand(p), diff.NewCommand(p), migrate.NewCommand(p), explain.NewCommand(p),
 		controlplane.NewCommand(p), providers.NewCommand(p), privatetypes.NewCommand(p), cleanup.NewCommand(p), version.NewCommand(p))
+	root.InitDefaultCompletionCmd()
+	if shells, _, err := root.Find([]string{"completion"}); err == nil { // cobra's own prints help for an unknown shell, and succeeds
+		shells.Args, shells.RunE = cli.OneOfItsCommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	typeArguments(root)
 	return root
 }

@@ -16,6 +16,7 @@ import (
 // options are the flags of providers.
 type options struct {
 	*cli.Plugin
+	cli.OutputFlags
 	render, diff, tags bool
 	platforms          []string
 }
@@ -45,17 +46,25 @@ Exit codes of --diff, and of --render but for 3:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.render, "render", false, "Print the objects that would be applied, as YAML (false)")
-	cmd.Flags().BoolVar(&o.diff, "diff", false, "Print what in the cluster differs from them (false)")
+	cmd.Flags().BoolVar(&o.render, "render", false, "print the objects that would be applied, as YAML")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "print what in the cluster differs from them")
 	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil,
-		"Also look at these platforms, as with the installer's flag: IBMCloud, Nutanix, KubeVirt (none)")
-	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "Accept images that are named by a tag, as with the installer's flag (false)")
+		"also look at these platforms, as with the installer's flag: IBMCloud, Nutanix, KubeVirt")
+	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "accept images that are named by a tag, as with the installer's flag")
+	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
+	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave out the headings of the table and of custom columns")
 	return cmd
 }
 
 func (o *options) run(ctx context.Context) error {
 	if o.render && o.diff {
 		return cli.Usagef("--render and --diff: use one of them")
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if (o.render || o.diff) && o.Format != "table" {
+		return cli.Usagef("--output %s: it is for the table, and --render and --diff have formats of their own", o.Format)
 	}
 	if err := installation.CheckEnabled(o.platforms); err != nil {
 		return cli.Usagef("--enable-platform: %v", err)
@@ -73,6 +82,9 @@ func (o *options) run(ctx context.Context) error {
 		return render(o.Out, view)
 	case o.diff:
 		return o.writeDiff(view)
+	}
+	if done, err := o.Document(o.OutputFlags, "ProvidersReport", reportOf(view)); done {
+		return err
 	}
 	o.writeTable(view)
 	return nil

@@ -5,12 +5,14 @@ package providers
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -75,6 +77,45 @@ func TestProvidersTable(t *testing.T) {
 				t.Errorf("it waits for what nobody will bring:\n%s", got)
 			}
 		})
+	}
+}
+
+// -o json has what the table has.
+func TestProvidersForPrograms(t *testing.T) {
+	carrying := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: viewHash, Ready: "h", ReadyVersion: "v1.13.6"})
+	carrying.Dropped = []bundle.Entry{{Object: "Secret/a", What: "no credentials"}}
+	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: viewHash, Stage: bundle.Workloads, Waits: "no pod is available"})
+	newer := providerView("azure", bundle.Infrastructure, "v1.1.0", installation.Progress{Hash: "h", Problem: "the older content is refused"})
+	for format, want := range map[string]string{
+		"json": `{"apiVersion":"cli.poundlock.openshift.io/v1","dropped":[{"object":"Secret/a","provider":"cluster-api","why":"no credentials"}],` +
+			`"held":"the release is not applied yet: number 2 is missing","kind":"ProvidersReport",` +
+			`"objects":[{"hash":"` + viewHash + `","installed":"v1.13.6","name":"cluster-api","version":"v1.13.6"},` +
+			`{"hash":"` + viewHash + `","name":"infrastructure-aws","stage":"workloads","version":"v2.13.0","waitsFor":"no pod is available"},` +
+			`{"hash":"` + viewHash + `","name":"infrastructure-azure","notBegun":true,"version":"v1.1.0"}],"platform":"AWS"}`,
+		"custom-columns=NAME:.name,STAGE:.stage": "NAME STAGE\ncluster-api <none>\ninfrastructure-aws workloads\ninfrastructure-azure <none>\n",
+		"jsonpath={.objects[*].installed}":       "v1.13.6",
+	} {
+		var out bytes.Buffer
+		o := &options{Plugin: &cli.Plugin{}}
+		o.Out = &out
+		cmd := &cobra.Command{}
+		o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
+		o.Format = format
+		view := install.View{Platform: installation.Platform{Name: "AWS"}, Waits: "number 2 is missing", Providers: []install.ProviderView{carrying, waiting, newer}}
+		if done, err := o.Document(o.OutputFlags, "ProvidersReport", reportOf(&view)); !done || err != nil {
+			t.Fatal(done, err)
+		}
+		got := squeezed(out.String())
+		if format == "json" {
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, out.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			got = compact.String()
+		}
+		if strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("-o %s:\n%s\nwant\n%s", format, got, want)
+		}
 	}
 }
 

@@ -114,9 +114,9 @@ func (o *options) writeTable(view *install.View) {
 	if view.Platform.Name != "" && len(view.Providers) > 0 {
 		rows := [][]string{{"PROVIDER", "VERSION", "CONTENT", "INSTALLED", "STAGE", "WAITS FOR"}}
 		for _, provider := range view.Providers {
-			rows = append(rows, row(provider))
+			rows = append(rows, providerReportOf(provider).row(int(provider.Progress.Stage)))
 		}
-		out.Table(rows)
+		out.Table(o.Headless(rows))
 	}
 	for _, provider := range view.Providers {
 		for _, entry := range provider.Dropped {
@@ -135,28 +135,6 @@ func (o *options) writeTable(view *install.View) {
 	if len(view.Missing) > 0 {
 		out.Linef("%s %s. The content that was installed last stays applied.", out.Yellow("Their ConfigMaps are missing:"), strings.Join(view.Missing, ", "))
 	}
-}
-
-func row(provider install.ProviderView) []string {
-	progress := provider.Progress
-	installed, stage, waits := progress.ReadyVersion, "all passed", progress.Waits
-	if installed == "" {
-		installed = "-"
-	}
-	switch {
-	case progress.Hash != provider.Hash:
-		stage, waits = "not begun", "" // the installer's record is about earlier content
-	case progress.Stage > 0:
-		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
-	}
-	switch {
-	case progress.Hash != provider.Hash:
-	case progress.Problem != "":
-		waits = progress.Problem
-	case progress.Trouble != "":
-		waits = "trying again: " + progress.Trouble
-	}
-	return []string{provider.Label(), provider.Version, short(provider.Hash), installed, stage, waits}
 }
 
 // short is enough of a hash to distinguish contents.
