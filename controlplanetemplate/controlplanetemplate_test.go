@@ -236,7 +236,7 @@ func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 }
 
 // A Machine that has been moved to Cluster API is mirrored back in the words of the conversion. That must not replace it.
-func TestAMovedMachineIsAsItsSetSays(t *testing.T) {
+func TestAMovedMachineIsAsItsSetHasIt(t *testing.T) {
 	for name, kit := range kits() {
 		t.Run(name, func(t *testing.T) {
 			spec, domains := master(kit)

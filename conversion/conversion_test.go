@@ -217,7 +217,7 @@ func TestDecodingNamesWhatReadsItself(t *testing.T) {
 	}
 }
 
-func TestEncodingLeavesOutWhatSaysNothing(t *testing.T) {
+func TestEncodingLeavesOutWhatMeansNothing(t *testing.T) {
 	type inner struct {
 		List []string `json:"list"`
 	}

@@ -141,8 +141,8 @@ func TestParseObject(t *testing.T) {
 	}
 }
 
-// TestObjectSaysWhatItIs reads what rules ask of an object, of one that is not there too.
-func TestObjectSaysWhatItIs(t *testing.T) {
+// TestObjectDescribesItself reads what rules ask of an object, of one that is not there too.
+func TestObjectDescribesItself(t *testing.T) {
 	o, err := policies.ParseObject(
 		[]byte(`{"kind":"Machine","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"],"annotations":{"a":""}},"spec":{"x":1}}`))
 	if err != nil {

@@ -358,7 +358,7 @@ func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
+func TestALookupThatFailsIsAWarningWhereRulesOnlyWarn(t *testing.T) {
 	h, _ := serve(t, All(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
 	got := ask(t, h, "/validate/cluster-api-delete", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
 	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not checked: ") || strings.Contains(got.Warnings[0], "nothing was changed") {
@@ -405,7 +405,7 @@ func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
 	}
 }
 
-func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
+func TestAConversionThatCannotBeTriedIsAWarning(t *testing.T) {
 	w := &world{
 		live: map[string]string{capiA: `{"metadata":{"name":"a"}}`},
 		convert: func(context.Context, policies.Change) (field.ErrorList, error) {

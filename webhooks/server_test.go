@@ -162,7 +162,7 @@ func TestTheServerEndsWithItsCertificate(t *testing.T) {
 }
 
 // A manager stops webhook servers last, after its caches: that is too late to become unready.
-func TestTheEndIsHeardOfBeforeTheServerIsStopped(t *testing.T) {
+func TestTheEndIsSeenBeforeTheServerIsStopped(t *testing.T) {
 	var d any = drain{}
 	if _, is := d.(webhook.Server); is {
 		t.Error("the manager takes drain for a webhook server")

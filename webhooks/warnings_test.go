@@ -82,7 +82,7 @@ func TestFitKeepsTheFirstAndCountsTheRest(t *testing.T) {
 	}
 }
 
-func TestFitSaysNothingTwice(t *testing.T) {
+func TestFitRepeatsNothing(t *testing.T) {
 	got := fit([]sentence{{"a", "r"}, {"b", "r"}, {"a", "r"}})
 	if diff := cmp.Diff([]string{"a [r]", "b [r]"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -51,7 +51,7 @@ const plain = `{
 	"subnet": {"id": "subnet-1"}, "placement": {"region": "us-east-1"}
 }`
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		control  bool
@@ -172,7 +172,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default", "subnet": {"id": "subnet-1"},
 	"ignition": {"storageType": "UnencryptedUserData", "version": "3.4"}}`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		template bool

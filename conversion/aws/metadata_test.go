@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// TestTheProviderSaysEverythingOfTheMetadataService: what the guide says of it. The provider's controller sets the whole on instances that run.
-func TestTheProviderSaysEverythingOfTheMetadataService(t *testing.T) {
+// TestTheProviderSetsAllOfTheMetadataService: what the guide says of it. The provider's controller sets the whole on instances that run.
+func TestTheProviderSetsAllOfTheMetadataService(t *testing.T) {
 	for said, tokens := range map[machinev1beta1.MetadataServiceAuthentication]awsv1.HTTPTokensState{
 		"": awsv1.HTTPTokensStateOptional,
 		machinev1beta1.MetadataServiceAuthenticationOptional: awsv1.HTTPTokensStateOptional,

@@ -63,7 +63,7 @@ func envOf(changes ...func(*conversion.Env)) *conversion.Env {
 	return &env
 }
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	const offered = `"image": {"resourceID": "", "publisher": "redhat", "offer": "rh-ocp-worker", "sku": "rh-ocp-worker", "version": "latest"`
 	const master = `"subnet": "lock-7x2k9-master-subnet", "publicLoadBalancer": "lock-7x2k9"`
 	const trusted = `"securityProfile": {"settings": {"securityType": "TrustedLaunch", "trustedLaunch": {"uefiSettings": `
@@ -296,7 +296,7 @@ const plainInfra = `{"vmSize": "Standard_D4s_v3", "image": {"id": "` + subscript
 	"sshPublicKey": "` + azuretest.Key + `", "diagnostics": {"boot": {"storageAccountType": "Managed"}}, "disableExtensionOperations": true,
 	"networkInterfaces": [{"subnetName": "lock-7x2k9-worker-subnet", "privateIPConfigs": 1, "acceleratedNetworking": true}]}`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	const own = `"userAssignedIdentities": [{"providerID": "azure://` + subscription +
 		`/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`
 	const guest = `"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly"}}}`
@@ -417,8 +417,8 @@ func oneSubnet(e *conversion.Env) {
 	change(e.InfraCluster, []any{"no subnet", map[string]any{"name": "all", "role": "cluster"}}, "spec", "networkSpec", "subnets")
 }
 
-// TestASampleSaysWhatItMeans: the fields of one machine, in full in both APIs.
-func TestASampleSaysWhatItMeans(t *testing.T) {
+// TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
+func TestASampleInBothAPIs(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")
 	spec := conversiontest.ToClusterAPI(p,

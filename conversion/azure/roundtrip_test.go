@@ -92,8 +92,8 @@ func TestADefaultedInfraSpecComesBack(t *testing.T) {
 	trip.Run(t)
 }
 
-// TestDefaultsChangeNothingThatIsSaid: the Azure provider sets defaults for what the conversion leaves out.
-func TestDefaultsChangeNothingThatIsSaid(t *testing.T) {
+// TestDefaultsChangeNoValue: the Azure provider sets defaults for what the conversion leaves out.
+func TestDefaultsChangeNoValue(t *testing.T) {
 	trip := fromProvider(&conversion.Core{})
 	r := rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	for range 300 {

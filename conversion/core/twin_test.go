@@ -138,7 +138,7 @@ func TestATemplateIsNamedByItsContent(t *testing.T) {
 	}
 }
 
-func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
+func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 	long := strings.Repeat("long-", 12) + "name"
 	cases := map[string]struct {
 		kind, patch string
@@ -207,7 +207,7 @@ func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
 	}
 }
 
-func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
+func TestWhatAClusterAPIObjectMayHave(t *testing.T) {
 	cases := map[string]struct {
 		kind, patch, infra string
 		want               []string

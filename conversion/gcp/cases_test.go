@@ -27,7 +27,7 @@ func plain(t testing.TB) []byte {
 
 const root = `{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "rhcos"`
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	key := func(rest string) string {
 		return `"encryptionKey": {"kmsKey": {"name": "k", "keyRing": "r", "location": "us"` + rest
 	}
@@ -208,7 +208,7 @@ const plainInfra = `{
 	"subnet": "lock-7x2k9-worker-subnet", "ipForwarding": "Disabled"
 }`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	const kms = `"managedKey": {"kmsKeyName": "projects/p/locations/us/keyRings/r/cryptoKeys/k"}`
 	cases := map[string]struct {
 		patch    string

@@ -55,7 +55,7 @@ func inInfrastructure(element, subnet string) func(*conversion.Env) {
 	}
 }
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	disk := func(properties string) string { return `{"dataDisks": [{"diskSize": "1Gi"}, {` + properties + `}]}` }
 	cases := map[string]struct {
 		patch string
@@ -191,7 +191,7 @@ func indexed(format string, n int) []string {
 const plainInfra = `{"cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "image": {"type": "name", "name": "rhcos"},
   "subnet": [{"type": "name", "name": "net"}], "vcpusPerSocket": 1, "vcpuSockets": 4, "memorySize": "16Gi", "systemDiskSize": "120Gi"}`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch         string
 		template      bool

@@ -33,7 +33,7 @@ func notSupported(path string) string { return path + ": FieldValueNotSupported"
 func invalid(path string) string      { return path + ": FieldValueInvalid" }
 func required(path string) string     { return path + ": FieldValueRequired" }
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch   string
 		control bool
@@ -171,7 +171,7 @@ func each(n int, f func(int) string) []string {
 // plainInfra is the spec of an OpenStackMachine that converts.
 const plainInfra = `{"flavor": "m1.xlarge", "image": {"filter": {"name": "rhcos"}}, "ports": [{"network": {"id": "` + one + `"}}]}`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		template bool

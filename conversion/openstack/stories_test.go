@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
-// TestHowItIsSaid compares exact forms with the table's notes, where two forms are not equal field by field. Each round-trips to itself, or to the given form.
-func TestHowItIsSaid(t *testing.T) {
+// TestForms compares exact forms with the table's notes, where two forms are not equal field by field. Each round-trips to itself, or to the given form.
+func TestForms(t *testing.T) {
 	pairs := `"allowedAddressPairs": [{"ipAddress": "10.0.0.5"}, {"ipAddress": "10.0.0.7"}]`
 	cases := map[string]struct {
 		machineAPI, clusterAPI string

@@ -134,8 +134,8 @@ func TestTheCommandsOfMessagesRemoveWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// TestTheCommandsOfMessagesEndWhateverTheClusterSays: each value that a cluster has once for all its machines is removed, emptied or replaced in turn.
-func TestTheCommandsOfMessagesEndWhateverTheClusterSays(t *testing.T) {
+// TestTheCommandsOfMessagesEndWhateverTheClusterAnswers: each value that a cluster has once for all its machines is removed, emptied or replaced in turn.
+func TestTheCommandsOfMessagesEndWhateverTheClusterAnswers(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			all, seen := 0, map[string]bool{}
@@ -235,8 +235,8 @@ func put(o any, path []string, value any, leaveOut bool) bool {
 	return false
 }
 
-// TestRemovingWhatAMessageSaysToRemoveRemovesIt plays "remove", "set it to false" and "leave it out" for each field of a providerSpec.
-func TestRemovingWhatAMessageSaysToRemoveRemovesIt(t *testing.T) {
+// TestRemovingWhatAMessageNamesRemovesIt plays "remove", "set it to false" and "leave it out" for each field of a providerSpec.
+func TestRemovingWhatAMessageNamesRemovesIt(t *testing.T) {
 	remove := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:remove|leave) (it|them|this|the field)\b`)
 	toFalse := regexp.MustCompile(`set it to false`)
 	for _, kit := range platformstest.Kits() {

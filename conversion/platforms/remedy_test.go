@@ -13,7 +13,7 @@ import (
 )
 
 // A message about a field of Machine API's that does not convert asks for something, in the imperative.
-func TestAFieldThatCannotGoSaysWhatToDo(t *testing.T) {
+func TestAFieldThatCannotGoNamesTheRemedy(t *testing.T) {
 	todo := regexp.MustCompile(`: (remove|give|set|keep|leave|associate|use) |, and (remove|give|set|keep) `)
 	tables := map[string][]conversion.Line{"Machine": core.Machines.Lines(), "MachineSet": core.MachineSets.Lines(),
 		"MachineHealthCheck": core.MachineHealthChecks.Lines()}

@@ -126,7 +126,7 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 
 // A refusal on the way to Cluster API says what to do, or what the value must be, for any value in any field of a providerSpec, of a worker or of a control
 // plane Machine.
-func TestARefusalOfAProviderSpecSaysWhatToDo(t *testing.T) {
+func TestARefusalOfAProviderSpecNamesTheRemedy(t *testing.T) {
 	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:add|associate|choose|correct|find|give|keep|leave|list|make|name|remove|replace|say|set|use) |` + // what to do
 		`must |supported value|takes |may contain|needs |only with|at least one|has 1 to|begins with|` + // or what it must be
 		`given twice|is no zone of|is not the JSON`)
@@ -192,7 +192,7 @@ func rawOf(t *testing.T, v any) []byte {
 }
 
 // The selector of Machine API's MachineSets, and the cluster's name in Cluster API's objects, are immutable too.
-func TestARefusalOfAFieldOfTheCoreThatCannotChangeSaysHowToReplaceTheObject(t *testing.T) {
+func TestARefusalOfAFieldOfTheCoreThatCannotChangeNamesTheCommands(t *testing.T) {
 	kit := platformstest.Kits()[0]
 	env := kit.Env()
 	for sentence, selector := range map[string]map[string]any{

@@ -17,8 +17,8 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// TestAPlatformThatCannotBeMigratedIsTold: each platform that an Infrastructure can name is in List, or has a reason.
-func TestAPlatformThatCannotBeMigratedIsTold(t *testing.T) {
+// TestAPlatformThatCannotBeMigratedIsReported: each platform that an Infrastructure can name is in List, or has a reason.
+func TestAPlatformThatCannotBeMigratedIsReported(t *testing.T) {
 	for _, name := range append(platformTypes(t), "Moon") {
 		said := platforms.Unsupported(name)
 		if !strings.HasPrefix(said, "platform "+name+" cannot be migrated yet: ") {

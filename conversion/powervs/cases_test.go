@@ -38,7 +38,7 @@ func inCluster(patch string) func(*conversion.Env) {
 	}
 }
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch      string
 		control    bool
@@ -135,7 +135,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 // plainInfra is the spec of an IBMPowerVSMachine that converts.
 const plainInfra = `{"serviceInstanceID": "", "serviceInstance": {"name": "lock-7x2k9-power-iaas"}, "image": {"name": "rhcos"}, "network": {"regex": "^x$"}, "sshKey": "key"}`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch         string
 		template      bool
@@ -196,8 +196,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidForThem: if the two sides have different defaults, each value is written.
-func TestWhatIsSaidForThem(t *testing.T) {
+// TestDefaultsThatDifferAreWritten: if the two sides have different defaults, each value is written.
+func TestDefaultsThatDifferAreWritten(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		patch, want string
 	}{

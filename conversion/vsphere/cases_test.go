@@ -43,7 +43,7 @@ func vcenters(others string) func(*conversion.Env) {
 	}
 }
 
-func TestWhatAProviderSpecMaySay(t *testing.T) {
+func TestWhatAProviderSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		template bool
@@ -162,7 +162,7 @@ const plainInfra = `{
 	"network": {"devices": [{"networkName": "VM Network", "dhcp4": true}]}, "customVMXKeys": {"stealclock.enable": "TRUE"}, "powerOffMode": "hard"
 }`
 
-func TestWhatAnInfraSpecMaySay(t *testing.T) {
+func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	none := func(path string) []string { return []string{path + ": FieldValueNotSupported"} }
 	cases := map[string]struct {
 		patch    string
@@ -277,8 +277,8 @@ func TestGarbageIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsAbsentIsSaid: if the two APIs' controllers have different defaults, the conversion writes the value.
-func TestWhatIsAbsentIsSaid(t *testing.T) {
+// TestDefaultsThatDifferAreWritten: if the two APIs' controllers have different defaults, the conversion writes the value.
+func TestDefaultsThatDifferAreWritten(t *testing.T) {
 	cases := map[string]struct {
 		convert     func(*conversion.Pass, []byte) any
 		base, patch string
@@ -311,8 +311,8 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidInVain: what the other side does not have is not written there either, empty structs included.
-func TestNothingIsSaidInVain(t *testing.T) {
+// TestNothingIsWrittenInVain: what the other side does not have is not written there either, empty structs included.
+func TestNothingIsWrittenInVain(t *testing.T) {
 	env := vspheretest.Kit().Env()
 	p := conversion.NewPass(&env, &conversion.Core{}, "")
 	got, err := conversion.Encode(conversiontest.ToClusterAPI(p, []byte(plain)))

@@ -14,7 +14,7 @@ import (
 
 const when = "2026-11-21T22:00:00Z"
 
-func TestWhatAProviderStatusSays(t *testing.T) {
+func TestWhatAProviderStatusHas(t *testing.T) {
 	address := []any{map[string]any{"type": "InternalIP", "address": "10.0.0.9"}}
 	cases := map[string]struct {
 		status  string
@@ -42,7 +42,7 @@ func TestWhatAProviderStatusSays(t *testing.T) {
 	}
 }
 
-func TestWhatAVSphereMachineStatusSays(t *testing.T) {
+func TestWhatAVSphereMachineStatusHas(t *testing.T) {
 	cases := map[string]struct {
 		spec, status string
 		want         map[string]any

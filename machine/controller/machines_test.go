@@ -280,7 +280,7 @@ func TestRequeueAfterIsHonouredAsItIs(t *testing.T) {
 	}
 }
 
-func TestTransientErrorIsRepeatedAndTold(t *testing.T) {
+func TestTransientErrorIsRetriedAndReported(t *testing.T) {
 	s := newScene(t)
 	if err := s.cloud.Inject(t.Context(), machinetest.Fault{Do: machinetest.Refuse, Verb: machinetest.Launch, Message: "no capacity", Times: 3}); err != nil {
 		t.Fatal(err)

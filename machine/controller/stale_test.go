@@ -86,7 +86,7 @@ func (p *place) checksOn(cache client.Client) reconcile.Reconciler {
 	return r.gated()
 }
 
-func TestMachineSetOnACacheThatKnowsNothingOfItsMachines(t *testing.T) {
+func TestMachineSetOnACacheWithoutItsMachines(t *testing.T) {
 	p := newPlace(t)
 	p.newSet(3)
 	p.passes(p.setsOn(p.stale(nil)), "workers")

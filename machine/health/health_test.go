@@ -170,7 +170,7 @@ func TestAMachineThatHasJustMovedToClusterAPI(t *testing.T) {
 	}
 }
 
-func TestMessageSaysWhatAndSinceWhen(t *testing.T) {
+func TestMessageHasWhatAndSinceWhen(t *testing.T) {
 	for want, v := range map[string]health.Assessment{
 		"the condition Ready of its Node n has been False since 2026-11-21T11:00:00Z, for 5m0s or more": health.Of(spec(), target(broken), now),
 		"its Node n is gone": health.Of(spec(), target(func(t *health.Target) { t.Node = nil }), now),

@@ -21,7 +21,7 @@ func newActuator(w world) *Actuator {
 	return &Actuator{Cloud: w.mapi(), ListedWithin: lag, Now: w.clock.Now}
 }
 
-func TestWhatTheActuatorTells(t *testing.T) {
+func TestWhatTheActuatorReports(t *testing.T) {
 	w := newWorld(t, Options{}, false)
 	a, m := newActuator(w), aMachine("worker-1", "uid-1", plain)
 	ok(t, a.Create(t.Context(), m))
@@ -116,7 +116,7 @@ func withProviderID(m *machinev1beta1.Machine, id string) *machinev1beta1.Machin
 }
 
 // Others write to the provider's status too, in their own order of keys; what cannot be read says nothing.
-func TestTheProvidersStatusIsTouchedOnlyToSaySomethingElse(t *testing.T) {
+func TestTheProvidersStatusIsWrittenOnlyWhenItDiffers(t *testing.T) {
 	w := newWorld(t, Options{}, false)
 	a, m := newActuator(w), aMachine("worker-1", "uid-1", plain)
 	m.Status.ProviderStatus = &kruntime.RawExtension{Raw: []byte(`"garbage"`)}

@@ -344,7 +344,7 @@ func TestWhatIsOneInstanceTooMany(t *testing.T) {
 	}
 }
 
-func TestAuditTellsACallThatTheWitnessObjectsTo(t *testing.T) {
+func TestAuditHasACallThatTheWitnessObjectsTo(t *testing.T) {
 	witness := func(_ context.Context, caller authority.API, _ Machine) Testimony {
 		if caller == authority.ClusterAPI {
 			return Testimony{Objection: "not authoritative"}

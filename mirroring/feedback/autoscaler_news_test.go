@@ -153,8 +153,8 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 	}
 }
 
-// TestWhatTheAutoscalerSaysToTheMachineAPIsMirror: Cluster API is authoritative. The replicas differ, or the marks do.
-func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
+// TestWhatTheAutoscalerWritesToTheMachineAPIsMirror: Cluster API is authoritative. The replicas differ, or the marks do.
+func TestWhatTheAutoscalerWritesToTheMachineAPIsMirror(t *testing.T) {
 	const newer, older, there = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "cluster.x-k8s.io/delete-machine"
 	const switched, inStep = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`,
 		`{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-func TestHowAProviderSaysThatItIsPaused(t *testing.T) {
+func TestHowAProviderReportsAPause(t *testing.T) {
 	const (
 		told   = `"cluster.x-k8s.io/paused": ""`
 		blocks = `"clusterctl.cluster.x-k8s.io/block-move": "true"`

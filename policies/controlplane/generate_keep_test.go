@@ -344,7 +344,7 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 }
 
 // Whatever the cluster turns into: what a person edited is what they made of it, and all else is as if it had been generated now.
-func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
+func TestASetFollowsWhateverAProviderSpecHas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)

@@ -258,7 +258,7 @@ func TestAGeneratedSetFindsWhichOlderMachinesDiffer(t *testing.T) {
 }
 
 // The same of whatever a providerSpec may say. What admission does not take in a control plane is refused with its words.
-func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
+func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecHas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)

@@ -132,8 +132,8 @@ func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 	}
 }
 
-// TestWhatTheStoredSetTellsOfClusterAPI: a template that the API server does not take keeps no Machine from being made.
-func TestWhatTheStoredSetTellsOfClusterAPI(t *testing.T) {
+// TestWhatTheStoredSetShowsOfClusterAPI: a template that the API server does not take keeps no Machine from being made.
+func TestWhatTheStoredSetShowsOfClusterAPI(t *testing.T) {
 	for says, c := range map[string]struct {
 		status      metav1.ConditionStatus
 		reason      string

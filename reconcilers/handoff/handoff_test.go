@@ -50,7 +50,7 @@ func TestThereAndBack(t *testing.T) {
 	})
 }
 
-func TestTelling(t *testing.T) {
+func TestAMoveIsReportedOnce(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)

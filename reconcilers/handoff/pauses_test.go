@@ -116,7 +116,7 @@ func TestCancelOfABlindCheck(t *testing.T) {
 	}
 }
 
-func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
+func TestWhenAProviderThatNeverAnswersCountsAsPaused(t *testing.T) {
 	const (
 		begin = `{kind: GCPMachine, metadata: {uid: u, creationTimestamp: "2025-01-01T00:00:00Z"`
 		pause = `, annotations: {cluster.x-k8s.io/paused: ""}`

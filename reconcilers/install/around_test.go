@@ -775,7 +775,7 @@ func refusing(resource, group string, operation admissionregistrationv1.Operatio
 }
 
 // A missing shard and no content at all have conditions of their own.
-func TestWhatIsMissingIsTold(t *testing.T) {
+func TestWhatIsMissingIsReported(t *testing.T) {
 	long(t, "a shard that never comes")
 	c := newCluster(t)
 	half := provider(t, "infrastructure-aws", "v1.0.0")

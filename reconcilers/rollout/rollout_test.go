@@ -444,7 +444,7 @@ func TestWhatDiffersInPlaceIsChangedInPlace(t *testing.T) {
 	}
 }
 
-func TestAnInactiveSetIsOnlyTold(t *testing.T) {
+func TestAnInactiveSetOnlyReports(t *testing.T) {
 	w := newWorld(t, 3)
 	s := &script{}
 	r := w.operator(s)

@@ -51,7 +51,7 @@ func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 	}
 }
 
-func TestTheTailOfALogTellsWhyItEnded(t *testing.T) {
+func TestTheTailOfALogShowsWhyItEnded(t *testing.T) {
 	for name, c := range map[string]struct{ log, want string }{
 		"a panic, not its stack":          {"a\nb\npanic: no WAL\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:1\n", "  panic: no WAL"},
 		"a command's error":               {"I1 starting\nError: unknown flag: --x\n", "  Error: unknown flag: --x"},

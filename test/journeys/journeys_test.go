@@ -152,7 +152,7 @@ func TestAMoveSurvivesThatPoundlockIsKilled(t *testing.T) {
 	settled(t, set)
 }
 
-func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
+func TestASetThatDoesNotConvertStaysAndReportsWhy(t *testing.T) {
 	stories.Long(t)
 	together(t)
 	story(t)

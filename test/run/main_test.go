@@ -37,7 +37,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonIsTold(t *testing.T) {
+func TestWhatAPersonReads(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		greeting
 		says, keepsQuiet []string

@@ -438,7 +438,7 @@ func TestAClusterWithoutAnInfrastructure(t *testing.T) {
 }
 
 // An infrastructure cluster object that does not exist differs from one that the user may not read: check has the manager's reason, and the manifest.
-func TestCheckSaysThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
+func TestCheckReportsThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	const (
 		about = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"OpenStack","openstack":{"apiServerInternalIPs":["10.0.0.5"]}}}}`

@@ -187,7 +187,7 @@ func machine(t *testing.T, kit conversiontest.Kit, authoritative string, change 
 	return inventory.Pair{Kind: kind, Name: "a", MachineAPI: object(t, mapi), ClusterAPI: object(t, twin.Core), Infra: object(t, twin.Infra)}
 }
 
-func TestWhatCannotBeSaidIsNamedWithItsSide(t *testing.T) {
+func TestWhatDoesNotConvertIsNamedWithItsSide(t *testing.T) {
 	pair, twin, env := mirrored(t, platformstest.Kits()[0])
 	if err := unstructured.SetNestedField(twin.Core.Object, "v1.2.3", "spec", "template", "spec", "version"); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func TestAFolderLeavesOutWhatIsNoManifest(t *testing.T) {
 	}
 }
 
-func TestWithoutAnInfrastructureTheObjectsTell(t *testing.T) {
+func TestWithoutAnInfrastructureTheObjectsDecide(t *testing.T) {
 	f := read(t, fmt.Sprintf(machine, "a"))
 	c := f.Describe(inventory.Cluster{})
 	if c.Platform != "AWS" || c.Name != "lock" || c.Region != "us-east-1" || len(c.Assumed) == 0 {

@@ -68,7 +68,7 @@ func TestSignsOfAMissingConfiguration(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfAMissingConfiguration(t *testing.T) {
+func TestMessagesAboutAMissingConfiguration(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	held := presence.Lease{Renewed: now, Duration: 15 * time.Second}
 	old := presence.Lease{Renewed: now.Add(-time.Hour), Duration: 15 * time.Second}

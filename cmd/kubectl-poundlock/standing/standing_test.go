@@ -52,7 +52,7 @@ func TestOf(t *testing.T) {
 }
 
 // Providers acknowledge in different ways; a person reads one column.
-func TestWhatAProviderSays(t *testing.T) {
+func TestWhatAProviderReports(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		kind, annotations, conditions string
 		want                          metav1.ConditionStatus

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/test/build/filelock"
 )
 
-func TestASecondHolderIsToldOfTheFirst(t *testing.T) {
+func TestASecondHolderIsRefusedWithTheFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := filelock.Try(path)
 	if err != nil {

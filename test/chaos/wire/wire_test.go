@@ -165,7 +165,7 @@ func noAnswer(err error) bool {
 	return err != nil && !errors.As(err, &status)
 }
 
-func TestAClientComesAgainWhenItIsToldTo(t *testing.T) {
+func TestAClientRetriesAfterRetryAfter(t *testing.T) {
 	made(t, "again")
 	w := stretch(t)
 	w.Lay(Rule{When: Nth(1, Stores), Do: TooManyRequests(time.Second)})
@@ -178,7 +178,7 @@ func TestAClientComesAgainWhenItIsToldTo(t *testing.T) {
 	}
 }
 
-func TestTheJournalTellsEachWriteInOrder(t *testing.T) {
+func TestTheJournalHasEachWriteInOrder(t *testing.T) {
 	w := stretch(t)
 	c := dial(t, w.Config())
 	o := named("told")

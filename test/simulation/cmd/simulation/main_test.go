@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestWhatCannotBeIsSaid(t *testing.T) {
+func TestArgumentsThatCannotBe(t *testing.T) {
 	old := filepath.Join(t.TempDir(), "cloud.json")
 	if err := os.WriteFile(old, []byte(`[{"ID":"i-1"}]`), 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestWhatCannotBeIsSaid(t *testing.T) {
 	}
 }
 
-func TestTheCloudServesUntilItIsToldToEnd(t *testing.T) {
+func TestTheCloudServesUntilItIsStopped(t *testing.T) {
 	file, address := filepath.Join(t.TempDir(), "cloud.json"), free(t)
 	cmd := exec.Command(os.Args[0], "cloud", "--address="+address, "--file="+file, "--boot-time=0s")
 	cmd.Env = append(os.Environ(), asCommand+"=yes")
