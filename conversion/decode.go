@@ -232,11 +232,11 @@ func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 }
 
 func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
-	var said map[string]stdjson.RawMessage
-	_ = stdjson.Unmarshal(raw, &said) // what is no object has no fields to blame
+	var have map[string]stdjson.RawMessage
+	_ = stdjson.Unmarshal(raw, &have) // what is no object has no fields to blame
 	for _, f := range reflect.VisibleFields(into.Type()) {
 		name := jsonName(f)
-		value, ok := said[name]
+		value, ok := have[name]
 		at, err := into.FieldByIndexErr(f.Index)
 		if !ok || name == "" || err != nil {
 			continue
@@ -257,9 +257,9 @@ func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 }
 
 func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
-	var said []stdjson.RawMessage
-	_ = stdjson.Unmarshal(raw, &said) // nor what is no list, items
-	for i, value := range said {
+	var have []stdjson.RawMessage
+	_ = stdjson.Unmarshal(raw, &have) // nor what is no list, items
+	for i, value := range have {
 		if path, cause = faulty("["+strconv.Itoa(i)+"]", value, reflect.New(item)); cause != nil {
 			return path, cause
 		}

@@ -99,7 +99,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 	for _, r := range meanings.Entries(slices.Concat(meanings.Runbooks(), meanings.Signals())) {
 		known[r.Name] = true
 	}
-	for pattern, says := range map[string]*regexp.Regexp{
+	for pattern, value := range map[string]*regexp.Regexp{
 		"../policies/authority/next.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../reconcilers/handoff/handoff.go":       regexp.MustCompile(`const reason\w+ = "(\w+)"`),
 		"../policies/controlplane/[pr]*.go":       regexp.MustCompile(`\n\t\w+ +Reason += "(\w+)"`),
@@ -117,7 +117,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {
-			for _, m := range says.FindAllStringSubmatch(file, -1) {
+			for _, m := range value.FindAllStringSubmatch(file, -1) {
 				found++
 				if !known[m[1]] { // prose alone would leave it out of the output of explain
 					t.Errorf("no table of runbooks.md or signals.md has the reason %s of %s", m[1], pattern)

@@ -20,7 +20,7 @@ func OtherOperator(ctx context.Context, r client.Reader, namespace string) (stri
 	if err != nil || d == nil {
 		return "", err
 	}
-	if replicas, said, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); said && replicas == 0 {
+	if replicas, given, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); given && replicas == 0 {
 		return "", nil
 	}
 	return namespace + "/" + d.GetName(), nil

@@ -37,7 +37,7 @@ func (d deployments) Get(_ context.Context, key client.ObjectKey, into client.Ob
 }
 
 func TestOtherOperator(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		of   deployments
 		want string
 	}{
@@ -49,7 +49,7 @@ func TestOtherOperator(t *testing.T) {
 	} {
 		got, err := facts.OtherOperator(t.Context(), c.of, "m")
 		if got != c.want || (err != nil) != (c.of.err != nil) {
-			t.Errorf("%s: %q, %v", says, got, err)
+			t.Errorf("%s: %q, %v", text, got, err)
 		}
 	}
 }

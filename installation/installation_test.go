@@ -135,13 +135,13 @@ func TestABrokenShardIsNotWaitedFor(t *testing.T) {
 	}
 	core := transport(t, "cluster-api", "v1.0.0", account("core"))
 	for name, c := range map[string]struct {
-		second func(*corev1.ConfigMap)
-		waits  bool
-		says   string
+		second   func(*corev1.ConfigMap)
+		waits    bool
+		contains string
 	}{"one is missing": {whole, true, "number 3 is not there yet"}, "and another is broken": {broken, false, "reading ConfigMap aws.2"}} {
 		s := Select([]corev1.ConfigMap{core, shard("1", whole), shard("2", c.second)}, "AWS")
 		err := s.Problems["infrastructure-aws"]
-		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "not there yet") != c.waits {
+		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.contains) || strings.Contains(err.Error(), "not there yet") != c.waits {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (c ownerCase) state(t *testing.T) *pairs.State {
 		c.mirror = owner(side.Other(), "twin")
 	}
 	const from = "spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}"
-	said := map[authority.API]string{authority.MachineAPI: fmt.Sprintf(from, c.machine), authority.ClusterAPI: "spec: {}"}
+	value := map[authority.API]string{authority.MachineAPI: fmt.Sprintf(from, c.machine), authority.ClusterAPI: "spec: {}"}
 	sets := map[authority.API]string{authority.MachineAPI: fmt.Sprintf(from, c.set), authority.ClusterAPI: "spec: {selector: {matchLabels: {set: s}}}"}
 	if side == authority.MachineAPI {
 		sets[side] = fmt.Sprintf("spec: {authoritativeAPI: %[1]s, selector: {matchLabels: {set: s}}}, status: {authoritativeAPI: %[1]s}", c.set)
@@ -56,7 +56,7 @@ func (c ownerCase) state(t *testing.T) *pairs.State {
 		side:         object(side, "MachineSet", "s", "set", marks[side]+c.s, sets[side]),
 		side.Other(): object(side.Other(), "MachineSet", "s", "twin", marks[side.Other()]+c.twin, sets[side.Other()]),
 	}}
-	machine, mirror := object(side, "Machine", "m", "m", c.m, said[side]), object(side.Other(), "Machine", "m", "mirror", c.mirror, said[side.Other()])
+	machine, mirror := object(side, "Machine", "m", "m", c.m, value[side]), object(side.Other(), "Machine", "m", "mirror", c.mirror, value[side.Other()])
 	if s.MachineAPI, s.Core = machine, mirror; side == authority.ClusterAPI {
 		s.MachineAPI, s.Core = mirror, machine
 	}

@@ -20,7 +20,7 @@ import (
 // instance it goes on; without, the mirror is not equal, and the message has what helps.
 func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 	platform, _ := platforms.For("AWS")
-	for _, c := range []struct{ sentence, core, mapi, want, says string }{
+	for _, c := range []struct{ sentence, core, mapi, want, contains string }{
 		{"both have the ID", "aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1", "", ""},
 		{"no instance was ever made", "", "", "InfrastructureNotFound", "create it again without spec.providerID, or delete the Machine"},
 	} {
@@ -48,7 +48,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 			last = w.Reason + " " + w.Note + fmt.Sprint(w.Patch)
 			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
 		}
-		if !strings.Contains(last, c.want) || !strings.Contains(last, c.says) {
+		if !strings.Contains(last, c.want) || !strings.Contains(last, c.contains) {
 			t.Errorf("%s: %s", c.sentence, last)
 		}
 	}

@@ -77,8 +77,8 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			continue
 		}
 		conditions := pairs.List(pairs.Below(w.Patch, "status")["conditions"])
-		if said, _ := conditions[0].(map[string]any); said["severity"] != "Info" || said["status"] != "Unknown" {
-			t.Errorf("%s: says %v", c.sentence, said)
+		if value, _ := conditions[0].(map[string]any); value["severity"] != "Info" || value["status"] != "Unknown" {
+			t.Errorf("%s: says %v", c.sentence, value)
 		}
 		s.MachineAPI.Object["status"].(map[string]any)["conditions"] = conditions
 		s.MachineAPI = s.MachineAPI.DeepCopy()

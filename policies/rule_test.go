@@ -55,7 +55,7 @@ func TestScopeCovers(t *testing.T) {
 func TestSet(t *testing.T) {
 	here := []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
 	elsewhere := []policies.Scope{{Side: policies.SideClusterAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
-	says := func(v policies.Verdict) func(policies.Change) policies.Verdict {
+	check := func(v policies.Verdict) func(policies.Change) policies.Verdict {
 		return func(policies.Change) policies.Verdict { return v }
 	}
 	needs := func(n policies.Need) func(policies.Change) policies.Need {
@@ -63,11 +63,11 @@ func TestSet(t *testing.T) {
 	}
 	denied := policies.Deny(field.Forbidden(field.NewPath("spec"), "no"))
 	set := policies.Set{
-		{ID: "test/silent", On: here, Check: says(policies.Verdict{})},
-		{ID: "test/denies", On: here, Check: says(denied), Needs: needs(policies.NeedTwin)},
-		{ID: "test/warns", On: here, Check: says(policies.Warn("careful")), Needs: needs(policies.NeedInfra)},
-		{ID: "test/denies-too", On: here, Check: says(denied)},
-		{ID: "test/elsewhere", On: elsewhere, Check: says(denied), Needs: needs(policies.NeedConversion)},
+		{ID: "test/silent", On: here, Check: check(policies.Verdict{})},
+		{ID: "test/denies", On: here, Check: check(denied), Needs: needs(policies.NeedTwin)},
+		{ID: "test/warns", On: here, Check: check(policies.Warn("careful")), Needs: needs(policies.NeedInfra)},
+		{ID: "test/denies-too", On: here, Check: check(denied)},
+		{ID: "test/elsewhere", On: elsewhere, Check: check(denied), Needs: needs(policies.NeedConversion)},
 	}
 	c := machineUpdate()
 	j := set.Judge(c)

@@ -683,9 +683,9 @@ spec: {instanceType: m6i.large}`)
 	unstructured.RemoveNestedField(whole.Object, "spec", "authoritativeAPI")
 	p.warned.take()
 	p.must(t, p.admin.Update(t.Context(), whole, client.DryRunAll))
-	if said := strings.Join(p.warned.take(), "\n"); !strings.Contains(said, "this Machine moves to Machine API") ||
-		!strings.Contains(said, "A manifest without spec.authoritativeAPI asks for this, too") {
-		t.Errorf("a replacement without the field asks for %q: warned of %q", value(whole, "spec", "authoritativeAPI"), said)
+	if text := strings.Join(p.warned.take(), "\n"); !strings.Contains(text, "this Machine moves to Machine API") ||
+		!strings.Contains(text, "A manifest without spec.authoritativeAPI asks for this, too") {
+		t.Errorf("a replacement without the field asks for %q: warned of %q", value(whole, "spec", "authoritativeAPI"), text)
 	}
 }
 
@@ -767,9 +767,9 @@ func namesNeighbours(t *testing.T, p *place) {
 			"Hive (MachinePool worker)", "boot images"},
 	} {
 		p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "shared"), merge(c.change)))
-		said := p.asks(t, mapiSet, "shared")
-		if !strings.Contains(said, c.warned) || !strings.Contains(said, "[authority/request-warning]") || c.not != "" && strings.Contains(said, c.not) {
-			t.Errorf("%s: warned of %q, want %q and no word of %q", c.sentence, said, c.warned, c.not)
+		text := p.asks(t, mapiSet, "shared")
+		if !strings.Contains(text, c.warned) || !strings.Contains(text, "[authority/request-warning]") || c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%s: warned of %q, want %q and no word of %q", c.sentence, text, c.warned, c.not)
 		}
 	}
 
@@ -777,12 +777,12 @@ func namesNeighbours(t *testing.T, p *place) {
 	p.create(t, p.admin, check("reboots"))
 	p.patchStatus(t, reboots, "m", "reboots", settledState)
 	const strategy = "metadata.annotations[machine.openshift.io/remediation-strategy]: "
-	if said := p.asks(t, reboots, "reboots"); strings.Contains(said, strategy) {
-		t.Errorf("a check that deletes: warned of %q", said)
+	if message := p.asks(t, reboots, "reboots"); strings.Contains(message, strategy) {
+		t.Errorf("a check that deletes: warned of %q", message)
 	}
 	p.must(t, p.admin.Patch(t.Context(), toward(reboots, "m", "reboots"), merge(`{"metadata":{"annotations":{"machine.openshift.io/remediation-strategy":"external-baremetal"}}}`)))
-	if said := p.asks(t, reboots, "reboots"); !strings.Contains(said, strategy) {
-		t.Errorf("a check that reboots: warned of %q", said)
+	if answer := p.asks(t, reboots, "reboots"); !strings.Contains(answer, strategy) {
+		t.Errorf("a check that reboots: warned of %q", answer)
 	}
 }
 

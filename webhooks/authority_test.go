@@ -24,30 +24,30 @@ func inClusterAPIsWords(more, template string) string {
 
 // controlPlaneAuthority is the warning for a user who moves a set to Cluster API.
 func controlPlaneAuthority(t *testing.T, p *place) {
-	says := func(words ...string) []string { return words }
+	check := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
-	p.patches(t, false, request, says("AWSCluster c/x does not exist", "status.authoritativeAPI is empty", "[controlplane/request-warning]"), "--dry-run=server")
+	p.patches(t, false, request, check("AWSCluster c/x does not exist", "status.authoritativeAPI is empty", "[controlplane/request-warning]"), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType: nlb}}`)
-	p.patches(t, false, request, says("a set moves without its Machines: new ones will be Cluster API's",
+	p.patches(t, false, request, check("a set moves without its Machines: new ones will be Cluster API's",
 		"While status.authoritativeAPI is Migrating, none is replaced"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"authoritativeAPI":"ClusterAPI","template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"deviceIndex":2}}}}}}}`,
-		says("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"),
+		check("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"),
 		"--dry-run=server")
 
-	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), says("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster",
+	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), check("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster",
 		"[controlplane/authority]"))
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says(`this will do nothing until this is fixed`,
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), check(`this will do nothing until this is fixed`,
 		`machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "cluster-0123abcd" does not exist`), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachineTemplate
 metadata: {namespace: c, name: cluster-0123abcd, annotations: {poundlock.openshift.io/mirror-of: ControlPlaneMachineSet/cluster}}
 spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: {version: "3.4", storageType: UnencryptedUserData}}}}`)
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3 control plane Machines, one at a time: x-master-0 (",
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), check("this will replace 3 of 3 control plane Machines, one at a time: x-master-0 (",
 		"instanceType m6i.xlarge → m6i.4xlarge"), "--dry-run=server")
 
 	set, template := machinev1.GroupVersion.WithKind(controlplane.Kind), platforms.List()[0].InfraMachineTemplate.GroupVersionKind
@@ -66,7 +66,7 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 		merge(`{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`)))
 	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"),
 		merge(`{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)))
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), says("this will replace 3 of 3"))
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), check("this will replace 3 of 3"))
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(s), s))
 	s.Object["status"] = map[string]any{"replicas": int64(2)} // as OpenShift's operator sends it: its type lacks the fields
 	p.must(t, p.admin.Status().Update(t.Context(), s))
@@ -75,7 +75,7 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 		t.Errorf("an operator that knows no authoritativeAPI replaces status: %v", status)
 	}
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`,
-		says("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
+		check("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
-	p.prints(t, false, "", says("nothing in Cluster API is deleted with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+	p.prints(t, false, "", check("nothing in Cluster API is deleted with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }

@@ -43,7 +43,7 @@ const (
 
 // A set's control plane is looked up by its selector for a change of its spec, and for nothing else.
 func TestControlPlaneIsLookedUp(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		request string
 		err     error
 		asked   string
@@ -57,7 +57,7 @@ func TestControlPlaneIsLookedUp(t *testing.T) {
 		"a deletion":                    {request: `"operation":"DELETE",` + sets + `,"oldObject":` + smallSet + `,"options":{"propagationPolicy":"Background"}`, allowed: true},
 		"a cluster that cannot be read": {request: `"operation":"CREATE",` + sets + `,"object":` + smallSet, err: errors.New("etcd is away"), asked: "m role=master", code: http.StatusServiceUnavailable},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			w, asked := &world{}, ""
 			w.controlPlanes = func(_ context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
 				if asked = namespace + " "; selector.String() != labels.Nothing().String() {
@@ -89,7 +89,7 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 			name, role)
 	}
 	const set = `{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","replicas":3,"selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},"template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{}}}}}}}`
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		machine, set string
 		err          error
 		asked        bool
@@ -100,7 +100,7 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 		"no set":                        {machine: named("mine-0", "master")},
 		"a worker":                      {machine: named("mine-0", "worker"), set: set},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			asked := false
 			w := &world{live: map[string]string{}}
 			if c.set != "" {
@@ -151,7 +151,7 @@ func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","replicas":3,"selector":{"matchLabels":{"role":"master"}},"template":{"machines_v1beta2_cluster_x_k8s_io":
 			{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q}}}}}}`, template)
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		door, request, set string
 		read               string
 	}{
@@ -165,7 +165,7 @@ func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 		"the set is Machine API's":       {door: "infrastructure-template-create", set: smallSet, request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
 		"there is no set":                {door: "infrastructure-template-create", request: `,"operation":"CREATE","object":` + fmt.Sprintf(object, 2)},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			w, read := &world{live: map[string]string{"machine.openshift.io ControlPlaneMachineSet m/cluster": c.set}}, ""
 			l := w.lookups()
 			l.ControlPlanes = resolving{l.ControlPlanes.(ControlPlanesFunc), func(u *unstructured.Unstructured, err error) {
@@ -288,9 +288,9 @@ func (p *place) prints(t *testing.T, refused bool, stdin string, words []string,
 		t.Errorf("kubectl %s: %v", strings.Join(args, " "), err)
 	}
 	// One sentence may fill several warnings.
-	told := parted.ReplaceAllString(strings.ReplaceAll(out, ". [controlplane/forecast]\nWarning: ", ". "), " ")
+	reported := parted.ReplaceAllString(strings.ReplaceAll(out, ". [controlplane/forecast]\nWarning: ", ". "), " ")
 	for _, w := range words {
-		if !strings.Contains(told, w) && !strings.Contains(out, w) {
+		if !strings.Contains(reported, w) && !strings.Contains(out, w) {
 			t.Errorf("kubectl %s: no word of %q in\n%s", strings.Join(args, " "), w, out)
 		}
 	}
@@ -313,57 +313,57 @@ func inMachineTemplate(member string) string {
 // controlPlaneSet is the life of a set from a user's view.
 func controlPlaneSet(t *testing.T, p *place) {
 	p.masters(t)
-	says := func(words ...string) []string { return words }
+	check := func(words ...string) []string { return words }
 	instance := inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}`)
 	replaced := "x-master-0 (instanceType m6i.xlarge → m6i.2xlarge), x-master-1 (instanceType m6i.xlarge → m6i.2xlarge), x-master-2 (instanceType m6i.xlarge → m6i.2xlarge) [controlplane/forecast]"
 
-	p.prints(t, true, setManifest("mine", "Inactive", "a", "b", "c"), says("[controlplane/name]", "metadata.name"), "create", "-f", "-")
-	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), says("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b",
+	p.prints(t, true, setManifest("mine", "Inactive", "a", "b", "c"), check("[controlplane/name]", "metadata.name"), "create", "-f", "-")
+	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), check("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b",
 		"[controlplane/failure-domains]"), "create", "-f", "-")
 	p.prints(t, false, setManifest("cluster", "Inactive", "c", "a", "b"),
-		says("the set is Inactive; made Active it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
+		check("the set is Inactive; made Active it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
 
-	p.patches(t, false, instance, says("made Active it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
+	p.patches(t, false, instance, check("made Active it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
 	p.patches(t, true, inMachineTemplate(`{"failureDomains":{"aws":[{"placement":{"availabilityZone":"eu-west-1a"}}]}}`),
-		says("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
-	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines match the template"), "--dry-run=server")
-	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines match the template"))
-	p.patches(t, false, instance, says("this will replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
+		check("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
+	p.patches(t, false, `{"spec":{"state":"Active"}}`, check("this will do nothing: all 3 control plane Machines match the template"), "--dry-run=server")
+	p.patches(t, false, `{"spec":{"state":"Active"}}`, check("this will do nothing: all 3 control plane Machines match the template"))
+	p.patches(t, false, instance, check("this will replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
 	p.patches(t, false, strings.Replace(instance, `{"spec":{`, `{"spec":{"strategy":{"type":"OnDelete"},`,
-		1), says("this will replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated"), "--dry-run=server")
+		1), check("this will replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated"), "--dry-run=server")
 	p.patches(t, false, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceTyp":"x"}}}}`),
-		says("value.instanceTyp: Machine API has no such field and ignores it; did you mean instanceType? [controlplane/provider-spec]"), "--dry-run=server")
+		check("value.instanceTyp: Machine API has no such field and ignores it; did you mean instanceType? [controlplane/provider-spec]"), "--dry-run=server")
 	p.patches(t, true, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":3}}}}`),
-		says("providerSpec.value.instanceType", "[controlplane/provider-spec]"))
-	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, says("[controlplane/foreground]"))
+		check("providerSpec.value.instanceType", "[controlplane/provider-spec]"))
+	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, check("[controlplane/foreground]"))
 	p.patches(t, false, `{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
 
 	p.refusesMachines(t, "m6i.24xlarge", "no m6i.24xlarge here")
 	p.patches(t, true, strings.Replace(instance, "m6i.2xlarge", "m6i.24xlarge", 1),
-		says("the API server refuses a Machine made from it in the failure domain eu-west-1a",
+		check("the API server refuses a Machine made from it in the failure domain eu-west-1a",
 			"no m6i.24xlarge here", "[controlplane/machine-refused]"), "--dry-run=server")
 
-	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, says("state cannot be changed once Active"))
-	p.patches(t, true, `{"spec":{"state":null}}`, says("state cannot be changed once Active"))
-	p.prints(t, true, "", says("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
-	p.prints(t, true, "", says("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"),
+	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, check("state cannot be changed once Active"))
+	p.patches(t, true, `{"spec":{"state":null}}`, check("state cannot be changed once Active"))
+	p.prints(t, true, "", check("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
+	p.prints(t, true, "", check("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"),
 		"delete", cpms, "cluster", "--cascade=foreground")
-	p.prints(t, true, "", says("[controlplane/foreground]"), "delete", cpms, "--all", "--cascade=foreground")
+	p.prints(t, true, "", check("[controlplane/foreground]"), "delete", cpms, "--all", "--cascade=foreground")
 	if err := p.admin.DeleteAllOf(t.Context(), toward(machinev1.GroupVersion.WithKind(controlplane.Kind), "m", ""), client.InNamespace("m"),
 		client.PropagationPolicy("Foreground")); err == nil {
 		t.Error("a collection was deleted in the foreground")
 	}
-	p.prints(t, false, "", says("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+	p.prints(t, false, "", check("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
 // finalizerOfASet: a user who removes it by hand is warned of the Machines that the collector deletes.
 func finalizerOfASet(t *testing.T, p *place) {
-	says := func(words ...string) []string { return words }
+	check := func(words ...string) []string { return words }
 	uid, _ := p.kubectl(t, "", "get", cpms, "cluster", "-o", "jsonpath={.metadata.uid}")
 	p.prints(t, false, "", nil, "patch", "machines.machine.openshift.io", "x-master-1", "--type=merge", "-p",
 		fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","name":"cluster","uid":%q,"controller":true}]}}`, uid))
 	p.prints(t, false, "", nil, "delete", cpms, "cluster", "--wait=false")
-	p.patches(t, false, `{"metadata":{"finalizers":null}}`, says("the garbage collector deletes x-master-1", "[controlplane/finalizer]"), "--dry-run=server")
+	p.patches(t, false, `{"metadata":{"finalizers":null}}`, check("the garbage collector deletes x-master-1", "[controlplane/finalizer]"), "--dry-run=server")
 }
 
 // refusesMachines installs a foreign policy that refuses Machines of a size, and waits until it applies.

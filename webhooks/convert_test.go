@@ -268,8 +268,8 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 			w.convert = converting(s, w).Unconvertible
 			h, m := serve(t, All(platforms.List()...), w)
 			got := ask(t, h, "/validate/machine-api", c.request)
-			said := slices.DeleteFunc(slices.Clone(got.Warnings), func(s string) bool { return c.more != "" && strings.Contains(s, c.more) })
-			if !got.Allowed || len(said) != 1 || !strings.HasPrefix(said[0], platforms.Unsupported("Abacus")) {
+			value := slices.DeleteFunc(slices.Clone(got.Warnings), func(s string) bool { return c.more != "" && strings.Contains(s, c.more) })
+			if !got.Allowed || len(value) != 1 || !strings.HasPrefix(value[0], platforms.Unsupported("Abacus")) {
 				t.Errorf("want it allowed, with one warning of it, got %+v", got)
 			}
 			if c.more != "" && len(got.Warnings) != 2 {

@@ -269,7 +269,7 @@ func (s *scene) try(t *testing.T, p *place, c client.Client, actor policies.Acto
 	t.Helper()
 	p.warned.take()
 	after, err := s.send(t, c, w, stage)
-	said := strings.Join(p.warned.take(), "\n")
+	text := strings.Join(p.warned.take(), "\n")
 	refused := w.At(w.RefusedBy(actor), stage)
 	switch {
 	case refused == "" && err != nil:
@@ -282,8 +282,8 @@ func (s *scene) try(t *testing.T, p *place, c client.Client, actor policies.Acto
 	case err != nil || actor != w.As:
 		return ""
 	}
-	if warned := w.At(w.Warned, stage); warned != "" && !strings.Contains(said, "[authority/"+warned+"]") {
-		return fmt.Sprintf("warned of %q, want %s", said, warned)
+	if warned := w.At(w.Warned, stage); warned != "" && !strings.Contains(text, "[authority/"+warned+"]") {
+		return fmt.Sprintf("warned of %q, want %s", text, warned)
 	}
 	for _, path := range w.Kept {
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, strings.Split(path, ".")...)

@@ -452,7 +452,7 @@ func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	const going = `{"metadata":{"name":"x","deletionTimestamp":"2026-01-01T00:00:00Z"}}`
 	const machine = `{"metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
 	twin := `{"metadata":{"name":"a"},"spec":{"clusterName":"k"}}`
-	for _, c := range []struct{ from, what, says string }{
+	for _, c := range []struct{ from, what, contains string }{
 		{"MachineAPI", " Namespace /c", "Namespace c is being deleted"},
 		{"MachineAPI", "apiextensions.k8s.io CustomResourceDefinition /machines.cluster.x-k8s.io", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted"},
 		{"MachineAPI", "cluster.x-k8s.io Cluster c/k", "Cluster k is being deleted"},
@@ -464,7 +464,7 @@ func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[c.from]
 		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, c.from, c.from)+`,"object":`+
 			fmt.Sprintf(machine, to, c.from))
-		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "being deleted") != (c.says != "") || !strings.Contains(all, c.says) {
+		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "being deleted") != (c.contains != "") || !strings.Contains(all, c.contains) {
 			t.Errorf("from %s, %s: %+v", c.from, c.what, got)
 		}
 	}
@@ -492,7 +492,7 @@ func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 	const set = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q}}`
 	const mirror = `{"metadata":{"name":"a","labels":{"cluster.x-k8s.io/cluster-name":%q}%s}}`
 	owned := `,"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineDeployment","name":"d","uid":"1","controller":true}]`
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		from, mirror string
 		want         bool
 	}{
@@ -507,7 +507,7 @@ func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 		got := ask(t, h, "/validate/machine-api", strings.Replace(mapiMachines, `"machines"`, `"machinesets"`, 1)+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(set, c.from, c.from)+`,"object":`+
 			fmt.Sprintf(set, to, c.from))
 		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "MachineDeployment collector makes this MachineSet its own") != c.want {
-			t.Errorf("%s: %+v", says, got)
+			t.Errorf("%s: %+v", text, got)
 		}
 	}
 }
@@ -534,7 +534,7 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"namespace":"c"},"spec":{"clusterName":"x","template":{"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"d"},
 			"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q}}}}}`, template)
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		path, request string
 		refers        map[string]string // MachineSets by their references
 		want          string
@@ -555,7 +555,7 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 			request: `,"operation":"UPDATE","oldObject":` + strings.Replace(before, "v1beta2", "v1beta1", 1) + `,"object":` + strings.Replace(after, "v1beta2", "v1beta1", 1),
 			refers:  map[string]string{"s": "s-0123abcd"}, want: "could not be checked: the request is in infrastructure.cluster.x-k8s.io/v1beta1: Poundlock reads infrastructure.cluster.x-k8s.io/v1beta2"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			w := &world{cached: map[string]string{}, live: map[string]string{}, sets: map[string][]string{}}
 			for set, template := range c.refers {
 				w.cached["cluster.x-k8s.io MachineSet c/"+set] = strings.Replace(refers(template), `{"metadata":{`, fmt.Sprintf(`{"metadata":{"name":%q,`, set), 1)

@@ -33,9 +33,9 @@ func TestSeenIsReadAgainWhenItChanges(t *testing.T) {
 		return &unstructured.Unstructured{Object: decoded(t, `{"metadata":{"name":"a","uid":"`+uid+`","resourceVersion":"`+version+`"},"spec":"`+spec+`"}`)}
 	}
 	for _, step := range []struct {
-		says string
-		in   *unstructured.Unstructured
-		want string
+		contains string
+		in       *unstructured.Unstructured
+		want     string
 	}{
 		{"first", version("u", "1", "old"), `"old"`},
 		{"the same version", version("u", "1", "not looked at"), `"old"`},
@@ -44,7 +44,7 @@ func TestSeenIsReadAgainWhenItChanges(t *testing.T) {
 	} {
 		o, err := s.object(ref, step.in)
 		if err != nil || string(o.Spec) != step.want {
-			t.Errorf("%s: %s and %v, want %s", step.says, o.Spec, err, step.want)
+			t.Errorf("%s: %s and %v, want %s", step.contains, o.Spec, err, step.want)
 		}
 	}
 }

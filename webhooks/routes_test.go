@@ -72,7 +72,7 @@ func TestOneDoorForEach(t *testing.T) {
 			edits[r.Name] = r.Conditions[0].Expression
 		}
 	}
-	if says, ok := strings.CutPrefix(edits["control-plane"], `request.operation == "CREATE" || `); !ok || edits["control-plane-release"] != "!("+says+")" {
+	if text, ok := strings.CutPrefix(edits["control-plane"], `request.operation == "CREATE" || `); !ok || edits["control-plane-release"] != "!("+text+")" {
 		t.Errorf("conditions %q and %q, want each other's opposite", edits["control-plane"], edits["control-plane-release"])
 	}
 }

@@ -22,7 +22,7 @@ users: [{name: a, user: {}}]
 `
 
 // played runs a command of the program, and returns its exit code.
-func played(t *testing.T, args ...string) (code int, says string) {
+func played(t *testing.T, args ...string) (code int, text string) {
 	t.Helper()
 	cmd := root()
 	cmd.SetArgs(args)
@@ -41,9 +41,9 @@ func TestInstallExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		args []string
-		code int
-		says string
+		args     []string
+		code     int
+		contains string
 	}{
 		"an unknown flag":             {[]string{"--moon"}, 2, "--moon"},
 		"an argument":                 {[]string{"moon"}, 2, "moon"},
@@ -55,9 +55,9 @@ func TestInstallExitCodes(t *testing.T) {
 		"a kubeconfig of nobody":      {[]string{"--kubeconfig=" + file + ".none"}, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, says := played(t, append([]string{"install"}, c.args...)...)
-			if code != c.code || !strings.Contains(says, c.says) || (c.code == 2) != strings.Contains(says, "see poundlock install --help") {
-				t.Errorf("%d, %q; want %d, %q", code, says, c.code, c.says)
+			code, text := played(t, append([]string{"install"}, c.args...)...)
+			if code != c.code || !strings.Contains(text, c.contains) || (c.code == 2) != strings.Contains(text, "see poundlock install --help") {
+				t.Errorf("%d, %q; want %d, %q", code, text, c.code, c.contains)
 			}
 		})
 	}
@@ -74,8 +74,8 @@ func TestInstallFindsAnAddressThatIsTaken(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, []byte(unreachable), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, says := played(t, "install", "--kubeconfig="+kubeconfig, "--health-bind-address=0", "--metrics-bind-address="+taken.Addr().String())
-	if code != 1 || !strings.Contains(says, "--metrics-bind-address") || !strings.Contains(says, taken.Addr().String()) {
-		t.Errorf("%d, %q", code, says)
+	code, text := played(t, "install", "--kubeconfig="+kubeconfig, "--health-bind-address=0", "--metrics-bind-address="+taken.Addr().String())
+	if code != 1 || !strings.Contains(text, "--metrics-bind-address") || !strings.Contains(text, taken.Addr().String()) {
+		t.Errorf("%d, %q", code, text)
 	}
 }

@@ -67,19 +67,19 @@ func TestSecureMetrics(t *testing.T) {
 			return 0, err.Error()
 		}
 		defer func() { _ = answer.Body.Close() }()
-		said, _ := io.ReadAll(answer.Body)
-		return answer.StatusCode, string(said)
+		value, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(value)
 	}
-	eventually := func(what, token string, want int) (said string) {
+	eventually := func(what, token string, want int) (text string) {
 		t.Helper()
 		got := 0
 		if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-			got, said = get(token)
+			got, text = get(token)
 			return got == want, nil
 		}); err != nil {
-			t.Fatalf("%s: %d %s, want %d", what, got, said, want)
+			t.Fatalf("%s: %d %s, want %d", what, got, text, want)
 		}
-		return said
+		return text
 	}
 	eventually("before there is a certificate", "", 0)
 	source := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &serving.TLS.Certificates[0], nil }
@@ -87,8 +87,8 @@ func TestSecureMetrics(t *testing.T) {
 	eventually("nobody", "", http.StatusUnauthorized)
 	token := tokenOf(t, kubernetes.NewForConfigOrDie(plane.Admin()))
 	eventually("somebody", token("somebody", false), http.StatusForbidden)
-	if said := eventually("who may", token("prometheus", true), http.StatusOK); !strings.Contains(said, "poundlock_build_info{") {
-		t.Errorf("no build among %d bytes of metrics", len(said))
+	if message := eventually("who may", token("prometheus", true), http.StatusOK); !strings.Contains(message, "poundlock_build_info{") {
+		t.Errorf("no build among %d bytes of metrics", len(message))
 	}
 }
 

@@ -102,7 +102,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	own := maps.Clone(c.AdditionalTags)
 	inherited := inheritedTags(p)
-	maps.DeleteFunc(own, func(name, value string) bool { said, is := inherited[name]; return is && said == value })
+	maps.DeleteFunc(own, func(name, value string) bool { text, is := inherited[name]; return is && text == value })
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if ignored(p, name) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
@@ -243,7 +243,7 @@ func clusterKey(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return ""
 	}
-	if name, said := p.Env.InfraClusterString("spec", "sshKeyName"); said {
+	if name, given := p.Env.InfraClusterString("spec", "sshKeyName"); given {
 		return name
 	}
 	if _, elsewhere := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation); elsewhere {
@@ -340,8 +340,8 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 // ownIdentity: another identity is another account, or another role, with which Cluster API may find none of the cluster's resources.
 func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
-	kind, said := p.Env.InfraClusterString("spec", "identityRef", "kind")
-	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); said &&
+	kind, given := p.Env.InfraClusterString("spec", "identityRef", "kind")
+	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); given &&
 		(kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
 		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default",
 			`{"spec":{"identityRef":`+own+`}}`, "")

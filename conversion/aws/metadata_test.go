@@ -15,12 +15,12 @@ import (
 
 // TestTheProviderSetsAllOfTheMetadataService: what the guide says of it. The provider's controller sets the whole on instances that run.
 func TestTheProviderSetsAllOfTheMetadataService(t *testing.T) {
-	for said, tokens := range map[machinev1beta1.MetadataServiceAuthentication]awsv1.HTTPTokensState{
+	for text, tokens := range map[machinev1beta1.MetadataServiceAuthentication]awsv1.HTTPTokensState{
 		"": awsv1.HTTPTokensStateOptional,
 		machinev1beta1.MetadataServiceAuthenticationOptional: awsv1.HTTPTokensStateOptional,
 		machinev1beta1.MetadataServiceAuthenticationRequired: awsv1.HTTPTokensStateRequired,
 	} {
-		m, c := providerSpec{MetadataServiceOptions: machinev1beta1.MetadataServiceOptions{Authentication: said}}, infraSpec{}
+		m, c := providerSpec{MetadataServiceOptions: machinev1beta1.MetadataServiceOptions{Authentication: text}}, infraSpec{}
 		metadataTo(conversion.NewPass(testEnv(), &conversion.Core{}, ""), &m, &c)
 		awsv1.SetDefaults_AWSMachineSpec(&c)
 		want := &awsv1.InstanceMetadataOptions{
@@ -28,7 +28,7 @@ func TestTheProviderSetsAllOfTheMetadataService(t *testing.T) {
 			HTTPProtocolIPv6: awsv1.InstanceMetadataEndpointStateDisabled, InstanceMetadataTags: awsv1.InstanceMetadataEndpointStateDisabled,
 		}
 		if diff := cmp.Diff(want, c.InstanceMetadataOptions); diff != "" {
-			t.Errorf("authentication %q (-want +is):\n%s", said, diff)
+			t.Errorf("authentication %q (-want +is):\n%s", text, diff)
 		}
 	}
 }

@@ -106,8 +106,8 @@ func iopsFrom(_ *pass, c *volume, m *device) {
 // throughputTo: installers of an early 4.21 write 0, which Machine API treats as none and AWS refuses.
 func throughputTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.ThroughputMib != nil && *m.EBS.ThroughputMib != 0 {
-		said := int64(*m.EBS.ThroughputMib)
-		c.Throughput = &said
+		value := int64(*m.EBS.ThroughputMib)
+		c.Throughput = &value
 	}
 }
 
@@ -119,8 +119,8 @@ func throughputFrom(p *pass, c *volume, m *device) {
 	case int64(int32(*c.Throughput)) != *c.Throughput:
 		p.Unsupported("throughput", *c.Throughput, "the number does not fit into the other API's field")
 	default:
-		said := int32(*c.Throughput)
-		ebs(m).ThroughputMib = &said
+		value := int32(*c.Throughput)
+		ebs(m).ThroughputMib = &value
 	}
 }
 

@@ -32,7 +32,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	derived := derivedTags(p)
 	own := maps.Clone(c.AdditionalTags)
-	maps.DeleteFunc(own, func(name, value string) bool { said, is := derived[name]; return is && said == value })
+	maps.DeleteFunc(own, func(name, value string) bool { text, is := derived[name]; return is && text == value })
 	if p.Core.ControlPlane {
 		inherits(p, "additionalTags", c.AdditionalTags)
 	} else {

@@ -122,8 +122,8 @@ func (trip Trip[A, B]) unconvertible(a *A) []string {
 			continue
 		}
 		for _, path := range trip.Own(l) {
-			for _, said := range conversion.Said(a, path, l.Passes) {
-				out = append(out, trip.Root+said)
+			for _, text := range conversion.Said(a, path, l.Passes) {
+				out = append(out, trip.Root+text)
 			}
 		}
 	}

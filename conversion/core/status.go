@@ -144,9 +144,9 @@ func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 }
 
 // failureMessage is a message that Cluster API's CRDs accept, "" for none.
-func failureMessage(said *string) string {
+func failureMessage(value *string) string {
 	const longest = 10240
-	return conversion.Cut(deref(said), longest)
+	return conversion.Cut(deref(value), longest)
 }
 
 func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatus {
@@ -154,8 +154,8 @@ func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatu
 		return nil
 	}
 	old := &clusterv1.MachineV1Beta1DeprecatedStatus{}
-	if said := failureMessage(m.ErrorMessage); said != "" {
-		old.FailureMessage = &said
+	if text := failureMessage(m.ErrorMessage); text != "" {
+		old.FailureMessage = &text
 	}
 	if m.ErrorReason != nil {
 		reason := capierrors.MachineStatusError(*m.ErrorReason)
@@ -261,8 +261,8 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
 	}
-	said := *c.Deprecated.V1Beta1.FailureMessage
-	return strings.HasPrefix(said, "Machine infrastructure resource ") && strings.Contains(said, " has been deleted after ")
+	text := *c.Deprecated.V1Beta1.FailureMessage
+	return strings.HasPrefix(text, "Machine infrastructure resource ") && strings.Contains(text, " has been deleted after ")
 }
 
 // drainableFrom is the condition Drainable by Cluster API's hooks. The Machine API's controllers do not update it while they are paused, and left it False for
@@ -366,8 +366,8 @@ func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infr
 	if m.ErrorReason != nil {
 		old["failureReason"] = string(*m.ErrorReason)
 	}
-	if said := failureMessage(m.ErrorMessage); said != "" {
-		old["failureMessage"] = said
+	if text := failureMessage(m.ErrorMessage); text != "" {
+		old["failureMessage"] = text
 	}
 	out := map[string]any{
 		"replicas":          int64(m.Replicas),
@@ -475,7 +475,7 @@ func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any 
 // selectorOf reads the set's selector; an invalid one is none.
 func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	var selector metav1.LabelSelector
-	if said := content(set, "spec", "selector"); said == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(said, &selector) != nil {
+	if value := content(set, "spec", "selector"); value == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(value, &selector) != nil {
 		return metav1.LabelSelector{}
 	}
 	return selector

@@ -111,10 +111,10 @@ func TestAMachineWithoutAnInstanceIsNotProvisioned(t *testing.T) {
 func TestAMachineWhoseInfrastructureObjectIsGoneIsNotFailedForEver(t *testing.T) {
 	const gone = "Machine infrastructure resource AWSMachine openshift-cluster-api/a has been deleted after provisioning was completed, do not delete infrastructure"
 	for name, c := range map[string]struct {
-		says  string
-		node  bool
-		phase string
-		fails bool
+		contains string
+		node     bool
+		phase    string
+		fails    bool
 	}{
 		"with a Node":               {gone, true, "Running", false},
 		"without":                   {gone, false, "Provisioned", false},
@@ -123,7 +123,7 @@ func TestAMachineWhoseInfrastructureObjectIsGoneIsNotFailedForEver(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := map[string]any{"phase": "Failed",
-				"deprecated": map[string]any{"v1beta1": map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": c.says}}}
+				"deprecated": map[string]any{"v1beta1": map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": c.contains}}}
 			if c.node {
 				status["nodeRef"] = map[string]any{"name": "a"}
 			}

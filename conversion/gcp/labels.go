@@ -124,11 +124,11 @@ func listed(p *pass, name string) []map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "gcp", name)
 	var out []map[string]string
 	for _, item := range list {
-		entry, said := map[string]string{}, map[string]any{}
+		entry, value := map[string]string{}, map[string]any{}
 		if m, ok := item.(map[string]any); ok {
-			said = m
+			value = m
 		}
-		for k, v := range said {
+		for k, v := range value {
 			entry[k], _ = v.(string)
 		}
 		if entry["key"] != "" {

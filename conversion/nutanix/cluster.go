@@ -14,8 +14,8 @@ import (
 // makeCluster makes a NutanixCluster's spec from the Infrastructure. Its own controller is to manage it, because nothing else does.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	var platform configv1.NutanixPlatformSpec
-	said, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(said, &platform) != nil {
+	value, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(value, &platform) != nil {
 		return nil, ""
 	}
 	vips, _, _ := unstructured.NestedStringSlice(e.Infrastructure, "status", "platformStatus", "nutanix", "apiServerInternalIPs")
@@ -53,13 +53,13 @@ func legacy(d configv1.NutanixFailureDomain) map[string]any {
 }
 
 func written(id configv1.NutanixResourceIdentifier) map[string]any {
-	said := ofInfrastructure(id)
-	out := map[string]any{"type": string(said.Type)}
-	if said.UUID != nil {
-		out["uuid"] = *said.UUID
+	value := ofInfrastructure(id)
+	out := map[string]any{"type": string(value.Type)}
+	if value.UUID != nil {
+		out["uuid"] = *value.UUID
 	}
-	if said.Name != nil {
-		out["name"] = *said.Name
+	if value.Name != nil {
+		out["name"] = *value.Name
 	}
 	return out
 }

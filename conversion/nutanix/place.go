@@ -57,7 +57,7 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 // undescribed is why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
 	const add = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
-	if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !said {
+	if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !given {
 		return "the Infrastructure has the cluster and the subnets of a failure domain, and this one has no spec.platformSpec.nutanix: " + add
 	}
 	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + add
@@ -139,7 +139,7 @@ func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
 	there, known := installed(p, name)
 	if !known {
-		if _, said, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); said && (p.Core.Template || p.Core.ProviderID == "") {
+		if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); given && (p.Core.Template || p.Core.ProviderID == "") {
 			domainPath(p).Unsupported("", name,
 				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: "+
 					"add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
@@ -168,8 +168,8 @@ func domainPath(p *pass) *pass {
 
 // domains is a list of failure domains, only for reading.
 func domains(of map[string]any, path ...string) []map[string]any {
-	said, _, _ := unstructured.NestedFieldNoCopy(of, path...)
-	list, _ := said.([]any)
+	value, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+	list, _ := value.([]any)
 	var out []map[string]any
 	for _, d := range list {
 		if content, ok := d.(map[string]any); ok {
@@ -205,8 +205,8 @@ func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known b
 
 // identified is an identifier of the Infrastructure in Cluster API's form.
 func identified(id configv1.NutanixResourceIdentifier) ResourceIdentifier {
-	said := ofInfrastructure(id)
-	return ResourceIdentifier{Type: string(said.Type), UUID: said.UUID, Name: said.Name}
+	value := ofInfrastructure(id)
+	return ResourceIdentifier{Type: string(value.Type), UUID: value.UUID, Name: value.Name}
 }
 
 // ofInfrastructure is an identifier in a providerSpec's form.

@@ -20,8 +20,8 @@ func fullStatus() map[string]any {
 }
 
 func TestStatus(t *testing.T) {
-	said := map[string]any{"kind": "NutanixMachineProviderStatus", "apiVersion": "machine.openshift.io/v1"}
-	with := map[string]any{"kind": said["kind"], "apiVersion": said["apiVersion"], "vmUUID": "u"}
+	value := map[string]any{"kind": "NutanixMachineProviderStatus", "apiVersion": "machine.openshift.io/v1"}
+	with := map[string]any{"kind": value["kind"], "apiVersion": value["apiVersion"], "vmUUID": "u"}
 	for sentence, c := range map[string]struct{ got, want map[string]any }{
 		"to Cluster API": {fullStatus(), map[string]any{"ready": true, "vmUUID": "u", "failureReason": "x", "failureMessage": "y",
 			"addresses": []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}}}},
@@ -30,8 +30,8 @@ func TestStatus(t *testing.T) {
 		"to Cluster API, of garbage":                                   {nutanix.Platform().Status.ToClusterAPI([]byte(`[]`), conversion.InfraObservation{}), map[string]any{"ready": false}},
 		"to Machine API":                                               {nutanix.Platform().Status.ToMachineAPI([]byte(`{"providerID": "nutanix://x"}`), []byte(`{"vmUUID": "u"}`)), with},
 		"to Machine API, of the provider id":                           {nutanix.Platform().Status.ToMachineAPI([]byte(`{"providerID": "nutanix://u"}`), nil), with},
-		"to Machine API, of a provider id of elsewhere":                {nutanix.Platform().Status.ToMachineAPI([]byte(`{"providerID": "aws:///a/u"}`), nil), said},
-		"to Machine API, of nothing":                                   {nutanix.Platform().Status.ToMachineAPI(nil, nil), said},
+		"to Machine API, of a provider id of elsewhere":                {nutanix.Platform().Status.ToMachineAPI([]byte(`{"providerID": "aws:///a/u"}`), nil), value},
+		"to Machine API, of nothing":                                   {nutanix.Platform().Status.ToMachineAPI(nil, nil), value},
 	} {
 		if d := cmp.Diff(c.want, c.got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, d)

@@ -21,7 +21,7 @@ import (
 func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 	kit := openstacktest.Kit()
 	clusters := crdOf(t, openstack.Platform().InfraCluster)
-	for sentence, c := range map[string]struct{ networks, want, says string }{
+	for sentence, c := range map[string]struct{ networks, want, contains string }{
 		"the installer's tag":                {networks: `[{"subnets": [{"filter": {"tags": "openshiftClusterID=x"}}]}]`, want: `{"subnets": [{"filter": {"tags": ["openshiftClusterID=x"]}}]}`},
 		"a name too, as before 4.16":         {networks: `[{"filter": {}, "subnets": [{"filter": {"name": "x-nodes", "tags": "openshiftClusterID=x"}}]}]`, want: `{"subnets": [{"filter": {"name": "x-nodes", "tags": ["openshiftClusterID=x"]}}]}`},
 		"a subnet of one's own":              {networks: `[{"subnets": [{"uuid": "` + two + `"}]}]`, want: `{"subnets": [{"id": "` + two + `"}]}`},
@@ -30,9 +30,9 @@ func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 		"a network alone":                    {networks: `[{"uuid": "` + one + `"}]`, want: `{"network": {"id": "` + one + `"}}`},
 		"two families":                       {networks: `[{"uuid": "` + one + `", "subnets": [{"uuid": "` + one + `"}, {"uuid": "` + two + `"}]}]`, want: `{"network": {"id": "` + one + `"}, "subnets": [{"id": "` + one + `"}, {"id": "` + two + `"}]}`},
 		"an additional network":              {networks: `[{"subnets": [{"uuid": "` + two + `"}]}, {"uuid": "` + one + `"}]`, want: `{"subnets": [{"id": "` + two + `"}]}`},
-		"ports alone":                        {networks: `null`, want: `{"subnets": [{"id": "SUBNET"}]}`, says: "SUBNET is the id of their subnet"},
-		"an entry that says nothing":         {networks: `[{}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, says: "SUBNET"},
-		"an id that Cluster API cannot take": {networks: `[{"subnets": [{"uuid": "x"}]}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, says: "SUBNET"},
+		"ports alone":                        {networks: `null`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET is the id of their subnet"},
+		"an entry that says nothing":         {networks: `[{}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET"},
+		"an id that Cluster API cannot take": {networks: `[{"subnets": [{"uuid": "x"}]}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			spec := conversiontest.Patched(t, jsonOf(t, kit.ProviderSpec), `{"networks": `+c.networks+`}`)
@@ -53,14 +53,14 @@ func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, got)); diff != "" || strings.Contains(who, "SUBNET") != (c.says != "") || !strings.Contains(who, c.says) {
+			if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, got)); diff != "" || strings.Contains(who, "SUBNET") != (c.contains != "") || !strings.Contains(who, c.contains) {
 				t.Fatalf("%s\n%s", diff, who)
 			}
 			env.ControlPlane, env.Example = nil, content
 			if of, _ := kit.Platform.MakeInfraCluster(&env); jsonOf(t, of) != jsonOf(t, made) {
 				t.Errorf("of the object itself: %v", of)
 			}
-			if c.says != "" {
+			if c.contains != "" {
 				return
 			}
 			clusters.create(t, []byte(jsonOf(t, made)))
@@ -78,10 +78,10 @@ func TestSubnetsOfAnUnknownNetworkNameTheCure(t *testing.T) {
 	env.InfraCluster = map[string]any{"spec": map[string]any{"subnets": []any{map[string]any{"filter": map[string]any{"tags": []any{"x"}}}}}}
 	p := conversion.NewPass(&env, &conversion.Core{ProviderID: kit.ProviderID("any")}, "")
 	conversiontest.ToClusterAPI(p, spec)
-	said := fmt.Sprint(p.Errors().ToAggregate())
+	text := fmt.Sprint(p.Errors().ToAggregate())
 	for _, want := range []string{"networks[0].uuid", "spec.subnets of the OpenStackCluster", "kubectl get openstackcluster.infrastructure.cluster.x-k8s.io", `"spec":{"subnets":[{"id":"` + two + `"}]}`} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing: %s", want, said)
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing: %s", want, text)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 		if !callable {
 			return
 		}
-		for says, v := range v.Refused {
+		for text, v := range v.Refused {
 			c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
 			_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
 			for _, e := range errs {
@@ -78,7 +78,7 @@ func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 				var patched map[string]any
 				merge(t, c.InfraCluster, json.RawMessage(found[1]), &patched)
 				if err := webhook(old, rawOf(t, patched)); err != nil && !strings.Contains(err.Error(), "Warning") {
-					t.Errorf("%s: %s: %v", says, found[1], err)
+					t.Errorf("%s: %s: %v", text, found[1], err)
 				}
 			}
 		}
@@ -92,7 +92,7 @@ func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 // new object is protected again.
 func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 	allow := " --overwrite " + authority.AllowDeletionAnnotation + "=" + authority.AllowsDeletion
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		metadata map[string]any
 		want     []string
 		not      string
@@ -112,7 +112,7 @@ func TestAReplacementIsAllowedAndLeavesNoPermission(t *testing.T) {
 			want:     []string{allow + " && kubectl get "}, gone: []string{authority.AllowDeletionAnnotation},
 		},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			azure, _ := platforms.For("Azure")
 			env := conversion.Env{Platform: azure, ClusterName: "x", ClusterAPINamespace: "c", InfraCluster: map[string]any{"metadata": c.metadata}}
 			got := conversion.NewPass(&env, &conversion.Core{}, "").Replacement(`{"spec":{"azureEnvironment":"AzurePublicCloud"}}`)

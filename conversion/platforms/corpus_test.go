@@ -85,8 +85,8 @@ func TestManifestsOfInstallationsMove(t *testing.T) {
 				t.Run(name, func(t *testing.T) { moves(t, c, read(t, manifest)) })
 			}
 		}
-		for says, v := range v.Moves {
-			t.Run(says, func(t *testing.T) {
+		for text, v := range v.Moves {
+			t.Run(text, func(t *testing.T) {
 				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
 				spec := moves(t, c, o)
 				var want map[string]any
@@ -108,9 +108,9 @@ func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 			t.Run(filepath.Base(manifest), func(t *testing.T) {
 				env, o := c.env(t), read(t, manifest)
 				path := []string{"spec", "template", "spec", "providerSpec", "value"}
-				said, _, _ := unstructured.NestedMap(o.Object, path...)
+				value, _, _ := unstructured.NestedMap(o.Object, path...)
 				typed := env.Platform.Spec.NewProviderSpec()
-				raw, err := json.Marshal(said)
+				raw, err := json.Marshal(value)
 				if err != nil || json.Unmarshal(raw, typed) != nil {
 					t.Fatal(err)
 				}
@@ -143,8 +143,8 @@ func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 // An object that does not move has the reason and, if there is one, a remedy after which it moves.
 func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
-		for says, v := range v.Refused {
-			t.Run(says, func(t *testing.T) {
+		for text, v := range v.Refused {
+			t.Run(text, func(t *testing.T) {
 				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
 				_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
 				if !said(errs, v.Says) {

@@ -228,8 +228,8 @@ func says(t *testing.T, env *conversion.Env, spec any, of ...conversion.Core) {
 func brief(t *testing.T, platform string, errs field.ErrorList) {
 	t.Helper()
 	for _, e := range errs {
-		if said := e.Error(); len(said) > longestError {
-			t.Fatalf("%s: a message of %d bytes: %.300s", platform, len(said), said)
+		if text := e.Error(); len(text) > longestError {
+			t.Fatalf("%s: a message of %d bytes: %.300s", platform, len(text), text)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestMixedManifestsComeBack(t *testing.T) {
 		}
 		names, moved := slices.Sorted(maps.Keys(v.Moves)), 0
 		for range runs {
-			c, o, said := c, originals[pick(r, manifests)].DeepCopy(), []string{}
+			c, o, value := c, originals[pick(r, manifests)].DeepCopy(), []string{}
 			for range r.IntN(3) {
 				name := pick(r, names)
 				part := v.Moves[name]
@@ -55,18 +55,18 @@ func TestMixedManifestsComeBack(t *testing.T) {
 					part = machine
 				}
 				c, o = part.apply(t, c, o)
-				said = append(said, name)
+				value = append(value, name)
 			}
-			c, said = installed(t, r, c, o, said)
+			c, value = installed(t, r, c, o, value)
 			if err := written(t, r, c, o); err != nil {
 				t.Fatal(err)
 			}
-			if comes(t, c, o, said) {
+			if comes(t, c, o, value) {
 				moved++
 			}
 			if t.Failed() {
 				raw, _ := json.MarshalIndent(o.Object, "", "  ")
-				t.Fatalf("it was %v:\n%s", said, raw)
+				t.Fatalf("it was %v:\n%s", value, raw)
 			}
 		}
 		t.Logf("%d of %d move", moved, runs)
@@ -79,7 +79,7 @@ func TestMixedManifestsComeBack(t *testing.T) {
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
 // comes converts an object there and back if it can move, and reports whether it did.
-func comes(t *testing.T, c corpus, o *unstructured.Unstructured, said []string) bool {
+func comes(t *testing.T, c corpus, o *unstructured.Unstructured, value []string) bool {
 	t.Helper()
 	env := c.env(t)
 	markInterruptible(t, env, o)
@@ -111,7 +111,7 @@ func comes(t *testing.T, c corpus, o *unstructured.Unstructured, said []string) 
 	want := o.DeepCopy()
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
 	if diff := gocmp.Diff(want.Object["spec"], back.Object["spec"]); diff != "" {
-		t.Errorf("%v comes back otherwise (-was +is):\n%s", said, diff)
+		t.Errorf("%v comes back otherwise (-was +is):\n%s", value, diff)
 	}
 	if diff := gocmp.Diff(want.GetLabels(), back.GetLabels()); diff != "" {
 		t.Errorf("its labels (-were +are):\n%s", diff)
@@ -141,7 +141,7 @@ func markInterruptible(t *testing.T, env conversion.Env, o *unstructured.Unstruc
 }
 
 // installed adds what the Infrastructure has of the cluster, and what admission and controllers write.
-func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured, said []string) (corpus, []string) {
+func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured, have []string) (corpus, []string) {
 	t.Helper()
 	var out corpus
 	merge(t, c, nil, &out)
@@ -155,7 +155,7 @@ func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructure
 			entry["parentID"] = "123456789012"
 		}
 		if unstructured.SetNestedSlice(out.Infrastructure, []any{entry}, "status", "platformStatus", strings.ToLower(platform), list) == nil {
-			said = append(said, list)
+			have = append(have, list)
 		}
 	}
 	metadata := map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()}
@@ -183,7 +183,7 @@ func installed(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructure
 	}
 	o.SetLabels(metadata["labels"])
 	o.SetAnnotations(metadata["annotations"])
-	return out, said
+	return out, have
 }
 
 // written rewrites the providerSpec as admission stores it, or changes the spelling of some members.

@@ -33,13 +33,13 @@ var (
 )
 
 // play applies the commands of a message to an infrastructure cluster object; false: the message has none.
-func play(t *testing.T, infraCluster map[string]any, says string) (map[string]any, bool) {
+func play(t *testing.T, infraCluster map[string]any, message string) (map[string]any, bool) {
 	t.Helper()
 	out, played := runtime.DeepCopyJSON(infraCluster), false
 	text := func(quoted string) json.RawMessage {
 		return json.RawMessage(blanks.Replace(strings.ReplaceAll(quoted, `'\''`, "'")))
 	}
-	for _, m := range patches.FindAllStringSubmatch(says, -1) {
+	for _, m := range patches.FindAllStringSubmatch(message, -1) {
 		if strings.Contains(m[1], `"strategy"`) || strings.Contains(m[1], `"finalizers"`) {
 			continue // of another object, or of the old one
 		}
@@ -47,7 +47,7 @@ func play(t *testing.T, infraCluster map[string]any, says string) (map[string]an
 		merge(t, out, text(m[1]), &next)
 		out, played = next, true
 	}
-	for _, m := range applies.FindAllStringSubmatch(says, -1) {
+	for _, m := range applies.FindAllStringSubmatch(message, -1) {
 		var applied map[string]any
 		if err := json.Unmarshal(text(m[1]), &applied); err != nil {
 			t.Fatalf("%v: %s", err, m[1])
@@ -61,7 +61,7 @@ func play(t *testing.T, infraCluster map[string]any, says string) (map[string]an
 		add(spec, added)
 		played = true
 	}
-	for _, m := range annotates.FindAllStringSubmatch(says, -1) {
+	for _, m := range annotates.FindAllStringSubmatch(message, -1) {
 		if err := unstructured.SetNestedField(out, m[2], "metadata", "annotations", m[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +115,8 @@ func ends(t *testing.T, o *unstructured.Unstructured, env conversion.Env) (playe
 func TestTheCommandsOfMessagesRemoveWhatIsInTheWay(t *testing.T) {
 	all := 0
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
-		for says, v := range v.Refused {
-			t.Run(says, func(t *testing.T) {
+		for text, v := range v.Refused {
+			t.Run(text, func(t *testing.T) {
 				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
 				if c.InfraCluster == nil {
 					return
@@ -139,7 +139,7 @@ func TestTheCommandsOfMessagesEndWhateverTheClusterAnswers(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			all, seen := 0, map[string]bool{}
-			try := func(says string, infraCluster, infrastructure map[string]any) {
+			try := func(text string, infraCluster, infrastructure map[string]any) {
 				for _, kind := range []string{"Machine", "MachineSet"} {
 					for _, role := range []string{"worker", "master"} {
 						env := kit.Env()
@@ -163,7 +163,7 @@ func TestTheCommandsOfMessagesEndWhateverTheClusterAnswers(t *testing.T) {
 						all += played
 						for _, problem := range problems {
 							if !seen[problem] {
-								t.Errorf("%s: a %s's %s: it comes again: %s", says, role, kind, problem)
+								t.Errorf("%s: a %s's %s: it comes again: %s", text, role, kind, problem)
 							}
 							seen[problem] = true
 						}

@@ -21,18 +21,18 @@ import (
 
 // spelling is one way to write a providerSpec.
 type spelling struct {
-	says  string
-	value map[string]any
+	contains string
+	value    map[string]any
 }
 
 // spellings are how people, templates and older tools write a member of a providerSpec: each member in another case, and each absent one as null and as its
 // type's zero value.
 func spellings(written map[string]any, kind reflect.Type) []spelling {
 	var out []spelling
-	with := func(says string, change func(map[string]any)) {
+	with := func(text string, change func(map[string]any)) {
 		value := runtime.DeepCopyJSON(written)
 		change(value)
-		out = append(out, spelling{says, value})
+		out = append(out, spelling{text, value})
 	}
 	for _, name := range slices.Sorted(maps.Keys(written)) {
 		if other := strings.ToUpper(name[:1]) + name[1:]; other != name && name != "apiVersion" && name != "kind" {
@@ -45,14 +45,14 @@ func spellings(written map[string]any, kind reflect.Type) []spelling {
 			continue
 		}
 		below, _ := written[name].(map[string]any)
-		if _, said := written[name]; !said {
+		if _, given := written[name]; !given {
 			with(name+": null", func(m map[string]any) { m[name] = nil })
 			if zero, ok := zeroOf(f.Type); ok {
 				with(fmt.Sprintf("%s: %#v", name, zero), func(m map[string]any) { m[name] = zero })
 			}
 		} else if member := pointed(f.Type); below != nil && member.Kind() == reflect.Struct {
 			for _, s := range spellings(below, member) {
-				with(name+"."+s.says, func(m map[string]any) { m[name] = s.value })
+				with(name+"."+s.contains, func(m map[string]any) { m[name] = s.value })
 			}
 		}
 	}
@@ -102,21 +102,21 @@ func TestEverySpellingComesBack(t *testing.T) {
 				}
 				twin, errs := core.ToClusterAPI(object.GetKind(), object, env)
 				if len(errs) > 0 {
-					if strings.HasSuffix(s.says, `: ""`) && s.says != `workspace.resourcePool: ""` { // besides itself
-						t.Errorf("%s: with %s, which says nothing, it cannot go: %v", filepath.Base(manifest), s.says, errs.ToAggregate())
+					if strings.HasSuffix(s.contains, `: ""`) && s.contains != `workspace.resourcePool: ""` { // besides itself
+						t.Errorf("%s: with %s, which says nothing, it cannot go: %v", filepath.Base(manifest), s.contains, errs.ToAggregate())
 					}
 					continue // it does not move
 				}
 				moved++
 				back, errs := core.ToMachineAPI(object.GetKind(), twin, env)
 				if len(errs) > 0 {
-					t.Errorf("%s: with %s it cannot come back: %v", filepath.Base(manifest), s.says, errs.ToAggregate())
+					t.Errorf("%s: with %s it cannot come back: %v", filepath.Base(manifest), s.contains, errs.ToAggregate())
 					continue
 				}
 				core.KeepSpelling(object.GetKind(), object, back, env)
 				unstructured.RemoveNestedField(object.Object, "spec", "authoritativeAPI")
 				if diff := gocmp.Diff(object.Object["spec"], back.Object["spec"]); diff != "" {
-					t.Errorf("%s: with %s it comes back otherwise (-was +is):\n%s", filepath.Base(manifest), s.says, diff)
+					t.Errorf("%s: with %s it comes back otherwise (-was +is):\n%s", filepath.Base(manifest), s.contains, diff)
 				}
 			}
 			if moved < 20 {
@@ -182,8 +182,8 @@ func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
 				t.Run(name+", in capitals", func(t *testing.T) { try(t, c, read(t, manifest), true) })
 			}
 		}
-		for says, variant := range v.Moves {
-			t.Run(says, func(t *testing.T) {
+		for text, variant := range v.Moves {
+			t.Run(text, func(t *testing.T) {
 				c, o := variant.apply(t, c, read(t, filepath.Join(folder, variant.Of)))
 				try(t, c, o, false)
 			})

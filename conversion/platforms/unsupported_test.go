@@ -20,17 +20,17 @@ import (
 // TestAPlatformThatCannotBeMigratedIsReported: each platform that an Infrastructure can name is in List, or has a reason.
 func TestAPlatformThatCannotBeMigratedIsReported(t *testing.T) {
 	for _, name := range append(platformTypes(t), "Moon") {
-		said := platforms.Unsupported(name)
-		if !strings.HasPrefix(said, "platform "+name+" cannot be migrated yet: ") {
-			t.Errorf("of %s it is said: %s", name, said)
+		text := platforms.Unsupported(name)
+		if !strings.HasPrefix(text, "platform "+name+" cannot be migrated yet: ") {
+			t.Errorf("of %s it is said: %s", name, text)
 		}
 		_, listed := platforms.For(name)
-		if unknown := strings.Contains(said, "this version of Poundlock has no conversion"); !listed && unknown != (name == "Moon") {
-			t.Errorf("%s is not listed, and this is all that is said of it: %s", name, said)
+		if unknown := strings.Contains(text, "this version of Poundlock has no conversion"); !listed && unknown != (name == "Moon") {
+			t.Errorf("%s is not listed, and this is all that is said of it: %s", name, text)
 		}
 		// A warning has 256 characters, including its rule's id.
-		if len(said) > 220 {
-			t.Errorf("of %s more is said than a warning can hold: %d characters", name, len(said))
+		if len(text) > 220 {
+			t.Errorf("of %s more is said than a warning can hold: %d characters", name, len(text))
 		}
 	}
 }

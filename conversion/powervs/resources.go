@@ -79,7 +79,7 @@ func list[T ~string](words []T) string {
 
 // referenceBack turns Cluster API's reference into the Machine API's union; ok is false if it is empty.
 func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
-	at, said := p.At(path), 0
+	at, have := p.At(path), 0
 	for _, f := range []struct {
 		path  string
 		value *string
@@ -94,13 +94,13 @@ func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.Pow
 		case f.value == nil:
 		case *f.value == "":
 			at.Invalid(f.path, "", "must not be empty: remove it")
-		case said > 0:
+		case have > 0:
 			at.Invalid(f.path, *f.value, "only one of id, name and regex may be given")
 		default:
-			out.Type, *f.to, said = f.t, f.value, said+1
+			out.Type, *f.to, have = f.t, f.value, have+1
 		}
 	}
-	return out, said > 0
+	return out, have > 0
 }
 
 func networkTo(p *pass, m *providerSpec, c *infraSpec) {

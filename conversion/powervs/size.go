@@ -48,11 +48,11 @@ func systemFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkSystem(p, m.SystemType)
 }
 
-func system(said string) string {
-	if said == "" {
+func system(text string) string {
+	if text == "" {
 		return defaultSystem
 	}
-	return said
+	return text
 }
 
 func checkSystem(p *pass, name string) {
@@ -69,15 +69,15 @@ func processorTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.ProcessorType = processorType(p, machinev1.PowerVSProcessorType(c.ProcessorType))
 }
 
-func processorType(p *pass, said machinev1.PowerVSProcessorType) machinev1.PowerVSProcessorType {
+func processorType(p *pass, text machinev1.PowerVSProcessorType) machinev1.PowerVSProcessorType {
 	known := []machinev1.PowerVSProcessorType{machinev1.PowerVSProcessorTypeShared, machinev1.PowerVSProcessorTypeCapped, machinev1.PowerVSProcessorTypeDedicated}
 	switch {
-	case said == "":
+	case text == "":
 		return defaultProcessor
-	case !slices.Contains(known, said):
-		p.Invalid("processorType", string(said), "supported values: "+list(known))
+	case !slices.Contains(known, text):
+		p.Invalid("processorType", string(text), "supported values: "+list(known))
 	}
-	return said
+	return text
 }
 
 func processorsTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -102,18 +102,18 @@ func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
 // unsaid is what both sides' webhooks treat as absent.
 func unsaid(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
 
-func checkProcessors(p *pass, system string, said intstr.IntOrString) {
-	n, err := float64(said.IntVal), error(nil)
-	if said.Type == intstr.String {
-		n, err = strconv.ParseFloat(said.StrVal, 64)
+func checkProcessors(p *pass, system string, value intstr.IntOrString) {
+	n, err := float64(value.IntVal), error(nil)
+	if value.Type == intstr.String {
+		n, err = strconv.ParseFloat(value.StrVal, 64)
 	}
 	switch most, known := limits()[system]; {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
-		p.Invalid("processors", said.String(), `must be a number, or a number as a word, such as "0.5"`)
+		p.Invalid("processors", value.String(), `must be a number, or a number as a word, such as "0.5"`)
 	case n < leastProcessors:
-		p.Unsupported("processors", said.String(), fmt.Sprintf("Cluster API takes at least %v: give that", leastProcessors))
+		p.Unsupported("processors", value.String(), fmt.Sprintf("Cluster API takes at least %v: give that", leastProcessors))
 	case known && n > most.processors:
-		p.Unsupported("processors", said.String(), fmt.Sprintf("Machine API takes at most %v on %s: give that", most.processors, system))
+		p.Unsupported("processors", value.String(), fmt.Sprintf("Machine API takes at most %v on %s: give that", most.processors, system))
 	}
 }
 

@@ -77,13 +77,13 @@ func TestStatusToMachineAPI(t *testing.T) {
 }
 
 func providerStatus(instance, workspace, state string) machinev1.PowerVSMachineProviderStatus {
-	said := func(s string) *string {
+	check := func(s string) *string {
 		if s == "" {
 			return nil
 		}
 		return &s
 	}
-	out := machinev1.PowerVSMachineProviderStatus{InstanceID: said(instance), ServiceInstanceID: said(workspace), InstanceState: said(state)}
+	out := machinev1.PowerVSMachineProviderStatus{InstanceID: check(instance), ServiceInstanceID: check(workspace), InstanceState: check(state)}
 	out.SetGroupVersionKind(powervs.Platform().ProviderStatus)
 	return out
 }

@@ -210,8 +210,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 
 // managedElsewhere reports whether the provider's own controller ignores the IBMPowerVSCluster and its status.
 func managedElsewhere(p *pass) bool {
-	_, said := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
-	return said
+	_, given := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
+	return given
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
@@ -225,12 +225,12 @@ func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
 		return nil
 	}
-	said, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
-	if len(said) == 0 {
+	value, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
+	if len(value) == 0 {
 		return []machinev1.LoadBalancerReference{balancer(p.Env.ClusterName + "-loadbalancer")}
 	}
 	var out []machinev1.LoadBalancerReference
-	for i, lb := range said {
+	for i, lb := range value {
 		out = append(out, balancer(balancerName(p, i, lb)))
 	}
 	return out

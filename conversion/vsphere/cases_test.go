@@ -335,18 +335,18 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 
 // The advice of the refusal of addresses in a template must not be refused next: a pool in a template is.
 func TestARemedyForAddressesIsNotRefused(t *testing.T) {
-	said := map[string]string{}
+	have := map[string]string{}
 	for field, value := range map[string]string{"ipAddrs": `["10.0.0.9/16"]`, "addressesFromPools": `[{"group": "ipam.example.com", "resource": "IPPool", "name": "one"}]`} {
 		kit := vspheretest.Kit()
 		env := kit.Env()
 		p := conversion.NewPass(&env, &conversion.Core{Template: true}, "")
 		conversiontest.ToClusterAPI(p, conversiontest.Patched(t, []byte(plain), device(`"`+field+`": `+value)))
-		said[field] = fmt.Sprint(p.Errors().ToAggregate())
+		have[field] = fmt.Sprint(p.Errors().ToAggregate())
 	}
-	if ips := said["ipAddrs"]; strings.Contains(ips, "use addressesFromPools") || !strings.Contains(ips, "DHCP") || !strings.Contains(ips, "keep the MachineSet with Machine API") {
+	if ips := have["ipAddrs"]; strings.Contains(ips, "use addressesFromPools") || !strings.Contains(ips, "DHCP") || !strings.Contains(ips, "keep the MachineSet with Machine API") {
 		t.Errorf("addresses: %s", ips)
 	}
-	if pools := said["addressesFromPools"]; !strings.Contains(pools, "DHCP") || !strings.Contains(pools, "Machine API") {
+	if pools := have["addressesFromPools"]; !strings.Contains(pools, "DHCP") || !strings.Contains(pools, "Machine API") {
 		t.Errorf("pools: %s", pools)
 	}
 }

@@ -139,7 +139,7 @@ func keysTo(_ *pass, _ *providerSpec, c *infraSpec) {
 }
 
 func keysFrom(p *pass, c *infraSpec, _ *providerSpec) {
-	if _, said := c.CustomVMXKeys[stealClock]; !said {
+	if _, given := c.CustomVMXKeys[stealClock]; !given {
 		p.Required(vmxKey(stealClock), "Machine API sets it to TRUE on each virtual machine: set the same")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.CustomVMXKeys)) {

@@ -61,9 +61,9 @@ func (pl *placement) moveInto(d failureDomain) {
 	override(&pl.Folder, d.Topology.Folder)
 }
 
-func override(said *string, wins string) {
-	if wins != "" && !alike(*said, wins) {
-		*said = wins
+func override(value *string, wins string) {
+	if wins != "" && !alike(*value, wins) {
+		*value = wins
 	}
 }
 
@@ -129,8 +129,8 @@ func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 const vcentersAnnotation = "poundlock.openshift.io/vcenters"
 
 func otherVCenters(p *pass) []string {
-	said, _ := p.Env.InfraClusterString("metadata", "annotations", vcentersAnnotation)
-	return strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
+	text, _ := p.Env.InfraClusterString("metadata", "annotations", vcentersAnnotation)
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // sameServer: Cluster API logs in to the machine's vCenter with the VSphereCluster's identity and thumbprint, which are for one. Machine API has credentials
@@ -298,9 +298,9 @@ func domainPath(p *pass, c *infraSpec) *pass {
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
-	same := func(path, said, domain string) {
-		if said != "" && domain != "" && !alike(said, domain) {
-			p.Differs(path, said, where, domain)
+	same := func(path, text, domain string) {
+		if text != "" && domain != "" && !alike(text, domain) {
+			p.Differs(path, text, where, domain)
 		}
 	}
 	same("server", c.Server, d.Server)
@@ -323,8 +323,8 @@ type failureDomain struct {
 
 func failureDomains(p *pass) []configv1.VSpherePlatformFailureDomainSpec {
 	var spec configv1.VSpherePlatformSpec
-	said, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere")
-	content, ok := said.(map[string]any)
+	value, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere")
+	content, ok := value.(map[string]any)
 	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &spec) != nil {
 		return nil // what cannot be read counts as empty
 	}

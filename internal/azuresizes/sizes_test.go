@@ -6,13 +6,13 @@ package azuresizes
 import "testing"
 
 func TestASizeIsSpeltAsAzureListsIt(t *testing.T) {
-	for said, listed := range map[string]string{
+	for text, listed := range map[string]string{
 		"Standard_D4s_V3": "Standard_D4s_v3", "standard_d4s_v3": "Standard_D4s_v3", "STANDARD_D4S_V3": "Standard_D4s_v3", "Standard_ds3_V2": "Standard_DS3_v2",
 		"basic_a0": "Basic_A0", "standard_e4-2S_v3": "Standard_E4-2s_v3", "Standard_D2_V2_PROMO": "Standard_D2_v2_Promo", "Standard_NV4ads_V710_V5": "Standard_NV4ads_V710_v5",
 		"": "", "mine": "mine", "Custom_D4_V3": "Custom_D4_V3",
 	} {
-		if got := Listed(said); got != listed {
-			t.Errorf("%q becomes %q, and is listed as %q", said, got, listed)
+		if got := Listed(text); got != listed {
+			t.Errorf("%q becomes %q, and is listed as %q", text, got, listed)
 		}
 	}
 	for _, listed := range []string{

@@ -60,12 +60,12 @@ func (g *Gauge) read(o *unstructured.Unstructured) (reason string, since time.Ti
 	conditions, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
 	list, _ := conditions.([]any)
 	for _, c := range list {
-		said, _ := c.(map[string]any)
-		if said["type"] != g.condition || said["status"] != "False" {
+		value, _ := c.(map[string]any)
+		if value["type"] != g.condition || value["status"] != "False" {
 			continue
 		}
-		reason, _ = said["reason"].(string)
-		text, _ := said["lastTransitionTime"].(string)
+		reason, _ = value["reason"].(string)
+		text, _ := value["lastTransitionTime"].(string)
 		since, _ = time.Parse(time.RFC3339, text)
 	}
 	return reason, since

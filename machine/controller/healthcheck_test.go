@@ -343,18 +343,18 @@ func TestHealthCheckSelects(t *testing.T) {
 
 // TestHealthCheckThatIsInvalid: one check that nobody can read stops neither the controller nor another check, and says what is wrong.
 func TestHealthCheckThatIsInvalid(t *testing.T) {
-	for name, c := range map[string]struct{ metadata, spec, says string }{
-		"a duration that the schema lets pass": {spec: everything + `nodeStartupTimeout: 0nonsense, ` + notReady, says: "spec cannot be read"},
-		"a duration that is too long":          {spec: everything + `unhealthyConditions: [{type: Ready, status: "False", timeout: 99999999999h}]`, says: "spec cannot be read"},
-		"a negative number":                    {spec: everything + `maxUnhealthy: -1, ` + notReady, says: "spec.maxUnhealthy"},
-		"a selector that is no selector":       {spec: `selector: {matchExpressions: [{key: a, operator: Perhaps}]}, ` + notReady, says: "spec.selector"},
+	for name, c := range map[string]struct{ metadata, spec, contains string }{
+		"a duration that the schema lets pass": {spec: everything + `nodeStartupTimeout: 0nonsense, ` + notReady, contains: "spec cannot be read"},
+		"a duration that is too long":          {spec: everything + `unhealthyConditions: [{type: Ready, status: "False", timeout: 99999999999h}]`, contains: "spec cannot be read"},
+		"a negative number":                    {spec: everything + `maxUnhealthy: -1, ` + notReady, contains: "spec.maxUnhealthy"},
+		"a selector that is no selector":       {spec: `selector: {matchExpressions: [{key: a, operator: Perhaps}]}, ` + notReady, contains: "spec.selector"},
 		"a strategy that there is not": {
-			metadata: `, annotations: {machine.openshift.io/remediation-strategy: hope}`, spec: everything + notReady, says: "remediation-strategy"},
+			metadata: `, annotations: {machine.openshift.io/remediation-strategy: hope}`, spec: everything + notReady, contains: "remediation-strategy"},
 		"a template that is none": {
-			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ConfigMap, name: x}, ` + notReady, says: "spec.remediationTemplate"},
+			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ConfigMap, name: x}, ` + notReady, contains: "spec.remediationTemplate"},
 		"a template from elsewhere": {
-			spec: everything + `remediationTemplate: {apiVersion: v1, kind: ATemplate, name: x, namespace: kube-system}, ` + notReady,
-			says: "spec.remediationTemplate.namespace"},
+			spec:     everything + `remediationTemplate: {apiVersion: v1, kind: ATemplate, name: x, namespace: kube-system}, ` + notReady,
+			contains: "spec.remediationTemplate.namespace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
@@ -362,10 +362,10 @@ func TestHealthCheckThatIsInvalid(t *testing.T) {
 			_, node := p.worker("a")
 			p.breaks(node)
 			check := p.newCheck(c.metadata, c.spec)
-			p.condition(machinev1beta1.RemediationAllowedCondition, "False", "InvalidConfiguration", c.says)
+			p.condition(machinev1beta1.RemediationAllowedCondition, "False", "InvalidConfiguration", c.contains)
 			p.merge(check, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
 			p.condition("Paused", "True", "AuthoritativeAPINotMachineAPI", "Migrating")
-			p.condition(machinev1beta1.RemediationAllowedCondition, "False", "InvalidConfiguration", c.says)
+			p.condition(machinev1beta1.RemediationAllowedCondition, "False", "InvalidConfiguration", c.contains)
 			p.merge(check, true, `{"status": {"authoritativeAPI": "MachineAPI"}}`)
 			p.condition("Paused", "False", "AuthoritativeAPIMachineAPI", "MachineAPI")
 			p.idle(func() { p.merge(check, false, `{"metadata": {"labels": {"poke": "1"}}}`) })
@@ -463,8 +463,8 @@ func TestHealthCheckWithATemplate(t *testing.T) {
 	p.merge(check, false, `{"spec": {"remediationTemplate": null}}`)
 	p.eventually("what was said of the template goes with it", func() bool {
 		_, s := p.check()
-		_, said := conditionOfType(s.Conditions, machinev1beta1.ExternalRemediationTemplateAvailable)
-		return !said
+		_, given := conditionOfType(s.Conditions, machinev1beta1.ExternalRemediationTemplateAvailable)
+		return !given
 	})
 }
 
@@ -487,8 +487,8 @@ func TestHealthCheckOfBareMetal(t *testing.T) {
 		t.Errorf("%d patches of Machines: %v", n, p.requests.changes())
 	}
 	p.eventually("both are told, once", func() bool {
-		said := p.reasons(check)
-		return said["MachineAnnotated"] == 1 && said["MachineDeleted"] == 1
+		value := p.reasons(check)
+		return value["MachineAnnotated"] == 1 && value["MachineDeleted"] == 1
 	})
 }
 
@@ -569,8 +569,8 @@ func TestRemediationRequestDoesNotOutliveItsCheck(t *testing.T) {
 				if err := p.Get(p.Context(), client.ObjectKeyFromObject(another), another); err != nil {
 					p.Fatal(err)
 				}
-				said, _, _ := unstructured.NestedSlice(another.Object, "status", "conditions")
-				return slices.ContainsFunc(said, func(c any) bool {
+				value, _, _ := unstructured.NestedSlice(another.Object, "status", "conditions")
+				return slices.ContainsFunc(value, func(c any) bool {
 					m, _ := c.(map[string]any)
 					return m["type"] == "Paused" && m["status"] == "True"
 				})

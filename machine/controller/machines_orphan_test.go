@@ -72,14 +72,14 @@ func TestMachineThatIsDeletedWhileItsInstanceIsMade(t *testing.T) {
 // TestMachineThatGoesAwayWhileItsInstanceIsMade loses its finalizer, and itself, between the order and the answer.
 func TestMachineThatGoesAwayWhileItsInstanceIsMade(t *testing.T) {
 	for name, c := range map[string]struct {
-		again   bool // another Machine has its name
-		answers []error
-		says    string
+		again    bool // another Machine has its name
+		answers  []error
+		contains string
 	}{
 		"its instance is taken back":                            {answers: []error{nil}},
 		"and so it is where another has its name":               {again: true, answers: []error{nil}},
 		"it takes as long as it takes":                          {answers: []error{machine.RequeueAfter(time.Millisecond, "the end"), nil}},
-		"who can do no more says what a person has to look for": {answers: []error{errors.New("no")}, says: "remove it there"},
+		"who can do no more says what a person has to look for": {answers: []error{errors.New("no")}, contains: "remove it there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -117,8 +117,8 @@ func TestMachineThatGoesAwayWhileItsInstanceIsMade(t *testing.T) {
 			if deletes < len(c.answers) {
 				t.Errorf("Delete was called %d times, want %d", deletes, len(c.answers))
 			}
-			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-				t.Errorf("the pass says %v, want %q", err, c.says)
+			if c.contains == "" && err != nil || c.contains != "" && (err == nil || !strings.Contains(err.Error(), c.contains)) {
+				t.Errorf("the pass says %v, want %q", err, c.contains)
 			}
 		})
 	}

@@ -52,8 +52,8 @@ func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSe
 	set := seen.DeepCopy()
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()
 	set.Status.ErrorReason, set.Status.ErrorMessage, set.Status.ObservedGeneration = &reason, &message, set.Generation
-	said := seen.Status.ErrorMessage != nil && *seen.Status.ErrorMessage == message
-	if _, err := versioned.PatchStatusFrom(ctx, r, seen, set); err != nil || said {
+	given := seen.Status.ErrorMessage != nil && *seen.Status.ErrorMessage == message
+	if _, err := versioned.PatchStatusFrom(ctx, r, seen, set); err != nil || given {
 		return err
 	}
 	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))

@@ -151,8 +151,8 @@ func TestMachineSetScales(t *testing.T) {
 		t.Errorf("created %d and deleted %d, want 6 and 3: %v", made, gone, p.requests.changes())
 	}
 	p.eventually("the set tells what it did", func() bool {
-		said := p.reasons(set)
-		return said["SuccessfulCreate"] == 6 && said["SuccessfulDelete"] == 3
+		value := p.reasons(set)
+		return value["SuccessfulCreate"] == 6 && value["SuccessfulDelete"] == 3
 	})
 }
 

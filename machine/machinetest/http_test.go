@@ -24,9 +24,9 @@ func curl(t *testing.T, c *Cloud, method, path, body string) (string, int) {
 	r.Header.Set("Accept", "*/*")
 	w := httptest.NewRecorder()
 	Handler(c).ServeHTTP(w, r)
-	said, err := io.ReadAll(w.Result().Body)
+	value, err := io.ReadAll(w.Result().Body)
 	ok(t, err)
-	return string(said), w.Code
+	return string(value), w.Code
 }
 
 func TestWhatAPersonSees(t *testing.T) {
@@ -114,9 +114,9 @@ func TestABadRequestSaysWhatToWrite(t *testing.T) {
 		"a page that is none":      {"GET", "/nowhere", ``, `not found`, 404},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said, code := curl(t, w.cloud, c.method, c.path, c.body)
-			if code != c.code || !strings.Contains(said, c.want) {
-				t.Errorf("%d: %s\nwant %d and %q", code, said, c.code, c.want)
+			text, code := curl(t, w.cloud, c.method, c.path, c.body)
+			if code != c.code || !strings.Contains(text, c.want) {
+				t.Errorf("%d: %s\nwant %d and %q", code, text, c.code, c.want)
 			}
 		})
 	}
@@ -124,8 +124,8 @@ func TestABadRequestSaysWhatToWrite(t *testing.T) {
 
 func TestASettingThatIsNotNamedStays(t *testing.T) {
 	w := newWorld(t, Options{Settings: Settings{BootTime: time.Second, Quota: 2, Latency: map[Verb]time.Duration{Launch: time.Second}}}, false)
-	if said, code := curl(t, w.cloud, http.MethodPatch, "/settings", `{"lag":"1m30s"}`); code != http.StatusOK {
-		t.Fatal(said)
+	if text, code := curl(t, w.cloud, http.MethodPatch, "/settings", `{"lag":"1m30s"}`); code != http.StatusOK {
+		t.Fatal(text)
 	}
 	got, err := w.Settings(t.Context())
 	ok(t, err)
@@ -138,10 +138,10 @@ func TestASettingThatIsNotNamedStays(t *testing.T) {
 // Every line of the help that can be tried by itself is.
 func TestTheHelpHelps(t *testing.T) {
 	w := newWorld(t, Options{}, false)
-	said, _ := curl(t, w.cloud, http.MethodGet, "/", "")
+	text, _ := curl(t, w.cloud, http.MethodGet, "/", "")
 	const here = "http://example.com" // as whom httptest asks
 	tried := 0
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) < 2 || words[0] != "curl" || strings.Contains(line, "/ID/") {
 			continue

@@ -225,8 +225,8 @@ func TestRules(t *testing.T) {
 	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"}, {"test", "rules", "tests.yaml"}} {
 		cmd := exec.CommandContext(t.Context(), binary, args...)
 		cmd.Dir = dir
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("promtool %s: %s\n%s", strings.Join(args, " "), err, said)
+		if value, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %s\n%s", strings.Join(args, " "), err, value)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestAMachineWaitsUntilItsProviderKnowsItsInstance(t *testing.T) {
 		if w == nil {
 			continue
 		}
-		if value, says := w.Patch["metadata"].(map[string]any)["annotations"].(map[string]any)[authority.InstanceHookAnnotation]; !says || value != nil {
+		if value, given := w.Patch["metadata"].(map[string]any)["annotations"].(map[string]any)[authority.InstanceHookAnnotation]; !given || value != nil {
 			t.Errorf("%s: the patch is %v", c.about, w.Patch)
 		}
 	}

@@ -23,7 +23,7 @@ func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
 	for _, c := range []struct {
 		platform, reason string
 		cluster          *unstructured.Unstructured
-		says, not        string
+		contains, not    string
 	}{
 		{"OpenStack", conversion.ReasonInfraClusterMissing, about, "kubectl create", `"kind":"Cluster"`},
 		{"OpenStack", conversion.ReasonInfraClusterMissing, nil, `"kind":"Cluster"`, "Poundlock"},
@@ -34,7 +34,7 @@ func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
 		s.Env.Platform, _ = platforms.For(c.platform)
 		s.Absent(s.Env.Platform.InfraCluster.Kind)
 		reason, missing := s.Reason, s.Missing
-		if reason != c.reason || !strings.Contains(missing, c.says) || strings.Contains(missing, c.not) {
+		if reason != c.reason || !strings.Contains(missing, c.contains) || strings.Contains(missing, c.not) {
 			t.Errorf("%s: %s: %s", c.platform, reason, missing)
 		}
 	}

@@ -24,7 +24,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 	c := Reporter{Now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
 	for _, row := range []struct {
 		sentence, kind, core, machineAPI string
-		says                             bool
+		reports                          bool
 	}{
 		{"the Machine API's is gone, and Cluster API's acts", "MachineSet", marked, "", true},
 		{"of a Machine nothing is said: its set says it", "Machine", marked, "", false},
@@ -39,7 +39,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 			s.MachineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}
 		w := c.Outlived(s)
-		if (w != nil) != row.says {
+		if (w != nil) != row.reports {
 			t.Errorf("%s: %v", row.sentence, w)
 			continue
 		}

@@ -78,7 +78,7 @@ func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 // ended has a patch remove keys that pass and are no longer there.
 func ended(wanted, live, out map[string]any) {
 	for _, k := range passing {
-		if _, said := wanted[k]; !said && live[k] != nil {
+		if _, given := wanted[k]; !given && live[k] != nil {
 			out[k] = nil
 		}
 	}
@@ -131,12 +131,12 @@ func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[stri
 // mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
 // an object whose status.observedGeneration is behind.
 func observed(s *pairs.State, fromClusterAPI bool) (generation int64, stale bool) {
-	said, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
+	value, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
 	if !fromClusterAPI || !counts || !jsonnumbers.Equal(pairs.Below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
 		return 0, false
 	}
 	generation = s.MachineAPI.GetGeneration()
-	return generation, !jsonnumbers.Equal(said, generation)
+	return generation, !jsonnumbers.Equal(value, generation)
 }
 
 func inStep(s *pairs.State) string {

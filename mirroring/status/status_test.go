@@ -96,14 +96,14 @@ func TestWhatEndsWithAMoveToClusterAPI(t *testing.T) {
 		s.Env.Platform = aws.Platform()
 		before := s.MachineAPI.DeepCopy()
 		core, infra := ToClusterAPI(s)
-		for said, got := range map[string]bool{
+		for message, got := range map[string]bool{
 			"phase":        core["phase"] == "Failed",
 			"lastUpdated":  core["lastUpdated"] != nil,
 			"core failure": pairs.Under(core, "deprecated", "v1beta1")["failureReason"] != nil,
 			"failure":      infra["failureReason"] != nil && infra["failureMessage"] != nil,
 		} {
 			if got != x.reports {
-				t.Errorf("%s: %s is reported: %t", x.sentence, said, got)
+				t.Errorf("%s: %s is reported: %t", x.sentence, message, got)
 			}
 		}
 		if diff := cmp.Diff(before, s.MachineAPI); diff != "" {

@@ -25,8 +25,8 @@ func (s Twin) show(want *unstructured.Unstructured) {
 	value, _, _ := unstructured.NestedMap(want.Object, "spec", "providerSpec", "value")
 	kind := ""
 	for _, field := range typeFields {
-		said, _ := value[field].(string)
-		kind = cmp.Or(kind, said)
+		text, _ := value[field].(string)
+		kind = cmp.Or(kind, text)
 	}
 	labels := want.GetLabels()
 	if labels == nil {

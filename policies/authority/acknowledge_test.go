@@ -59,7 +59,7 @@ func TestAcknowledgementOfACheck(t *testing.T) {
 		kind, annotations, conditions string
 		unheard                       bool
 		want                          AcknowledgedState
-		told, blind                   bool
+		pauseRequested, blind         bool
 	}{
 		"nothing is known":                     {"MachineHealthCheck", ``, ``, false, AcknowledgedUnpaused, false, true},
 		"told a moment ago":                    {"MachineHealthCheck", ours, ``, true, NotAcknowledged, true, true},
@@ -77,7 +77,7 @@ func TestAcknowledgementOfACheck(t *testing.T) {
 			}
 			kind, _ := KindNamed(c.kind)
 			s := Objects{Kind: kind, MachineAPI: check, MachineAPIPausedLately: c.unheard}.State()
-			if s.MachineAPI.Acknowledged != c.want || s.MachineAPI.PauseRequested != c.told || s.Blind != c.blind {
+			if s.MachineAPI.Acknowledged != c.want || s.MachineAPI.PauseRequested != c.pauseRequested || s.Blind != c.blind {
 				t.Errorf("says %d, told %t, blind %t", s.MachineAPI.Acknowledged, s.MachineAPI.PauseRequested, s.Blind)
 			}
 		})

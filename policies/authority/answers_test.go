@@ -57,14 +57,14 @@ func TestProvidersMayAcknowledgeAPause(t *testing.T) {
 				Operation: admissionv1.Update, Actor: authority.OpenShiftIdentities().Actor(c.user), Old: object(c.before), New: object(c.after),
 				Facts: policies.Facts{Twin: parse(t, fmt.Sprintf(`{"metadata":{"name":"x"},"status":%s}`, status))},
 			}
-			var said []string
+			var value []string
 			for _, f := range authority.Rules().Judge(change) {
 				for _, e := range f.Denials {
-					said = append(said, e.Field+" "+f.Rule)
+					value = append(value, e.Field+" "+f.Rule)
 				}
 			}
-			if refused := len(said) > 0; refused != c.refused {
-				t.Errorf("%s, in phase %d (%s): refused: %v", c.sentence, phase, status, said)
+			if refused := len(value) > 0; refused != c.refused {
+				t.Errorf("%s, in phase %d (%s): refused: %v", c.sentence, phase, status, value)
 			}
 		}
 	}

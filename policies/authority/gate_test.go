@@ -13,12 +13,12 @@ import (
 )
 
 func TestGate(t *testing.T) {
-	said := func(status metav1.ConditionStatus, reason, message string) authority.Condition {
+	check := func(status metav1.ConditionStatus, reason, message string) authority.Condition {
 		return authority.Condition{Type: "Paused", Status: status, Reason: reason, Message: message}
 	}
-	acts := said("False", "AuthoritativeAPIMachineAPI", "The AuthoritativeAPI status is set to 'MachineAPI'")
-	moves := said("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'Migrating'")
-	rests := said("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'ClusterAPI'")
+	acts := check("False", "AuthoritativeAPIMachineAPI", "The AuthoritativeAPI status is set to 'MachineAPI'")
+	moves := check("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'Migrating'")
+	rests := check("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'ClusterAPI'")
 	for name, c := range map[string]struct {
 		off  bool
 		in   authority.Shape
@@ -39,7 +39,7 @@ func TestGate(t *testing.T) {
 		"Cluster API is authoritative": {in: authority.Shape{Requested: "ClusterAPI", Current: "ClusterAPI"}, want: authority.Gate{Paused: rests}},
 		"a value that this build has never heard of is not the Machine API": {
 			in:   authority.Shape{Current: "SomebodyElse"},
-			want: authority.Gate{Paused: said("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'SomebodyElse'")}},
+			want: authority.Gate{Paused: check("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'SomebodyElse'")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := authority.GateOf(c.in, !c.off)
@@ -49,12 +49,12 @@ func TestGate(t *testing.T) {
 			if got.Act && got.Paused.Status == metav1.ConditionTrue {
 				t.Error("acts and says that it is paused")
 			}
-			if told := got.AlreadyWritten(c.in); told != (got.Adopt == "" && got.Paused.Status == "") {
-				t.Errorf("an object without conditions has been told: %t", told)
+			if given := got.AlreadyWritten(c.in); given != (got.Adopt == "" && got.Paused.Status == "") {
+				t.Errorf("an object without conditions has been told: %t", given)
 			}
 			c.in.Conditions = []authority.Condition{got.Paused}
-			if told := got.AlreadyWritten(c.in); told != (got.Adopt == "") {
-				t.Errorf("an object that says so has been told: %t", told)
+			if has := got.AlreadyWritten(c.in); has != (got.Adopt == "") {
+				t.Errorf("an object that says so has been told: %t", has)
 			}
 		})
 	}

@@ -17,39 +17,39 @@ func TestInstance(t *testing.T) {
 	const running = `"phase":"Running"`
 	for name, c := range map[string]struct {
 		of                API
-		machine, says     string // the Machine API Machine's spec and status
+		machine, status   string // the Machine API Machine's spec and status
 		core, infra       string // of the other side; "-" is no object
-		coreSays          string // Cluster API's Machine's status
+		coreStatus        string // Cluster API's Machine's status
 		unready           bool   // the provider's object is
 		metadata          string
 		want              Instance
 		goesWithoutObject bool
 	}{
-		"both sides have the ID":                                      {of: MachineAPI, machine: id, says: running, core: id, infra: id, want: InstanceKnown},
+		"both sides have the ID":                                      {of: MachineAPI, machine: id, status: running, core: id, infra: id, want: InstanceKnown},
 		"both sides have it, and Cluster API is authoritative":        {of: ClusterAPI, machine: id, core: id, infra: id, want: InstanceKnown},
-		"the provider's mirror lacks the ID":                          {of: MachineAPI, machine: id, says: running, core: id},
+		"the provider's mirror lacks the ID":                          {of: MachineAPI, machine: id, status: running, core: id},
 		"the provider's object alone has it, next to the Machine's":   {of: ClusterAPI, machine: id, infra: id, want: InstanceKnown},
-		"the mirror has another ID":                                   {of: MachineAPI, machine: id, says: running, core: id, infra: other},
+		"the mirror has another ID":                                   {of: MachineAPI, machine: id, status: running, core: id, infra: other},
 		"the Machines have different IDs":                             {of: ClusterAPI, machine: id, core: other, infra: id},
-		"Cluster API has not found it yet":                            {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"phase":"Provisioning"`, want: InstanceStarting},
-		"Cluster API has found it, and it is stopped":                 {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"initialization":{"infrastructureProvisioned":true}`, want: InstanceKnown},
-		"the same, in Cluster API's older version":                    {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"infrastructureReady":true`, want: InstanceKnown},
-		"Cluster API has failed for good":                             {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"phase":"Failed"`, want: InstanceKnown},
+		"Cluster API has not found it yet":                            {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreStatus: `"phase":"Provisioning"`, want: InstanceStarting},
+		"Cluster API has found it, and it is stopped":                 {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreStatus: `"initialization":{"infrastructureProvisioned":true}`, want: InstanceKnown},
+		"the same, in Cluster API's older version":                    {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreStatus: `"infrastructureReady":true`, want: InstanceKnown},
+		"Cluster API has failed for good":                             {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreStatus: `"phase":"Failed"`, want: InstanceKnown},
 		"the ID has not reached the mirror":                           {of: ClusterAPI, infra: id},
 		"nobody has it":                                               {of: ClusterAPI},
-		"it has the ID, and is provisioning":                          {of: MachineAPI, machine: id, says: `"phase":"Provisioning"`, core: id, infra: id, want: InstanceStarting},
+		"it has the ID, and is provisioning":                          {of: MachineAPI, machine: id, status: `"phase":"Provisioning"`, core: id, infra: id, want: InstanceStarting},
 		"adopted before its controllers held it":                      {of: MachineAPI, metadata: `"uid":"u","annotations":{"poundlock.openshift.io/untouched":"u"}`, want: InstanceNotRequested},
 		"the same, and Cluster API is authoritative":                  {of: ClusterAPI, metadata: `"uid":"u","annotations":{"poundlock.openshift.io/untouched":"u"}`},
 		"a copy of one that was adopted so":                           {of: MachineAPI, metadata: `"uid":"v","annotations":{"poundlock.openshift.io/untouched":"u"}`},
 		"adopted so, and held now":                                    {of: MachineAPI, metadata: `"uid":"u","finalizers":["machine.machine.openshift.io"],"annotations":{"poundlock.openshift.io/untouched":"u"}`},
-		"adopted so, and its controllers have acted":                  {of: MachineAPI, says: `"phase":"Provisioning"`, metadata: `"uid":"u","annotations":{"poundlock.openshift.io/untouched":"u"}`},
+		"adopted so, and its controllers have acted":                  {of: MachineAPI, status: `"phase":"Provisioning"`, metadata: `"uid":"u","annotations":{"poundlock.openshift.io/untouched":"u"}`},
 		"not adopted so, and not held":                                {of: MachineAPI, metadata: `"uid":"u"`},
-		"failed by its configuration, which somebody may have edited": {of: MachineAPI, says: `"phase":"Failed","errorReason":"InvalidConfiguration"`},
-		"failed by its configuration, with an ID":                     {of: MachineAPI, machine: id, says: `"phase":"Failed","errorReason":"InvalidConfiguration"`},
-		"failed by its creation":                                      {of: MachineAPI, says: `"phase":"Failed","errorReason":"CreateError"`},
+		"failed by its configuration, which somebody may have edited": {of: MachineAPI, status: `"phase":"Failed","errorReason":"InvalidConfiguration"`},
+		"failed by its configuration, with an ID":                     {of: MachineAPI, machine: id, status: `"phase":"Failed","errorReason":"InvalidConfiguration"`},
+		"failed by its creation":                                      {of: MachineAPI, status: `"phase":"Failed","errorReason":"CreateError"`},
 		"the provider's object is deleted, and the instance known":    {of: ClusterAPI, machine: id, core: id, infra: "-", want: InstanceKnown, goesWithoutObject: true},
 		"the provider's object is deleted, and the instance unknown":  {of: ClusterAPI, machine: id, infra: "-"},
-		"the provider's mirror is deleted":                            {of: MachineAPI, machine: id, says: running, core: id, infra: "-"},
+		"the provider's mirror is deleted":                            {of: MachineAPI, machine: id, status: running, core: id, infra: "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := func(spec, status, metadata string) *policies.Object {
@@ -75,8 +75,8 @@ func TestInstance(t *testing.T) {
 			mark := `,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/one"}`
 			kind, _ := KindNamed("Machine")
 			s := Objects{Kind: kind, Enabled: true,
-				MachineAPI: object(with(c.machine, fmt.Sprintf(`"authoritativeAPI":%q`, c.of.Other())), with(c.says, fmt.Sprintf(`"authoritativeAPI":%q`, c.of)), metadata),
-				ClusterAPI: object(c.core, c.coreSays, mark), Infra: object(c.infra, fmt.Sprintf(`"ready":%t`, !c.unready), mark)}.State()
+				MachineAPI: object(with(c.machine, fmt.Sprintf(`"authoritativeAPI":%q`, c.of.Other())), with(c.status, fmt.Sprintf(`"authoritativeAPI":%q`, c.of)), metadata),
+				ClusterAPI: object(c.core, c.coreStatus, mark), Infra: object(c.infra, fmt.Sprintf(`"ready":%t`, !c.unready), mark)}.State()
 			if s.Instance != c.want {
 				t.Errorf("got %d, want %d", s.Instance, c.want)
 			}

@@ -54,8 +54,8 @@ func TestJudged(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if says := authority.NameJudged(got); strings.Contains(says, "Machine x") != (c.want != nil) {
-				t.Errorf("says %q", says)
+			if text := authority.NameJudged(got); strings.Contains(text, "Machine x") != (c.want != nil) {
+				t.Errorf("says %q", text)
 			}
 		})
 	}

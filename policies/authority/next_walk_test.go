@@ -102,9 +102,9 @@ func holdsDeletedTarget(s State) bool {
 func everyParty() []Party {
 	all := []Party{{}}
 	for bits := range 4 {
-		for _, says := range []AcknowledgedState{NotAcknowledged, AcknowledgedUnpaused, AcknowledgedPaused} {
+		for _, value := range []AcknowledgedState{NotAcknowledged, AcknowledgedUnpaused, AcknowledgedPaused} {
 			for _, hold := range []FinalizerState{NoFinalizer, FinalizerAbsent, FinalizerPresent} {
-				all = append(all, Party{Exists: true, Deleting: bits&1 != 0, PauseRequested: bits&2 != 0, Acknowledged: says, Finalizer: hold})
+				all = append(all, Party{Exists: true, Deleting: bits&1 != 0, PauseRequested: bits&2 != 0, Acknowledged: value, Finalizer: hold})
 			}
 		}
 	}
@@ -232,8 +232,8 @@ type world struct {
 }
 
 type thing struct {
-	exists, told, deleting, fin bool
-	says                        AcknowledgedState
+	exists, pauseRequested, deleting, fin bool
+	acknowledged                          AcknowledgedState
 	// seesActing is the controllers' view: whether they may act, by what they have seen.
 	seesActing bool
 	// coming are the changes of that which they have not seen yet, in order: a for act, p for pause. A watch lags.
@@ -287,7 +287,7 @@ func (w world) state() State {
 		if !th.exists {
 			return Party{}
 		}
-		return Party{Exists: true, Deleting: th.deleting, PauseRequested: th.told, Acknowledged: th.says, Finalizer: hold(th, none)}
+		return Party{Exists: true, Deleting: th.deleting, PauseRequested: th.pauseRequested, Acknowledged: th.acknowledged, Finalizer: hold(th, none)}
 	}
 	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set, Blind: w.blind,
 		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, w.check), Synchronized: "Unknown", CaughtUp: w.caughtUp, Instance: InstanceKnown}
@@ -306,7 +306,7 @@ func (w world) state() State {
 // judged is what is taken for the answer of a blind controller: patience is over once it has seen its last order.
 func (w world) judged() AcknowledgedState {
 	switch {
-	case !w.mapi.told:
+	case !w.mapi.pauseRequested:
 		return AcknowledgedUnpaused
 	case w.mapi.seesActing || w.mapi.coming != "":
 		return NotAcknowledged
@@ -374,9 +374,9 @@ func (w world) controllers() []world {
 			if c.who == WhoMachineAPI && n.set && (th.deleting || n.blind) {
 				return // a MachineSet that is being deleted never answers
 			}
-			th.says, n.dirty = AcknowledgedPaused, n.dirty|c.who
+			th.acknowledged, n.dirty = AcknowledgedPaused, n.dirty|c.who
 			if th.seesActing {
-				th.says = AcknowledgedUnpaused
+				th.acknowledged = AcknowledgedUnpaused
 			}
 		})
 		add(func(n *world) {
@@ -396,15 +396,15 @@ func (w world) controllers() []world {
 
 func (w *world) mayAct(who Who) bool {
 	if who == WhoMachineAPI && w.blind {
-		return !w.mapi.told && !w.mapi.deleting
+		return !w.mapi.pauseRequested && !w.mapi.deleting
 	}
 	if who == WhoMachineAPI {
 		return w.status == MachineAPI || w.status == Unset && w.spec == MachineAPI
 	}
 	if who == WhoClusterAPI {
-		return !w.core.told
+		return !w.core.pauseRequested
 	}
-	return !w.infra.told
+	return !w.infra.pauseRequested
 }
 
 func (w *world) mirror() {
@@ -412,8 +412,8 @@ func (w *world) mirror() {
 		return
 	}
 	if !w.core.exists {
-		w.core = thing{exists: true, told: true}
-		w.infra = thing{exists: !w.set, told: !w.set}
+		w.core = thing{exists: true, pauseRequested: true}
+		w.infra = thing{exists: !w.set, pauseRequested: !w.set}
 	}
 	w.synced, w.caughtUp, w.dirty = true, true, w.dirty|WhoMachineAPI|WhoClusterAPI|WhoInfra
 }
@@ -460,9 +460,9 @@ func (w *world) writes(step Step) []write {
 	case Acknowledge:
 		out = append(out, write{WhoMachineAPI, func() { w.status, w.origin = Migrating, w.status }})
 	case Pause:
-		each(step.On, func(th *thing) { th.told = true })
+		each(step.On, func(th *thing) { th.pauseRequested = true })
 	case Release:
-		each(step.On, func(th *thing) { th.told = false })
+		each(step.On, func(th *thing) { th.pauseRequested = false })
 	case AddFinalizer:
 		each(step.On, func(th *thing) { th.fin = true })
 	case Switch:
@@ -495,19 +495,19 @@ func (w world) wrong() string {
 func TestHandoffWalk(t *testing.T) {
 	for name, start := range map[string]world{
 		"a machine that is Machine API's": {spec: MachineAPI, status: MachineAPI, origin: MachineAPI, instance: true,
-			mapi: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
+			mapi: thing{exists: true, fin: true, acknowledged: AcknowledgedUnpaused, seesActing: true}},
 		"a new machine for Cluster API": {spec: ClusterAPI, mapi: thing{exists: true}},
 		"a machine that was Cluster API's alone": {spec: ClusterAPI, instance: true, mapi: thing{exists: true},
-			core:  thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true},
-			infra: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
+			core:  thing{exists: true, fin: true, acknowledged: AcknowledgedUnpaused, seesActing: true},
+			infra: thing{exists: true, fin: true, acknowledged: AcknowledgedUnpaused, seesActing: true}},
 		"a set that is Machine API's": {set: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
-			mapi: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
+			mapi: thing{exists: true, acknowledged: AcknowledgedUnpaused, seesActing: true}},
 		"a check that is Cluster API's": {set: true, check: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
-			mapi: thing{exists: true, says: AcknowledgedPaused}, core: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
+			mapi: thing{exists: true, acknowledged: AcknowledgedPaused}, core: thing{exists: true, acknowledged: AcknowledgedUnpaused, seesActing: true}},
 		"a check that is Machine API's, whose controller is blind": {set: true, check: true, blind: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
 			mapi: thing{exists: true, seesActing: true}},
 		"a check that is Cluster API's, whose controller in Machine API is blind": {set: true, check: true, blind: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
-			mapi: thing{exists: true, told: true}, core: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
+			mapi: thing{exists: true, pauseRequested: true}, core: thing{exists: true, acknowledged: AcknowledgedUnpaused, seesActing: true}},
 	} {
 		t.Run(name, func(t *testing.T) { walkFrom(t, start) })
 	}
@@ -602,8 +602,8 @@ func (w *world) round() {
 		if !th.exists || w.set && th == &w.mapi && th.deleting {
 			continue
 		}
-		if th.says = AcknowledgedPaused; th.seesActing {
-			th.says = AcknowledgedUnpaused
+		if th.acknowledged = AcknowledgedPaused; th.seesActing {
+			th.acknowledged = AcknowledgedUnpaused
 		}
 	}
 	w.mirror()

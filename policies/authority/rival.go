@@ -38,9 +38,9 @@ func Rival(platform string, deployments []unstructured.Unstructured, policies []
 }
 
 func runsRival(deployment unstructured.Unstructured) bool {
-	replicas, said, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+	replicas, given, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
 	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
-	return (!said || replicas > 0) && slices.ContainsFunc(containers, func(c any) bool {
+	return (!given || replicas > 0) && slices.ContainsFunc(containers, func(c any) bool {
 		container, _ := c.(map[string]any)
 		return container["name"] == rivalProcess
 	})

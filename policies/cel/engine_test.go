@@ -124,18 +124,18 @@ type denial struct {
 // judge is what each rule has to say, by its id. It fails the test where an expression fails.
 func (e engine) judge(t testing.TB, c policies.Change) map[string]denial {
 	t.Helper()
-	said := map[string]denial{}
+	value := map[string]denial{}
 	for _, p := range e {
 		for i, d := range p.decide(t.Context(), c) {
 			if d.Evaluation == validating.EvalError {
 				t.Fatalf("%s: %s: %s", p.Name, p.Spec.Validations[min(i, len(p.Spec.Validations)-1)].Expression, d.Message)
 			}
 			if d.Action == validating.ActionDeny {
-				read(t, d.Message, said)
+				read(t, d.Message, value)
 			}
 		}
 	}
-	return said
+	return value
 }
 
 // decide evaluates the policy where it matches the change.

@@ -97,8 +97,8 @@ func TestCost(t *testing.T) {
 					}
 				}
 			}
-			if said := e.judge(t, c); (len(said) > 0) != tt.denied {
-				t.Errorf("denied: %t, want %t", len(said) > 0, tt.denied)
+			if value := e.judge(t, c); (len(value) > 0) != tt.denied {
+				t.Errorf("denied: %t, want %t", len(value) > 0, tt.denied)
 			}
 		})
 	}
@@ -132,11 +132,11 @@ func TestEnginesAgreeOnNothing(t *testing.T) {
 			return map[string]any{"providerSpec": nothing(r, 3), "a": nothing(r, 3), "template": map[string]any{"spec": inner, "providerSpec": nothing(r, 2)}}
 		}
 		c := update(t, spec(), spec())
-		said := e.judge(t, c)
-		if diff := cmp.Diff(judgeInGo(c), said); diff != "" {
+		value := e.judge(t, c)
+		if diff := cmp.Diff(judgeInGo(c), value); diff != "" {
 			t.Fatalf("seed %d: %s and %s: Go and CEL differ (-Go +CEL):\n%s", seed, c.Old.Spec, c.New.Spec, diff)
 		}
-		denied += len(said)
+		denied += len(value)
 	}
 	if denied == 0 {
 		t.Error("nothing was ever denied")

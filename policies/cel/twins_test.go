@@ -107,20 +107,20 @@ func TestEnginesAgreeAboutWriters(t *testing.T) {
 
 // judgeInGo is what the rows that have a twin say.
 func judgeInGo(c policies.Change) map[string]denial {
-	said := map[string]denial{}
+	value := map[string]denial{}
 	for _, r := range cel.Rules().Applying(c) {
 		if r.Needs != nil {
 			continue
 		}
 		v := r.Check(c)
 		for _, e := range v.Denials {
-			fields := append(said[r.ID].Fields, e.Field)
+			fields := append(value[r.ID].Fields, e.Field)
 			slices.Sort(fields)
-			said[r.ID] = denial{Fields: fields, Reason: ordered(e.Detail)}
+			value[r.ID] = denial{Fields: fields, Reason: ordered(e.Detail)}
 		}
 		for _, w := range v.Warnings {
-			said[r.ID] = denial{Fields: []string{"spec.template.spec.authoritativeAPI"}, Reason: w}
+			value[r.ID] = denial{Fields: []string{"spec.template.spec.authoritativeAPI"}, Reason: w}
 		}
 	}
-	return said
+	return value
 }

@@ -27,8 +27,8 @@ func disorder(r *rand.Rand) (*controlplane.View, []string) {
 	v := world()
 	var did []string
 	for _, one := range []struct {
-		says string
-		do   change
+		contains string
+		do       change
 	}{
 		{"c-master-2 is gone", without(2)}, // before what goes by the place in the list
 		{"a second at 0, ready", with("c-master-x-0", "a", false)},
@@ -52,7 +52,7 @@ func disorder(r *rand.Rand) (*controlplane.View, []string) {
 	} {
 		if r.IntN(4) == 0 {
 			one.do(v)
-			did = append(did, one.says)
+			did = append(did, one.contains)
 		}
 	}
 	how := []machinev1.ControlPlaneMachineSetStrategyType{machinev1.RollingUpdate, machinev1.RollingUpdate, machinev1.OnDelete, machinev1.Recreate}[r.IntN(4)]
@@ -181,37 +181,37 @@ func TestWhatIsForecastHappens(t *testing.T) {
 	for range 40 {
 		v, did := disorder(r)
 		p := controlplane.Make(*v)
-		says, will := strings.Join(p.Forecast(), "\n"), controlplane.Ahead(*v)
+		text, will := strings.Join(p.Forecast(), "\n"), controlplane.Ahead(*v)
 		does := happens(t, v)
 		if d := cmp.Diff(foretold(will), does); d != "" {
-			t.Fatalf("%v: forecast and what happens (-forecast +happens):\n%s\n%s", did, d, says)
+			t.Fatalf("%v: forecast and what happens (-forecast +happens):\n%s\n%s", did, d, text)
 		}
 		for _, what := range does {
 			name, deletion := strings.CutPrefix(what, "Delete ")
 			if deletion {
 				deletions++
 				if v.Set.Spec.Strategy.Type == machinev1.OnDelete {
-					t.Fatalf("%v: OnDelete, and nobody deleted %s:\n%s", did, name, says)
+					t.Fatalf("%v: OnDelete, and nobody deleted %s:\n%s", did, name, text)
 				}
 				if strings.HasPrefix(name, "mine") && !slices.Contains(did, "c-master-2 is gone") {
-					t.Fatalf("%v: a person's Machine is deleted beside another:\n%s", did, says)
+					t.Fatalf("%v: a person's Machine is deleted beside another:\n%s", did, text)
 				}
 			}
-			if deletion && !strings.HasPrefix(name, "made") && !strings.Contains(says, name) {
-				t.Fatalf("%v: %s is deleted, and nobody was told:\n%s", did, name, says)
+			if deletion && !strings.HasPrefix(name, "made") && !strings.Contains(text, name) {
+				t.Fatalf("%v: %s is deleted, and nobody was told:\n%s", did, name, text)
 			}
 		}
 		if len(does) == 0 {
 			still++
-		} else if strings.Contains(says, " do nothing until") || strings.Contains(says, " do nothing:") {
-			t.Fatalf("%v: %v, and told was %q", did, does, says)
+		} else if strings.Contains(text, " do nothing until") || strings.Contains(text, " do nothing:") {
+			t.Fatalf("%v: %v, and told was %q", did, does, text)
 		}
 		for _, i := range p.Indexes {
 			// A Machine without a number takes another index when that is free.
-			told := strings.Contains(says, fmt.Sprintf("at index %d", i.Number)) || strings.Contains(says, "anna (") ||
-				slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return strings.Contains(says, m.Name) })
-			if slices.Contains(does, fmt.Sprintf("Create at %d", i.Number)) && !told {
-				t.Fatalf("%v: one is made at %d, and nobody was told:\n%s", did, i.Number, says)
+			given := strings.Contains(text, fmt.Sprintf("at index %d", i.Number)) || strings.Contains(text, "anna (") ||
+				slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return strings.Contains(text, m.Name) })
+			if slices.Contains(does, fmt.Sprintf("Create at %d", i.Number)) && !given {
+				t.Fatalf("%v: one is made at %d, and nobody was told:\n%s", did, i.Number, text)
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 			v.Machines[i].Name, v.Nodes[i].Name, v.Machines[i].Status.NodeRef.Name = name, name, name
 		}
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do   []change
 		want []string
 	}{
@@ -250,7 +250,7 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 			"this will create 2 control plane Machines: at index 0 in a, at index 1 in b",
 			"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -297,7 +297,7 @@ func TestARebalanceMovesNoMoreThanItMust(t *testing.T) {
 	old := func(i int) change {
 		return on(i, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "keyName", "old") })
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do   []change
 		want []string
 	}{
@@ -312,10 +312,10 @@ func TestARebalanceMovesNoMoreThanItMust(t *testing.T) {
 			do(v)
 		}
 		if d := cmp.Diff(c.want, foretold(controlplane.Ahead(*v))); d != "" {
-			t.Errorf("%s (-want +got):\n%s", says, d)
+			t.Errorf("%s (-want +got):\n%s", text, d)
 		}
 		if d := cmp.Diff(c.want, happens(t, v)); d != "" {
-			t.Errorf("%s, what happens (-want +got):\n%s", says, d)
+			t.Errorf("%s, what happens (-want +got):\n%s", text, d)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func machineObject(t *testing.T, m *machinev1beta1.Machine) *policies.Object {
 func TestAMachineThatSomebodyAdds(t *testing.T) {
 	owned := func(m *machinev1beta1.Machine) { m.OwnerReferences = running("x", "a", 0).OwnerReferences }
 	large := func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }
-	stops := func(says string) []string {
-		return []string{"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: " + says}
+	stops := func(text string) []string {
+		return []string{"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: " + text}
 	}
 	const remedy = ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; or remove from one the label that the set selects by"
-	for says, c := range map[string]struct {
+	for message, c := range map[string]struct {
 		do   []change
 		name string
 		of   []func(*machinev1beta1.Machine)
@@ -64,7 +64,7 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 		"the mirror's":                          {name: "mine-0", by: policies.Poundlock},
 		"OpenShift's operator's":                {name: "mine-0", by: policies.ControlPlaneOperator},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(message, func(t *testing.T) {
 			v := reviewed()
 			for _, do := range c.do {
 				do(v)

@@ -77,11 +77,11 @@ func (p *Plan) name(i Index) string {
 }
 
 func (p *Plan) letters(i Index) string {
-	said := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
+	value := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
 	for _, m := range p.Machines() {
-		said = append(said, string(m.machine.UID))
+		value = append(value, string(m.machine.UID))
 	}
-	sum := sha256.Sum256([]byte(strings.Join(said, "/")))
+	sum := sha256.Sum256([]byte(strings.Join(value, "/")))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:5])
 }
 

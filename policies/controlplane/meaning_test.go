@@ -425,7 +425,7 @@ func TestABootImageReplacesNothing(t *testing.T) {
 	disks := func(boot, data string) map[string]any {
 		return map[string]any{"disks": []any{map[string]any{"boot": true, "image": boot}, map[string]any{"image": data}}}
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		platform          string
 		template, machine map[string]any
 		replaced          bool
@@ -438,7 +438,7 @@ func TestABootImageReplacesNothing(t *testing.T) {
 		"vSphere, whose template it leaves":    {"VSphere", map[string]any{"template": "new"}, map[string]any{"template": "old"}, true},
 		"AWS, a field whose name begins alike": {"AWS", map[string]any{"amiable": "new"}, map[string]any{"amiable": "old"}, true},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			if got := rolledOut(c.platform, c.template, c.machine); (len(got) > 0) != c.replaced {
 				t.Errorf("it is replaced for %v", got)
 			}

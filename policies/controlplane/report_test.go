@@ -47,7 +47,7 @@ func moved(m *machinev1beta1.Machine) {
 
 func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 	labelled := func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do    []change
 		steps []string
 		waits string
@@ -74,7 +74,7 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 			waits: "c-master-x-0 is not ready yet: its MachineCreated is False (MachineCreationFailed: no capacity in a" + strings.Repeat(".", 184) + " …)"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -98,7 +98,7 @@ func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 	refused := func(v *controlplane.View) { v.Unreflected = "spec.template.x: no" }
 	behind := func(v *controlplane.View) { v.Behind = true }
 	const follows = "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do      []change
 		steps   []string
 		waits   string
@@ -113,7 +113,7 @@ func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 		"an edit that it has seen":                        {do: []change{larger, theirs}, steps: []string{"Create 0 in a"}},
 		"what cannot be read at all is told by its field": {do: []change{theirs, refused, func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }}, problem: true},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -134,7 +134,7 @@ func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 
 // TestWhatTheStoredSetShowsOfClusterAPI: a template that the API server does not take keeps no Machine from being made.
 func TestWhatTheStoredSetShowsOfClusterAPI(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		status      metav1.ConditionStatus
 		reason      string
 		generation  int64
@@ -152,14 +152,14 @@ func TestWhatTheStoredSetShowsOfClusterAPI(t *testing.T) {
 		v.Reflects(authority.Shape{Current: authority.ClusterAPI, SynchronizedGeneration: c.generation,
 			Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: c.status, Reason: c.reason, Message: "the message"}}}, 3)
 		if v.Unreflected != c.unreflected || v.Behind != c.behind || v.Authority != authority.ClusterAPI {
-			t.Errorf("%s: %+v", says, v)
+			t.Errorf("%s: %+v", text, v)
 		}
 	}
 }
 
 func TestConditions(t *testing.T) {
 	inactive := func(v *controlplane.View) { v.Set.Spec.State = "Inactive" }
-	for says, c := range map[string]struct {
+	for message, c := range map[string]struct {
 		do []change
 		// want is, for each condition, how what it says begins.
 		available, progressing, degraded, upgradeable string
@@ -194,7 +194,7 @@ func TestConditions(t *testing.T) {
 		"inactive":                          {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
 		"inactive and in trouble":           {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is fixed: Nodes", "False Inactive", "True Inactive"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(message, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)
@@ -268,14 +268,14 @@ func joinedAgo(i int, ago time.Duration) change {
 
 // TestNoStepRestsOnTheGrace: what is not ready now is no reason to delete anything, however short it is so.
 func TestNoStepRestsOnTheGrace(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do    []change
 		waits string
 	}{
 		"a replacement that reboots": {do: []change{larger, with("c-master-x-0", "a", false), rebooting(3, time.Second)}, waits: "c-master-x-0 is not ready yet"},
 		"the second of two":          {do: []change{larger, strategy("Recreate"), without(2), with("c-master-x-2", "c", false), rebooting(2, time.Second)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := world()
 			for _, do := range c.do {
 				do(v)

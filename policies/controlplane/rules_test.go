@@ -155,8 +155,8 @@ func (r row) change(t testing.TB) policies.Change {
 	return asked(t, stored, v)
 }
 
-func one(rule string, said ...string) map[string][]string {
-	return map[string][]string{"controlplane/" + rule: said}
+func one(rule string, value ...string) map[string][]string {
+	return map[string][]string{"controlplane/" + rule: value}
 }
 
 // joined adds a Machine of the control plane that runs.
@@ -243,7 +243,7 @@ func with1(spec map[string]any, key string, value any) map[string]any {
 func TestRules(t *testing.T) {
 	long := strings.Repeat("a", 57)
 	stale := changes(want("warpFactor", 9), want("loadBalancers", nil), domains("a", "b", "d"), prefix("x"))
-	for says, r := range map[string]row{
+	for text, r := range map[string]row{
 		"a set that is as it should be":       {create: true},
 		"and one that is changed":             {do: changes(larger)},
 		"another name":                        {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
@@ -400,7 +400,7 @@ func TestRules(t *testing.T) {
 		"a finalizer of the collector's":             {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
 		"that was there":                             {stored: changes(finalizer), do: changes(larger)},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			c := r.change(t)
 			if d := cmp.Diff(r.want, said(admission.Rules(), c), cmp.Transformer("empty", func(m map[string][]string) map[string][]string {
 				if len(m) == 0 {
@@ -507,7 +507,7 @@ func TestNothingPanics(t *testing.T) {
 }
 
 func TestDeletion(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do          []change
 		propagation metav1.DeletionPropagation
 		want        map[string][]string
@@ -521,7 +521,7 @@ func TestDeletion(t *testing.T) {
 		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive (kubectl replace --force finds that one in its way: leave --force out)")},
 		"again":     {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := reviewed()
 			for _, do := range c.do {
 				do(v)
@@ -546,7 +546,7 @@ func TestForecastRule(t *testing.T) {
 		}
 		return nil
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		r    row
 		want []string
 	}{
@@ -557,7 +557,7 @@ func TestForecastRule(t *testing.T) {
 		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
 		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			if d := cmp.Diff(c.want, forecast(c.r.change(t))); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -619,7 +619,7 @@ func TestCases(t *testing.T) {
 // TestTemplatesOfVSphere: the installer's Machines name their template without its folder, and the Infrastructure promises that one without a template has
 // the region's and the zone's.
 func TestTemplatesOfVSphere(t *testing.T) {
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		topology, set, machines string
 		want                    string
 	}{
@@ -630,7 +630,7 @@ func TestTemplatesOfVSphere(t *testing.T) {
 		"the same, by its path":                    {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/x/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
 		"another folder than the domain's":         {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/y/rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template /dc/vm/y/rhcos → rhcos), c-master-1 (template /dc/vm/y/rhcos → rhcos), c-master-2 (template /dc/vm/y/rhcos → rhcos)"},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := reviewed()
 			own := eastern()
 			own["template"] = c.machines
@@ -681,7 +681,7 @@ func TestReleased(t *testing.T) {
 	deleting := func(v *controlplane.View) {
 		v.Set.DeletionTimestamp, v.Set.Finalizers = &metav1.Time{Time: noon}, []string{controlplane.Finalizer}
 	}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		do   []change
 		kept bool
 		want []string
@@ -691,7 +691,7 @@ func TestReleased(t *testing.T) {
 		"no Machine refers to it": {do: changes(deleting, on(0, going), on(1, formerly("cluster")), on(2, formerly("cluster")))},
 		"it is not being deleted": {do: changes(deleting, func(v *controlplane.View) { v.Set.DeletionTimestamp = nil })},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			v := reviewed()
 			for _, do := range c.do {
 				do(v)
@@ -738,14 +738,14 @@ func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
 		if c.status != "" {
 			r.Old, r.New = with2(t, r.Old, c.status), with2(t, r.New, c.status)
 		}
-		said := ""
+		text := ""
 		for _, f := range admission.Rules().Judge(r) {
 			if f.Rule == "controlplane/one-machine" {
-				said = f.Denials[0].Detail
+				text = f.Denials[0].Detail
 			}
 		}
-		if !strings.HasSuffix(said, c.ends) {
-			t.Errorf("%s: %q, want the end %q", sentence, said, c.ends)
+		if !strings.HasSuffix(text, c.ends) {
+			t.Errorf("%s: %q, want the end %q", sentence, text, c.ends)
 		}
 	}
 }

@@ -208,10 +208,10 @@ func added(path string, set *fieldpath.Set, wanted, live any, out *[]string) {
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
 		at := path + readable(step)
 		is, there := element(step, live)
-		want, said := element(step, wanted)
+		want, given := element(step, wanted)
 		switch _, isList := is.([]any); {
 		case !there:
-		case !said:
+		case !given:
 			*out = append(*out, at)
 		case isList && parts.Empty():
 			beyond(at, false, want, is, out)
@@ -226,8 +226,8 @@ func beyond(path string, inItem bool, wanted, live any, out *[]string) {
 	case map[string]any:
 		w, _ := wanted.(map[string]any)
 		for name, v := range l {
-			if said, has := w[name]; has {
-				beyond(path+"."+name, inItem, said, v, out)
+			if value, has := w[name]; has {
+				beyond(path+"."+name, inItem, value, v, out)
 			} else if inItem && !empty(v) {
 				*out = append(*out, path+"."+name)
 			}

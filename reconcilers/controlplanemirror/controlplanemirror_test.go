@@ -425,13 +425,13 @@ func (w *world) moves(t *testing.T) {
 		if err := w.List(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, e := range l.Items {
-			told[e.Reason] = true
+			reported[e.Reason] = true
 		}
 		for _, reason := range []string{"TemplateReflected", "TemplateDeleted", "FailureDomainsReflected", "HandoffStarted", "HandoffCompleted", "NotSynchronized"} {
-			if !told[reason] {
-				return fmt.Sprint(slices.Sorted(maps.Keys(told)))
+			if !reported[reason] {
+				return fmt.Sprint(slices.Sorted(maps.Keys(reported)))
 			}
 		}
 		return ""

@@ -142,13 +142,13 @@ func (s *state) unlisted() []string {
 
 // lists reads both forms of status.failureDomains: a map by name up to Cluster API's contract v1beta1, a list from v1beta2 on.
 func lists(infraCluster *unstructured.Unstructured, domain string) bool {
-	said, _, _ := unstructured.NestedFieldNoCopy(infraCluster.Object, "status", "failureDomains")
-	switch said := said.(type) {
+	value, _, _ := unstructured.NestedFieldNoCopy(infraCluster.Object, "status", "failureDomains")
+	switch value := value.(type) {
 	case map[string]any:
-		one, _ := said[domain].(map[string]any)
+		one, _ := value[domain].(map[string]any)
 		return one["controlPlane"] == true
 	case []any:
-		return slices.ContainsFunc(said, func(d any) bool {
+		return slices.ContainsFunc(value, func(d any) bool {
 			one, _ := d.(map[string]any)
 			return one["name"] == domain && one["controlPlane"] == true
 		})
@@ -173,10 +173,10 @@ func (s *state) reflectDomains() *write {
 			return !slices.ContainsFunc(missing, func(d string) bool { return !lists(o, d) })
 		},
 	}
-	said, _, _ := unstructured.NestedFieldCopy(s.infraCluster.Object, "status", "failureDomains")
-	switch said := said.(type) {
+	value, _, _ := unstructured.NestedFieldCopy(s.infraCluster.Object, "status", "failureDomains")
+	switch value := value.(type) {
 	case []any:
-		w.patch = patch(inList(said, missing))
+		w.patch = patch(inList(value, missing))
 	case map[string]any:
 		w.patch = patch(inMap(missing))
 	default: // its CRD has one form or the other

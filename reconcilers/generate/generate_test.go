@@ -79,8 +79,8 @@ func TestGenerator(t *testing.T) {
 	w.admission(t)
 	w.run(t)
 	for _, story := range []struct {
-		says string
-		tell func(*testing.T)
+		contains string
+		tell     func(*testing.T)
 	}{
 		{"a cluster without control plane Machines is told why it gets no set", w.refuses},
 		{"nor one in which none of them runs", w.refusesWhatDoesNotRun},
@@ -95,7 +95,7 @@ func TestGenerator(t *testing.T) {
 		{"an active set is not touched", w.stops},
 		{"nor one that a person made", w.respects},
 	} {
-		if !t.Run(story.says, story.tell) {
+		if !t.Run(story.contains, story.tell) {
 			return // each goes on from where the one before ended
 		}
 	}
@@ -468,8 +468,8 @@ func (w *world) makes(t *testing.T) {
 	for i := range 3 {
 		w.phase(t, fmt.Sprintf("lock-7x2k9-master-%d", i), "Running")
 	}
-	if says := w.condition(t, "AsFound"); strings.Contains(says, "edited") {
-		t.Errorf("what the API server stores is taken for an edit: %s", says)
+	if text := w.condition(t, "AsFound"); strings.Contains(text, "edited") {
+		t.Errorf("what the API server stores is taken for an edit: %s", text)
 	}
 	w.event(t, "Generated", "Inactive")
 	o := w.get(t)
@@ -586,8 +586,8 @@ func (w *world) follows(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-x-0", "a", "m6i.2xlarge")
 	w.becomes(t, value+"instanceType", "m6i.2xlarge")
 	w.event(t, "Followed", "lock-7x2k9-master-x-0")
-	if says := w.condition(t, "AsFound"); !strings.Contains(says, "lock-7x2k9-master-x-0") || strings.Contains(says, "edited") {
-		t.Error(says)
+	if text := w.condition(t, "AsFound"); !strings.Contains(text, "lock-7x2k9-master-x-0") || strings.Contains(text, "edited") {
+		t.Error(text)
 	}
 	w.delete(t, machine("lock-7x2k9-master-0"))
 }
@@ -604,9 +604,9 @@ func (w *world) keeps(t *testing.T) {
 	domains, _, _ := unstructured.NestedSlice(w.get(t).Object, strings.Split(below+"failureDomains.aws", ".")...)
 	domains[3].(map[string]any)["subnet"].(map[string]any)["id"] = "mine"
 	w.edit(t, theSet(), below+"failureDomains.aws", domains)
-	if says := w.condition(t, "AsFound"); !strings.Contains(says, "Kept as somebody has edited it: ") ||
-		!strings.Contains(says, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(says, "failureDomains.aws[us-east-1d]") {
-		t.Error(says)
+	if text := w.condition(t, "AsFound"); !strings.Contains(text, "Kept as somebody has edited it: ") ||
+		!strings.Contains(text, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(text, "failureDomains.aws[us-east-1d]") {
+		t.Error(text)
 	}
 	w.newer(t, "lock-7x2k9-master-x-1", "b", "m6i.8xlarge")
 	w.edit(t, machine("lock-7x2k9-master-x-1"), "spec.providerSpec.value.ami.id", "ami-2")
@@ -629,8 +629,8 @@ func (w *world) wantEvent(t *testing.T) {
 	for _, name := range all {
 		w.phase(t, name, "Failed")
 	}
-	if says := w.condition(t, "NoRunningMachine"); !strings.Contains(says, "lock-7x2k9-master-2 (Failed)") {
-		t.Error(says)
+	if text := w.condition(t, "NoRunningMachine"); !strings.Contains(text, "lock-7x2k9-master-2 (Failed)") {
+		t.Error(text)
 	}
 	w.eventually(t, "counted", func() string {
 		if refusal(t, "NoRunningMachine") != 1 || refusal(t, "NoControlPlaneMachines") != 0 {
@@ -647,8 +647,8 @@ func (w *world) wantEvent(t *testing.T) {
 func (w *world) stays(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-3", "a", "m6i.xlarge")
 	w.newer(t, "lock-7x2k9-master-4", "b", "m6i.xlarge")
-	if says := w.condition(t, string(generator.CannotFollow)); !strings.Contains(says, "spec.replicas cannot be changed, and would be 5, not 3") {
-		t.Error(says)
+	if text := w.condition(t, string(generator.CannotFollow)); !strings.Contains(text, "spec.replicas cannot be changed, and would be 5, not 3") {
+		t.Error(text)
 	}
 	w.becomes(t, value+"instanceType", "m7i.4xlarge")
 }

@@ -60,9 +60,9 @@ func (w *world) waitsFor(current authority.API, words string) {
 		w.everybody()
 		w.pass()
 	}
-	said := w.shape().Condition(authority.ConditionSettled)
-	if w.shape().Current != current || said.Reason != authority.ReasonUncounted || !strings.Contains(said.Message, words) {
-		w.Fatalf("status is %s, and %s: %s; want %s and the words %q", w.shape().Current, said.Reason, said.Message, current, words)
+	value := w.shape().Condition(authority.ConditionSettled)
+	if w.shape().Current != current || value.Reason != authority.ReasonUncounted || !strings.Contains(value.Message, words) {
+		w.Fatalf("status is %s, and %s: %s; want %s and the words %q", w.shape().Current, value.Reason, value.Message, current, words)
 	}
 	if n := w.pass(); n != 0 {
 		w.Errorf("waiting wrote %d times", n)
@@ -154,8 +154,8 @@ func TestASetWaitsForTheDefinitionOfItsMachines(t *testing.T) {
 	w.waitsFor(authority.MachineAPI, "Machine x: it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API")
 	w.r.live = absent{live, "machines.cluster.x-k8s.io", nil}
 	w.waitsFor(authority.MachineAPI, "CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again")
-	if said := w.shape().Condition(authority.ConditionSettled).Message; strings.Contains(said, "delete it") {
-		t.Error(said)
+	if text := w.shape().Condition(authority.ConditionSettled).Message; strings.Contains(text, "delete it") {
+		t.Error(text)
 	}
 	w.r.live = live
 	w.waitsFor(authority.MachineAPI, "If a Machine does not convert, edit or delete it.")

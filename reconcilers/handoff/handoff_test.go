@@ -140,9 +140,9 @@ func TestAPausedCluster(t *testing.T) {
 		for range 3 {
 			w.pass()
 		}
-		said := w.shape().Condition(authority.ConditionSettled)
-		if w.shape().Current != authority.ClusterAPI || said.Reason != authority.ReasonPausedElsewhere || !strings.Contains(said.Message, "Cluster c in "+w.pair.ClusterAPI+" has spec.paused: true") {
-			t.Errorf("%s is asked for: status %s, %s: %s", asked, w.shape().Current, said.Reason, said.Message)
+		value := w.shape().Condition(authority.ConditionSettled)
+		if w.shape().Current != authority.ClusterAPI || value.Reason != authority.ReasonPausedElsewhere || !strings.Contains(value.Message, "Cluster c in "+w.pair.ClusterAPI+" has spec.paused: true") {
+			t.Errorf("%s is asked for: status %s, %s: %s", asked, w.shape().Current, value.Reason, value.Message)
 		}
 	}
 	cluster := &unstructured.Unstructured{}
@@ -210,10 +210,10 @@ func TestWaits(t *testing.T) {
 		t.Fatalf("reason %s", got)
 	}
 	w.waitIsReported(authority.ReasonNotSynchronized, "deviceIndex")
-	said := w.shape().Condition(authority.ConditionSettled)
+	value := w.shape().Condition(authority.ConditionSettled)
 	for _, part := range []string{"deviceIndex", "To cancel, set spec.authoritativeAPI to MachineAPI.", "Since 20"} {
-		if !strings.Contains(said.Message, part) {
-			t.Errorf("the message does not say %q: %s", part, said.Message)
+		if !strings.Contains(value.Message, part) {
+			t.Errorf("the message does not say %q: %s", part, value.Message)
 		}
 	}
 	if n := w.pass(); n != 0 {
@@ -278,9 +278,9 @@ func TestAFailedMachine(t *testing.T) {
 		w.mirrorRuns()
 		w.pass()
 	}
-	said := w.shape().Condition(authority.ConditionSettled)
-	if said.Reason != authority.ReasonNotProvisioned || !strings.Contains(said.Message, "Cancel the migration, delete the Machine") {
-		t.Errorf("%s: %s", said.Reason, said.Message)
+	value := w.shape().Condition(authority.ConditionSettled)
+	if value.Reason != authority.ReasonNotProvisioned || !strings.Contains(value.Message, "Cancel the migration, delete the Machine") {
+		t.Errorf("%s: %s", value.Reason, value.Message)
 	}
 }
 
@@ -338,9 +338,9 @@ func TestAStepThatFails(t *testing.T) {
 			t.Errorf("the condition's reason is %s, and the pass returns %v: nothing would try again", w.reason(), err)
 		}
 	}
-	said := w.shape().Condition(authority.ConditionSettled)
-	if said.Status != "False" || said.Reason != reasonStepFailed || !strings.Contains(said.Message, "connection refused") {
-		t.Errorf("the condition says %+v", said)
+	value := w.shape().Condition(authority.ConditionSettled)
+	if value.Status != "False" || value.Reason != reasonStepFailed || !strings.Contains(value.Message, "connection refused") {
+		t.Errorf("the condition says %+v", value)
 	}
 	if heard := w.acknowledged(); strings.Count(heard, "Warning "+reasonStepFailed) != 1 {
 		t.Errorf("events:\n%s", heard)
@@ -418,9 +418,9 @@ func TestDeletedUnderClusterAPI(t *testing.T) {
 	}
 	w.vanish(w.provider())
 	w.pass()
-	said := w.shape().Condition(authority.ConditionSettled)
-	if said.Reason != authority.ReasonDeleting || !strings.Contains(said.Message, "is being deleted, and has the finalizers example.com/hold.") {
-		t.Errorf("%s: %s", said.Reason, said.Message)
+	value := w.shape().Condition(authority.ConditionSettled)
+	if value.Reason != authority.ReasonDeleting || !strings.Contains(value.Message, "is being deleted, and has the finalizers example.com/hold.") {
+		t.Errorf("%s: %s", value.Reason, value.Message)
 	}
 	if n := w.pass(); n != 0 {
 		t.Errorf("waiting for the deletion wrote %d times", n)

@@ -42,76 +42,76 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		on                    authority.Who
 		infra, instance, core string
 		creating              bool // Cluster API's controllers are being paused, and no object has an ID
-		says                  []string
+		answers               []string
 		ends                  string
 	}{
 		"the provider's machine does not acknowledge": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("False"),
-			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
-			ends: backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
+			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"what it keeps for the instance does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"), instance: vms + condition("False"),
-			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=True (R: said).", "VSphereVM.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
-			ends: backOff + "capi describe vspherevm.infrastructure.cluster.x-k8s.io m",
+			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=True (R: said).", "VSphereVM.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
+			ends:    backOff + "capi describe vspherevm.infrastructure.cluster.x-k8s.io m",
 		},
 		"it has never reported": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + "}",
-			says: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has no Paused condition: are its controllers running?"},
-			ends: backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has no Paused condition: are its controllers running?"},
+			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"it never reports": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			says: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"it never reports, and may be creating the instance": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}", creating: true,
-			says: []string{"no ID of an instance, which its controller may be creating", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"no ID of an instance, which its controller may be creating", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"Cluster API does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoClusterAPI, core: core + condition("False"),
-			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
 		},
 		"Machine API does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoMachineAPI,
-			says: []string{"Machine.machine.openshift.io mapi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "mapi describe machine.machine.openshift.io m",
+			answers: []string{"Machine.machine.openshift.io mapi/m has Paused=False (R: said), and Paused=True is missing."}, ends: backOff + "mapi describe machine.machine.openshift.io m",
 		},
 		"the release is not acknowledged": {
 			reason: authority.ReasonNotResumed, on: authority.WhoClusterAPI, core: core + condition("True"),
-			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said), and Paused=False is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said), and Paused=False is missing."}, ends: backOff + "capi describe machine.cluster.x-k8s.io m",
 		},
 		"Azure's provider does not acknowledge a pause": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			says: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
-			ends: backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
+			answers: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"nor the end of one": {
 			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			says: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
-			ends: backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
+			answers: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"a provider that never reports is to act": {
 			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			says: []string{"acts as soon as the pause annotation is gone"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"acts as soon as the pause annotation is gone"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"somebody's finalizer holds a deletion": {
 			reason: authority.ReasonDeleting, on: authority.WhoClusterAPI,
 			core: `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: capi, deletionTimestamp: "2026-01-01T00:00:00Z",
   finalizers: [a.b/c, example.com/hold]}}`,
-			says: []string{"Machine.cluster.x-k8s.io capi/m is being deleted, and has the finalizers a.b/c, example.com/hold."}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"Machine.cluster.x-k8s.io capi/m is being deleted, and has the finalizers a.b/c, example.com/hold."}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"something else is waited for": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI, core: core + condition("True"),
-			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said)."}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"an instance is unknown, and the provider reports nothing": {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			says: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
-			ends: "no-instance=Migrating-20260101T000000Z",
+			answers: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
+			ends:    "no-instance=Migrating-20260101T000000Z",
 		},
 		"an instance is unknown, and the provider has reported": {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"),
-			says: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
+			answers: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
 		},
 		"Cluster API's Machine is gone, which names the provider's": { // that may exist: it was not looked for
 			reason: authority.ReasonTwinMissing, on: authority.WhoClusterAPI | authority.WhoInfra, ends: "It waits. There is no Cluster API object. Since 2026-01-01T00:00:00Z.",
@@ -121,8 +121,8 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"the Cluster is paused": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI | authority.WhoCluster, core: core + condition("True"),
-			says: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},
-			ends: `kubectl -n capi patch clusters.cluster.x-k8s.io c --type merge -p '{"spec":{"paused":false}}'`,
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},
+			ends:    `kubectl -n capi patch clusters.cluster.x-k8s.io c --type merge -p '{"spec":{"paused":false}}'`,
 		},
 	} {
 		kind, _ := authority.KindNamed("Machine")
@@ -159,7 +159,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		r := &reconciler{now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }}
 		now, _ := r.settledCondition(p, authority.Step{Action: authority.Wait, Reason: c.reason, On: c.on, Message: "It waits."}, nil)
 		message := now["message"].(string)
-		for _, words := range c.says {
+		for _, words := range c.answers {
 			if !strings.Contains(message, words) {
 				t.Errorf("%s: %q has not the words %q", sentence, message, words)
 			}

@@ -317,8 +317,8 @@ func (w *world) shape() authority.Shape {
 }
 
 func (w *world) pausedSince(o ref) bool {
-	_, told := w.of(o).GetAnnotations()[authority.PausedAnnotation]
-	return told
+	_, given := w.of(o).GetAnnotations()[authority.PausedAnnotation]
+	return given
 }
 
 func (w *world) holds(o ref, finalizer string) bool {
@@ -411,11 +411,11 @@ func (w *world) authoritative(a authority.API) {
 	if s.Current != a || s.SynchronizedAPI != a {
 		w.Errorf("status %s, synchronizedAPI %s, want %s", s.Current, s.SynchronizedAPI, a)
 	}
-	if told := w.pausedSince(w.core()); told != (a == authority.MachineAPI) {
-		w.Errorf("the Cluster API object paused: %t", told)
+	if given := w.pausedSince(w.core()); given != (a == authority.MachineAPI) {
+		w.Errorf("the Cluster API object paused: %t", given)
 	}
-	if told := w.pausedSince(w.mapi()); told != (w.blind && a == authority.ClusterAPI) {
-		w.Errorf("the Machine API object paused: %t", told)
+	if has := w.pausedSince(w.mapi()); has != (w.blind && a == authority.ClusterAPI) {
+		w.Errorf("the Machine API object paused: %t", has)
 	}
 	if !w.kind.InfraActs() {
 		if a == authority.ClusterAPI && w.kind.Infra != "" && w.pausedSince(w.provider()) {

@@ -623,8 +623,8 @@ func TestTheNamespaceIsBeingDeleted(t *testing.T) {
 		c.restart()
 		c.passes(2)
 		_, err := c.once()
-		if said := fmt.Sprint(err, c.condition(progressing).Message); !strings.Contains(said, "namespace "+bundle.Namespace+what) {
-			t.Errorf("%q is not in %q", what, said)
+		if text := fmt.Sprint(err, c.condition(progressing).Message); !strings.Contains(text, "namespace "+bundle.Namespace+what) {
+			t.Errorf("%q is not in %q", what, text)
 		}
 	}
 	c.eventually("the namespace is held", func() error { return change(hold) })

@@ -49,7 +49,7 @@ func (c *cluster) shown() string {
 
 func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	c := newCluster(t)
-	says := func(parts ...string) {
+	check := func(parts ...string) {
 		t.Helper()
 		out := c.shown()
 		for _, part := range parts {
@@ -58,7 +58,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 			}
 		}
 	}
-	says("the core provider's ConfigMap is missing")
+	check("the core provider's ConfigMap is missing")
 	if out := c.shown(); strings.Contains(out, "belongs to") {
 		t.Errorf("there is no Cluster API, and it shows\n%s", out)
 	}
@@ -77,10 +77,10 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	says("Cluster API belongs to field manager clusterctl, provider cluster-api")
+	check("Cluster API belongs to field manager clusterctl, provider cluster-api")
 	c.standin.Crash("aws-manager", true)
 	c.release(both(t)...)
-	says("ClusterRole/aws-manager: it is not there")
+	check("ClusterRole/aws-manager: it is not there")
 	c.eventually("aws waits for its pods", func() error {
 		_, err := c.once()
 		if m := c.condition(progressing).Message; err == nil && (!strings.Contains(m, "Deployment/aws-manager") || strings.Contains(m, "cluster-api v1.0.0")) {
@@ -91,7 +91,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	if out := c.shown(); strings.Contains(out, "belongs to") {
 		t.Errorf("there is a release, and it shows\n%s", out)
 	}
-	says("infrastructure-aws 7 Deployment/aws-manager", "cluster-api 0")
+	check("infrastructure-aws 7 Deployment/aws-manager", "cluster-api 0")
 	c.standin.Crash("aws-manager", false)
 	c.untilDone()
 	if out := c.shown(); strings.Contains(out, "/") {
@@ -100,7 +100,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType,
 		`{"spec": {"replicas": 2, "template": {"spec": {"hostNetwork": true, "priorityClassName": "x"}}}}`)
 	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"rules": []}`)
-	says("Deployment/aws-manager: .spec.template.spec.hostNetwork (kubectl-edit)", "ClusterRole/aws-manager: rules:")
+	check("Deployment/aws-manager: .spec.template.spec.hostNetwork (kubectl-edit)", "ClusterRole/aws-manager: rules:")
 	if o := c.must("Deployment", "aws-manager"); o.GetLabels()[installation.InstalledByLabel] == "" {
 		t.Error("looking has written")
 	}

@@ -497,9 +497,9 @@ func (w *world) keepsTheFleet(t *testing.T) {
 		set.GetAnnotations()[authority.MirrorAnnotation] != "" {
 		t.Errorf("%s", show(set))
 	}
-	if says := show(set); !strings.Contains(says, "MirroredInMachineAPI") ||
-		!strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
-		t.Errorf("the set does not say that it has outlived the Machine API's: %s", says)
+	if message := show(set); !strings.Contains(message, "MirroredInMachineAPI") ||
+		!strings.Contains(message, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
+		t.Errorf("the set does not say that it has outlived the Machine API's: %s", message)
 	}
 	w.eventually(t, "an event on the set that goes on", func() string {
 		for _, e := range w.list(t, schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}, capi) {

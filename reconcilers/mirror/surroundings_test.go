@@ -107,8 +107,8 @@ func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, wi
 				o := w.get(t, machineAPIMachine, mapi, name)
 				all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 				if !slices.ContainsFunc(all, func(c any) bool {
-					said, ok := c.(map[string]any)
-					return ok && said["type"] == "Synchronized" && said["status"] == "False" && said["reason"] == "SurroundingsDeleted"
+					value, ok := c.(map[string]any)
+					return ok && value["type"] == "Synchronized" && value["status"] == "False" && value["reason"] == "SurroundingsDeleted"
 				}) {
 					return fmt.Sprint(all)
 				}

@@ -308,7 +308,7 @@ func (w *twins) shown(t *testing.T, name, reason string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := ""
+		text := ""
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
 				labels := map[string]string{}
@@ -317,12 +317,12 @@ func (w *twins) shown(t *testing.T, name, reason string) {
 				}
 				if f.GetName() == "poundlock_mirror_failing_since_timestamp_seconds" && labels["kind"] == w.kind.Name && labels["name"] == name &&
 					m.GetGauge().GetValue() > 0 {
-					said += labels["reason"]
+					text += labels["reason"]
 				}
 			}
 		}
-		if said != reason {
-			return "it says " + said
+		if text != reason {
+			return "it says " + text
 		}
 		return ""
 	})

@@ -260,14 +260,14 @@ func (w *world) events(t *testing.T) {
 		if err := w.List(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var reported []string
 		for _, e := range l.Items {
-			told = append(told, fmt.Sprintf("%s %s %s/%s", e.Reason, e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name))
+			reported = append(reported, fmt.Sprintf("%s %s %s/%s", e.Reason, e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name))
 		}
-		slices.Sort(told)
-		if !slices.Equal(told, []string{"RemediationCarriedOver MachineHealthCheck openshift-cluster-api/workers",
+		slices.Sort(reported)
+		if !slices.Equal(reported, []string{"RemediationCarriedOver MachineHealthCheck openshift-cluster-api/workers",
 			"UnhealthyNode Machine openshift-machine-api/sick"}) {
-			return fmt.Sprint(told)
+			return fmt.Sprint(reported)
 		}
 		return ""
 	})

@@ -95,12 +95,12 @@ func machineHealth(o client.Object) any {
 	if !ok {
 		return nil
 	}
-	said := []any{u.GetLabels(), u.GetAnnotations(), u.GetOwnerReferences(), u.GetDeletionTimestamp()}
+	value := []any{u.GetLabels(), u.GetAnnotations(), u.GetOwnerReferences(), u.GetDeletionTimestamp()}
 	status, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
 	if fields, ok := status.(map[string]any); ok {
-		said = append(said, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
+		value = append(value, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
 	}
-	return said
+	return value
 }
 
 // setAuthority is what decides which API's controller replaces a MachineSet's Machines.
@@ -120,9 +120,9 @@ func nodeHealth(o client.Object) any {
 	if !ok {
 		return nil
 	}
-	var said []corev1.NodeCondition
+	var value []corev1.NodeCondition
 	for _, c := range n.Status.Conditions {
-		said = append(said, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		value = append(value, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
 	}
-	return said
+	return value
 }

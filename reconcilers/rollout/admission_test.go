@@ -76,18 +76,18 @@ func (w *world) machinesHere() *admissionregistrationv1.MatchResources {
 }
 
 // tried waits until a dry run of a Machine is answered so: the API server reads its policies with a delay.
-func (w *world) tried(says string, so func(providerSpec map[string]any, err error) bool) {
-	w.triedAs("m6i.xlarge", says, so)
+func (w *world) tried(text string, so func(providerSpec map[string]any, err error) bool) {
+	w.triedAs("m6i.xlarge", text, so)
 }
 
-func (w *world) triedAs(size, says string, so func(providerSpec map[string]any, err error) bool) {
+func (w *world) triedAs(size, text string, so func(providerSpec map[string]any, err error) bool) {
 	w.t.Helper()
 	if err := wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		m := w.machine("try-0", "a", size)
 		err := w.Create(ctx, m, client.DryRunAll)
 		return so(contentOf(m), err), nil
 	}); err != nil {
-		w.t.Fatalf("waiting until %s: %v", says, err)
+		w.t.Fatalf("waiting until %s: %v", text, err)
 	}
 }
 

@@ -71,13 +71,13 @@ func TestInAManager(t *testing.T) {
 }
 
 // until lets the world go on until something is so.
-func (w *world) until(says string, is func() bool) {
+func (w *world) until(text string, is func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		w.live()
 		return is(), nil
 	})
 	if err != nil {
-		w.t.Fatalf("waiting until %s: %v", says, err)
+		w.t.Fatalf("waiting until %s: %v", text, err)
 	}
 }

@@ -109,12 +109,12 @@ func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines in
 // looked waits until the mirror and the handoff have looked at every Machine.
 func looked(ctx context.Context, metrics string, machines int) error {
 	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-		said, err := fetch(ctx, "http://"+metrics+"/metrics")
+		value, err := fetch(ctx, "http://"+metrics+"/metrics")
 		if err != nil {
 			return false, nil //nolint:nilerr // it has not started yet
 		}
 		passes := map[string]float64{}
-		for line := range strings.Lines(string(said)) {
+		for line := range strings.Lines(string(value)) {
 			labels, count, _ := strings.Cut(strings.TrimSpace(line), "} ")
 			controller, _, of := strings.Cut(strings.TrimPrefix(labels, `controller_runtime_reconcile_total{controller="`), `"`)
 			if n, err := strconv.ParseFloat(count, 64); of && err == nil {
@@ -147,23 +147,23 @@ func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles 
 			fmt.Fprint(out, line)
 		}
 	}
-	said, err := fetch(ctx, "http://"+profiles+"/debug/pprof/heap?debug=1")
+	value, err := fetch(ctx, "http://"+profiles+"/debug/pprof/heap?debug=1")
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(said)) {
+	for line := range strings.Lines(string(value)) {
 		for _, of := range []string{"# HeapAlloc", "# HeapInuse", "# HeapIdle", "# HeapReleased", "# Stack", "# MSpan", "# GCSys", "# Sys", "# NumGC"} {
 			if strings.HasPrefix(line, of+" ") {
 				fmt.Fprint(out, line)
 			}
 		}
 	}
-	if said, err = fetch(ctx, "http://"+profiles+"/debug/pprof/heap?gc=1"); err != nil {
+	if value, err = fetch(ctx, "http://"+profiles+"/debug/pprof/heap?gc=1"); err != nil {
 		return err
 	}
 	profile := filepath.Join(os.TempDir(), fmt.Sprintf("poundlock-heap-%d.pprof", machines))
 	fmt.Fprintf(out, "its heap: go tool pprof -top -inuse_space %s\n", profile)
-	return os.WriteFile(profile, said, 0o600)
+	return os.WriteFile(profile, value, 0o600)
 }
 
 // ticks is how much of the processor a process has used, as Linux counts it.

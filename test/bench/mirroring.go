@@ -206,8 +206,8 @@ func highWater(pid int) string {
 		return "unknown"
 	}
 	for line := range strings.Lines(string(raw)) {
-		if said, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			return strings.TrimSpace(said)
+		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(text)
 		}
 	}
 	return "unknown"

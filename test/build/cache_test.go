@@ -29,9 +29,9 @@ func fake(t *testing.T) (entry, *atomic.Int32) {
 
 func TestEntry(t *testing.T) {
 	for name, c := range map[string]struct {
-		between func(dir string) error
-		builds  int32
-		says    string
+		between  func(dir string) error
+		builds   int32
+		contains string
 	}{
 		"a whole one is used again": {func(string) error { return nil }, 1, ""},
 		"a changed binary is built again": {func(dir string) error {
@@ -55,8 +55,8 @@ func TestEntry(t *testing.T) {
 			if err := c.between(first); err != nil {
 				t.Fatal(err)
 			}
-			var said strings.Builder
-			second, err := e.get(t.Context(), &said)
+			var value strings.Builder
+			second, err := e.get(t.Context(), &value)
 			if err != nil || second != first {
 				t.Fatalf("%s, %v", second, err)
 			}
@@ -66,8 +66,8 @@ func TestEntry(t *testing.T) {
 			if got := built.Load(); got != c.builds {
 				t.Errorf("built %d times, want %d", got, c.builds)
 			}
-			if damaged := strings.Contains(said.String(), "damaged"); damaged != (c.says != "") || !strings.Contains(said.String(), c.says) {
-				t.Errorf("said %q, want %q", said.String(), c.says)
+			if damaged := strings.Contains(value.String(), "damaged"); damaged != (c.contains != "") || !strings.Contains(value.String(), c.contains) {
+				t.Errorf("said %q, want %q", value.String(), c.contains)
 			}
 		})
 	}

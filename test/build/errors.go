@@ -14,23 +14,23 @@ import (
 
 // goError is a run of the go tool that failed, with what it said.
 type goError struct {
-	args []string
-	said string
-	err  error
+	args   []string
+	output string
+	err    error
 }
 
 // failed prefers the reason why a run was stopped to how it ended.
-func failed(ctx context.Context, args []string, said string, err error) error {
+func failed(ctx context.Context, args []string, text string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return &goError{args: args, said: said, err: err}
+	return &goError{args: args, output: text, err: err}
 }
 
 func (e *goError) Error() string {
 	text := fmt.Sprintf("go %s: %v", strings.Join(e.args, " "), e.err)
-	if e.said != "" {
-		text += ":\n" + tail(e.said, 12)
+	if e.output != "" {
+		text += ":\n" + tail(e.output, 12)
 	}
 	return text
 }
@@ -39,10 +39,10 @@ func (e *goError) Unwrap() error { return e.err }
 
 // inWords turns what a person can do something about into a sentence that says what. where is the folder that was written to.
 func inWords(doing string, err error, where string) error {
-	said := ""
+	text := ""
 	var run *goError
 	if errors.As(err, &run) {
-		said = run.said
+		text = run.output
 	}
 	switch {
 	case err == nil:
@@ -51,13 +51,13 @@ func inWords(doing string, err error, where string) error {
 		return fmt.Errorf("%s was stopped: %w", doing, err)
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("%s needs the go tool, and there is none in PATH: install Go 1.26 or newer (https://go.dev/dl): %w", doing, err)
-	case errors.Is(err, syscall.ENOSPC), strings.Contains(said, "no space left on device"):
+	case errors.Is(err, syscall.ENOSPC), strings.Contains(text, "no space left on device"):
 		return fmt.Errorf("%s ran out of disk space: it needs 200 MB in %s (moved by %s) "+
 			"and about 4 GiB in Go's build and module caches (moved by GOCACHE, GOMODCACHE): %w",
 			doing, where, CacheEnv, err)
-	case unreachable(said):
+	case unreachable(text):
 		return fmt.Errorf("%s could not download a Go module: check the network, HTTPS_PROXY and GOPROXY (go env GOPROXY): %w", doing, err)
-	case strings.Contains(said, "signal: killed"):
+	case strings.Contains(text, "signal: killed"):
 		return fmt.Errorf("%s was killed, as a rule for want of memory: it needs about 2.5 GiB: %w", doing, err)
 	default:
 		return fmt.Errorf("%s: %w", doing, err)
@@ -65,10 +65,10 @@ func inWords(doing string, err error, where string) error {
 }
 
 // unreachable knows the go command's ways of saying that a module did not come. None of them is a typed error.
-func unreachable(said string) bool {
+func unreachable(text string) bool {
 	for _, sign := range []string{"dial tcp", "module lookup disabled", "i/o timeout", "no such host", "proxyconnect", "connection refused", "404 Not Found",
 		"410 Gone", "502 Bad Gateway", "TLS handshake"} {
-		if strings.Contains(said, sign) {
+		if strings.Contains(text, sign) {
 			return true
 		}
 	}

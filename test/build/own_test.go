@@ -41,8 +41,8 @@ func TestOwnLinksOnce(t *testing.T) {
 	if sizeOf(t, first) != size {
 		t.Error("the first one's program is not its own")
 	}
-	if said, err := exec.CommandContext(t.Context(), second).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, said)
+	if value, err := exec.CommandContext(t.Context(), second).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, value)
 	}
 }
 

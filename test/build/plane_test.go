@@ -21,10 +21,10 @@ func TestErrorsAreSentencesWithARemedy(t *testing.T) {
 	}{
 		"no go tool":                  {&exec.Error{Name: "go", Err: exec.ErrNotFound}, "install Go"},
 		"our own write, disk full":    {&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "ran out of disk space"},
-		"the compiler's, disk full":   {&goError{said: "compile: writing output: write $WORK/b.a: no space left on device", err: errors.New("exit status 1")}, "moved by GOCACHE"},
-		"no network":                  {&goError{said: `go: k8s.io/api@v0.36.4: Get "https://modules.example.com/…": dial tcp: lookup modules.example.com: no such host`, err: errors.New("exit status 1")}, "could not download a Go module"},
-		"the compiler was killed":     {&goError{said: "go build k8s.io/api: compile: signal: killed", err: errors.New("exit status 1")}, "for want of memory"},
-		"anything else keeps its say": {&goError{said: "main.go:7:2: undefined: x", err: errors.New("exit status 1")}, "undefined: x"},
+		"the compiler's, disk full":   {&goError{output: "compile: writing output: write $WORK/b.a: no space left on device", err: errors.New("exit status 1")}, "moved by GOCACHE"},
+		"no network":                  {&goError{output: `go: k8s.io/api@v0.36.4: Get "https://modules.example.com/…": dial tcp: lookup modules.example.com: no such host`, err: errors.New("exit status 1")}, "could not download a Go module"},
+		"the compiler was killed":     {&goError{output: "go build k8s.io/api: compile: signal: killed", err: errors.New("exit status 1")}, "for want of memory"},
+		"anything else keeps its say": {&goError{output: "main.go:7:2: undefined: x", err: errors.New("exit status 1")}, "undefined: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := inWords("building", c.err, "/cache"); !strings.Contains(got.Error(), c.want) || !errors.Is(got, c.err) {

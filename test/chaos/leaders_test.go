@@ -140,8 +140,8 @@ func (r *replica) standsBy() bool {
 		return false
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
-	return err == nil && strings.Contains(string(said), `leader_election_master_status{name="poundlock"} 0`)
+	value, err := io.ReadAll(answer.Body)
+	return err == nil && strings.Contains(string(value), `leader_election_master_status{name="poundlock"} 0`)
 }
 
 func TestLeaders(t *testing.T) {

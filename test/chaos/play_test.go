@@ -44,9 +44,9 @@ type play struct {
 	// machine is the one with which the play begins, "" if with none.
 	machine string
 	// born: the Machine moves while its instance is made.
-	born  bool
-	lifts []func()
-	said  map[string]bool // answers that were printed already
+	born    bool
+	lifts   []func()
+	printed map[string]bool // answers that were printed already
 }
 
 var plays atomic.Int64

@@ -173,8 +173,8 @@ func (p *play) clean() {
 	if seen == 0 {
 		p.Error("the history has nothing of this play, and so proves nothing")
 	}
-	if said := flaps.of(p); len(said) > 0 {
-		p.Errorf("Synchronized was False in between:\n%s", strings.Join(said, "\n"))
+	if value := flaps.of(p); len(value) > 0 {
+		p.Errorf("Synchronized was False in between:\n%s", strings.Join(value, "\n"))
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 
 // attempt is one request of a person's.
 type attempt struct {
-	says string
-	do   func(context.Context) error
+	message string
+	do      func(context.Context) error
 }
 
 // barred is what must be refused whatever is down: Machine API is authoritative for the play's set and Machine.
@@ -126,12 +126,12 @@ func try(ctx context.Context, all []attempt) []error {
 func (p *play) refused(all []attempt, errs []error) {
 	p.Helper()
 	for i, err := range errs {
-		if said := fmt.Sprint(err); !p.said[all[i].says+said] {
-			p.said[all[i].says+said] = true
-			p.Logf("%s: %.160s", all[i].says, said)
+		if text := fmt.Sprint(err); !p.printed[all[i].message+text] {
+			p.printed[all[i].message+text] = true
+			p.Logf("%s: %.160s", all[i].message, text)
 		}
 		if err == nil || !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "webhook") {
-			p.Errorf("%s: %v, and was to be refused", all[i].says, err)
+			p.Errorf("%s: %v, and was to be refused", all[i].message, err)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (p *play) holds() {
 	allowed := try(p.Context(), p.open())
 	for i, err := range allowed {
 		if err != nil {
-			p.Errorf("%s: %v", p.open()[i].says, err)
+			p.Errorf("%s: %v", p.open()[i].message, err)
 		}
 	}
 	if now := p.versions(); now != before {
@@ -174,12 +174,12 @@ func (p *play) door(ctx context.Context) error {
 func TestWebhooksOutOfReach(t *testing.T) {
 	f := newFront(t)
 	p := newPlay()
-	p.said = map[string]bool{}
+	p.printed = map[string]bool{}
 	p.on(t, func(p *play) { p.ready(story{"locks hold", steps{aSet(1)}, nil}) })
 	answers := func(p *play) { p.eventually("the webhooks answer", func() bool { return p.door(p.Context()) == nil }) }
 	for _, c := range []struct {
-		says string
-		do   func(p *play)
+		message string
+		do      func(p *play)
 	}{
 		{"all is well", (*play).holds},
 		{"the webhooks are gone", func(p *play) {
@@ -201,7 +201,7 @@ func TestWebhooksOutOfReach(t *testing.T) {
 		{"the certificate is rotated", func(p *play) { p.rotates(f) }},
 		{"one of two is gone", func(p *play) { p.loses(f) }},
 	} {
-		t.Run(c.says, func(t *testing.T) {
+		t.Run(c.message, func(t *testing.T) {
 			p.on(t, answers)
 			p.on(t, c.do)
 		})

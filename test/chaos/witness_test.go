@@ -49,9 +49,9 @@ func (w *witness) see(o any) {
 	defer w.mu.Unlock()
 	for _, c := range all {
 		if m := c.(map[string]any); m["type"] == authority.ConditionSynchronized {
-			said := fmt.Sprintf("%s %s: %s: %s", u.GetKind(), u.GetName(), m["reason"], m["message"])
-			if !slices.Contains(w.false[u.GetName()], said) {
-				w.false[u.GetName()] = append(w.false[u.GetName()], said)
+			text := fmt.Sprintf("%s %s: %s: %s", u.GetKind(), u.GetName(), m["reason"], m["message"])
+			if !slices.Contains(w.false[u.GetName()], text) {
+				w.false[u.GetName()] = append(w.false[u.GetName()], text)
 			}
 		}
 	}
@@ -61,9 +61,9 @@ func (w *witness) see(o any) {
 func (w *witness) of(p *play) (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for name, said := range w.false {
+	for name, value := range w.false {
 		if p.owns(name) {
-			out = append(out, said...)
+			out = append(out, value...)
 		}
 	}
 	return out

@@ -72,7 +72,7 @@ func (p *Plane) follow(ctx context.Context, c *http.Client, below map[string]any
 	}
 	defer stream.Close()
 	for read := json.NewDecoder(stream); ; {
-		var said struct {
+		var value struct {
 			Result struct {
 				CompactRevision revision `json:"compact_revision"`
 				Events          []struct {
@@ -81,14 +81,14 @@ func (p *Plane) follow(ctx context.Context, c *http.Client, below map[string]any
 				} `json:"events"`
 			} `json:"result"`
 		}
-		if err := read.Decode(&said); err != nil {
+		if err := read.Decode(&value); err != nil {
 			return from, err
 		}
-		for _, e := range said.Result.Events {
+		for _, e := range value.Result.Events {
 			see(e.KV.stored(e.Type == "DELETE"))
 			from = int64(e.KV.Revision) + 1
 		}
-		if r := int64(said.Result.CompactRevision); r > 0 {
+		if r := int64(value.Result.CompactRevision); r > 0 {
 			return r, fmt.Errorf("etcd has forgotten what it stored before revision %d", r)
 		}
 	}

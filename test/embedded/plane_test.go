@@ -207,14 +207,14 @@ const mainEnv = "POUNDLOCK_TEST_MAIN"
 
 func TestMainSharesOneControlPlane(t *testing.T) {
 	for _, c := range []struct {
-		use, says string
-		passes    bool
+		use, contains string
+		passes        bool
 	}{{"works", "the control plane is ready", true}, {"fails", "the package cannot use it", false}} {
 		temp := t.TempDir()
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), mainEnv+"="+c.use, "TMPDIR="+temp)
 		out, err := cmd.CombinedOutput()
-		if (err == nil) != c.passes || !strings.Contains(string(out), c.says) {
+		if (err == nil) != c.passes || !strings.Contains(string(out), c.contains) {
 			t.Errorf("%s: %v: %s", c.use, err, out)
 		}
 		if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {

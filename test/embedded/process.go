@@ -72,9 +72,9 @@ func (p *process) watch(onExit func(*ExitError)) {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	said := end(p.log, p.before)
-	p.exit = &ExitError{Part: p.name, Log: p.log, Tail: tail(said), Err: err, full: strings.Contains(said, "no space left on device"),
-		portTaken: strings.Contains(said, "address already in use")}
+	text := end(p.log, p.before)
+	p.exit = &ExitError{Part: p.name, Log: p.log, Tail: tail(text), Err: err, full: strings.Contains(text, "no space left on device"),
+		portTaken: strings.Contains(text, "address already in use")}
 	close(p.done)
 	if !p.stopping.Load() {
 		onExit(p.exit)

@@ -48,9 +48,9 @@ func (p *Plane) check(part string) (func(context.Context) error, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		said, err := client.RESTClient().Get().AbsPath(path).Param("verbose", "true").Do(ctx).Raw()
+		value, err := client.RESTClient().Get().AbsPath(path).Param("verbose", "true").Do(ctx).Raw()
 		for _, name := range names {
-			if err == nil && !strings.Contains(string(said), name) {
+			if err == nil && !strings.Contains(string(value), name) {
 				err = fmt.Errorf("%s has not begun", name)
 			}
 		}

@@ -36,9 +36,9 @@ func TestAStageByItsInstaller(t *testing.T) {
 		p.types(t, strings.ReplaceAll(drainRule, "NAME", "first"))
 	})
 	t.Run("the plugin has passed all stages", func(t *testing.T) {
-		said := p.types(t, "kubectl poundlock providers")
+		text := p.types(t, "kubectl poundlock providers")
 		for _, provider := range []string{"cluster-api", "infrastructure-aws"} {
-			if !strings.Contains(said, provider) || strings.Count(said, "all passed") != 2 {
+			if !strings.Contains(text, provider) || strings.Count(text, "all passed") != 2 {
 				t.Errorf("%s is not installed", provider)
 			}
 		}

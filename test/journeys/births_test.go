@@ -137,8 +137,8 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	eventually(t, "the mirror's word", func() string { return condition(t, m, "Synchronized") }, "False")
 	eventually(t, "what is waited for", func() string { return reasonOf(t, m, "AuthoritySettled") }, "TwinMissing")
 	for _, kind := range []string{"Synchronized", "AuthoritySettled"} {
-		if said := messageOf(t, m, kind); !strings.Contains(said, "Poundlock does not recreate it") {
-			t.Errorf("%s: %s", kind, said)
+		if text := messageOf(t, m, kind); !strings.Contains(text, "Poundlock does not recreate it") {
+			t.Errorf("%s: %s", kind, text)
 		}
 	}
 
@@ -177,8 +177,8 @@ func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T
 	move(t, m, "MachineAPI")
 	settled(t, m)
 	eventually(t, "the Machine API has found its instance", func() string { return condition(t, m, "InstanceExists") }, "True")
-	if phase, says := field(t, m, ".status.phase"), field(t, m, ".status.errorMessage"); phase != "Running" && phase != "Provisioned" || says != "" {
-		t.Errorf("phase %s, errorMessage %q", phase, says)
+	if phase, text := field(t, m, ".status.phase"), field(t, m, ".status.errorMessage"); phase != "Running" && phase != "Provisioned" || text != "" {
+		t.Errorf("phase %s, errorMessage %q", phase, text)
 	}
 	if got := instances(name); len(got) != 1 {
 		t.Errorf("instances: %v", got)

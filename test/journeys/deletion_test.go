@@ -25,7 +25,7 @@ import (
 func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 	together(t)
 	for _, row := range []struct {
-		says          string
+		sentence      string
 		owned         bool
 		authority, on string
 		warns         string
@@ -33,16 +33,16 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 		clusterAPI    bool
 		instance      bool
 	}{
-		{says: "an owned mirror of the Machine API takes the machine with it", owned: true, authority: "ClusterAPI", on: mapi, warns: "authority/delete-propagates"},
-		{says: "an unowned mirror of the Machine API goes alone", authority: "ClusterAPI", on: mapi, warns: "authority/delete-detached", clusterAPI: true, instance: true},
-		{says: "an owned mirror of Cluster API takes the machine with it", owned: true, authority: "MachineAPI", on: capi, warns: "authority/delete-propagates"},
-		{says: "an unowned mirror of Cluster API is recreated", authority: "MachineAPI", on: capi, warns: "authority/delete-recreated", machineAPI: true, clusterAPI: true, instance: true},
-		{says: "an owned Machine of the Machine API authoritative takes its mirror with it", owned: true, authority: "MachineAPI", on: mapi},
-		{says: "an unowned Machine of the Machine API authoritative takes its mirror with it", authority: "MachineAPI", on: mapi},
-		{says: "an owned Machine of Cluster API authoritative takes its mirror with it", owned: true, authority: "ClusterAPI", on: capi},
-		{says: "an unowned Machine of Cluster API authoritative takes its mirror with it", authority: "ClusterAPI", on: capi},
+		{sentence: "an owned mirror of the Machine API takes the machine with it", owned: true, authority: "ClusterAPI", on: mapi, warns: "authority/delete-propagates"},
+		{sentence: "an unowned mirror of the Machine API goes alone", authority: "ClusterAPI", on: mapi, warns: "authority/delete-detached", clusterAPI: true, instance: true},
+		{sentence: "an owned mirror of Cluster API takes the machine with it", owned: true, authority: "MachineAPI", on: capi, warns: "authority/delete-propagates"},
+		{sentence: "an unowned mirror of Cluster API is recreated", authority: "MachineAPI", on: capi, warns: "authority/delete-recreated", machineAPI: true, clusterAPI: true, instance: true},
+		{sentence: "an owned Machine of the Machine API authoritative takes its mirror with it", owned: true, authority: "MachineAPI", on: mapi},
+		{sentence: "an unowned Machine of the Machine API authoritative takes its mirror with it", authority: "MachineAPI", on: mapi},
+		{sentence: "an owned Machine of Cluster API authoritative takes its mirror with it", owned: true, authority: "ClusterAPI", on: capi},
+		{sentence: "an unowned Machine of Cluster API authoritative takes its mirror with it", authority: "ClusterAPI", on: capi},
 	} {
-		t.Run(row.says, func(t *testing.T) {
+		t.Run(row.sentence, func(t *testing.T) {
 			together(t)
 			story(t)
 			name := newMachine(t, row.owned, row.authority)
@@ -54,7 +54,7 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 			uid = field(t, o, ".metadata.uid")
 
 			warned := must(t, o.args("delete", "--wait=false")...).warnings()
-			if said := strings.Join(warned, "\n"); row.warns != "" && !strings.Contains(said, row.warns) || row.warns == "" && said != "" {
+			if text := strings.Join(warned, "\n"); row.warns != "" && !strings.Contains(text, row.warns) || row.warns == "" && text != "" {
 				t.Errorf("warnings: %q, want one by %q", warned, row.warns)
 			}
 			eventually(t, "the deleted object is gone, or another", func() string { return fmt.Sprint(field(t, o, ".metadata.uid") == uid) }, "false")

@@ -64,9 +64,9 @@ func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 	if a := git("diff"); !a.ok {
 		t.Errorf("git differs: %s%s", a.out, a.err)
 	}
-	for _, said := range []string{`"InstanceType":`, `"capacityReservationId":""`, `"iops":0`} {
-		if !strings.Contains(content(t, set), said) {
-			t.Errorf("the API server has not stored %s, so that nothing is shown", said)
+	for _, text := range []string{`"InstanceType":`, `"capacityReservationId":""`, `"iops":0`} {
+		if !strings.Contains(content(t, set), text) {
+			t.Errorf("the API server has not stored %s, so that nothing is shown", text)
 		}
 	}
 }

@@ -129,8 +129,8 @@ func heal(t *testing.T, here, there object, sick ...string) {
 // carriedOver is how many events say that Poundlock deleted a Machine for Cluster API's check.
 func carriedOver(t *testing.T, machine string) string {
 	t.Helper()
-	said := must(t, "-n", capi, "get", "events.v1.events.k8s.io", "-o", `jsonpath={range .items[?(@.reason=="RemediationCarriedOver")]}{.note}{"\n"}{end}`).out
-	return fmt.Sprint(strings.Count(said, "Machine "+machine+","))
+	text := must(t, "-n", capi, "get", "events.v1.events.k8s.io", "-o", `jsonpath={range .items[?(@.reason=="RemediationCarriedOver")]}{.note}{"\n"}{end}`).out
+	return fmt.Sprint(strings.Count(text, "Machine "+machine+","))
 }
 
 const startCheck = `
@@ -176,20 +176,20 @@ func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing
 	eventually(t, "the Machine is older than a start may take", func() string { return fmt.Sprint(time.Since(created) > 35*time.Second) }, "true")
 
 	request(t, m, "ClusterAPI")
-	said := ""
+	text := ""
 	for _, heal := range []bool{false, true} {
 		eventually(t, "a question", func() string {
 			now := messageOf(t, m, "AuthoritySettled")
-			return fmt.Sprint(now != said && strings.Contains(now, "no-instance="))
+			return fmt.Sprint(now != text && strings.Contains(now, "no-instance="))
 		}, "true")
-		said = messageOf(t, m, "AuthoritySettled")
+		text = messageOf(t, m, "AuthoritySettled")
 		if heal {
 			must(t, append(m.args("label"), "checked=late")...) // before the move Poundlock would delete it in the check's stead
 			if err := stage.Cloud.Heal(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		shell(t, regexp.MustCompile(`kubectl -n \S+ annotate --overwrite \S+ \S+ \S+no-instance=\S+`).FindString(said))
+		shell(t, regexp.MustCompile(`kubectl -n \S+ annotate --overwrite \S+ \S+ \S+no-instance=\S+`).FindString(text))
 	}
 	authorityIs(t, m, "ClusterAPI")
 	c := capiMachine(m.name)

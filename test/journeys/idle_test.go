@@ -56,7 +56,7 @@ func TestIdleIsSilent(t *testing.T) {
 func lookAtEverything(t *testing.T) []string {
 	t.Helper()
 	before := atRest(t)
-	told, pairs := scrape(t), 0.0
+	reported, pairs := scrape(t), 0.0
 	for o := range before {
 		if strings.HasPrefix(o, "v1beta1.Machine") {
 			pairs++
@@ -64,15 +64,15 @@ func lookAtEverything(t *testing.T) []string {
 	}
 	for i := range resyncs {
 		// What all conversions depend on has changed: every pair is looked at.
-		must(t, "annotate", "infrastructures.config.openshift.io", "cluster", "--overwrite", fmt.Sprintf("example.com/look=%d-%v", i, told.passes))
-		eventually(t, "everything is looked at", func() string { return fmt.Sprint(scrape(t).passes >= told.passes+float64(i+1)*pairs) }, "true")
+		must(t, "annotate", "infrastructures.config.openshift.io", "cluster", "--overwrite", fmt.Sprintf("example.com/look=%d-%v", i, reported.passes))
+		eventually(t, "everything is looked at", func() string { return fmt.Sprint(scrape(t).passes >= reported.passes+float64(i+1)*pairs) }, "true")
 	}
 	written := moved(before, atRest(t))
 	now := scrape(t)
-	if now.writes != told.writes {
-		written = append(written, fmt.Sprintf("%v writes of Poundlock's in %d looks", now.writes-told.writes, resyncs))
+	if now.writes != reported.writes {
+		written = append(written, fmt.Sprintf("%v writes of Poundlock's in %d looks", now.writes-reported.writes, resyncs))
 	}
-	t.Logf("%v passes over %v pairs", now.passes-told.passes, pairs)
+	t.Logf("%v passes over %v pairs", now.passes-reported.passes, pairs)
 	return written
 }
 

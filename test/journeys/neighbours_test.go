@@ -35,9 +35,9 @@ const (
 
 // write is a request of a neighbour to a MachineSet or its Machine.
 type write struct {
-	says, who  string
-	machine    bool
-	clusterAPI bool
+	sentence, who string
+	machine       bool
+	clusterAPI    bool
 	// dry: a dry run, where the write would end a Machine that passes.
 	dry bool
 	do  func(context.Context, client.Client, *unstructured.Unstructured) error
@@ -58,34 +58,34 @@ const (
 func writes() []write {
 	elsewhere := map[string]string{migrating: "authority/in-transit", byClusterAPI: "authority/spec-locked"}
 	return []write{
-		{says: "Machine API's controller writes what the instance is", who: neighbours.MachineAPIIdentity, machine: true,
+		{sentence: "Machine API's controller writes what the instance is", who: neighbours.MachineAPIIdentity, machine: true,
 			do: merged(`{"metadata":{"labels":{"machine.openshift.io/zone":"us-east-1a","machine.openshift.io/instance-type":"m6i.large"},"annotations":{"machine.openshift.io/instance-state":"running"}}}`)},
-		{says: "it sends its own conditions alone", who: neighbours.MachineAPIIdentity, machine: true, do: status(neighbours.StatusWriter{Kind: "Machine"}), kept: []string{"status", "conditions"}},
-		{says: "its controller of sets does", who: neighbours.MachineAPIIdentity, do: status(neighbours.StatusWriter{Kind: "MachineSet"}), kept: []string{"status", "conditions"}},
-		{says: "a provider writes how large a machine is", who: neighbours.MachineAPIIdentity, do: merged(
+		{sentence: "it sends its own conditions alone", who: neighbours.MachineAPIIdentity, machine: true, do: status(neighbours.StatusWriter{Kind: "Machine"}), kept: []string{"status", "conditions"}},
+		{sentence: "its controller of sets does", who: neighbours.MachineAPIIdentity, do: status(neighbours.StatusWriter{Kind: "MachineSet"}), kept: []string{"status", "conditions"}},
+		{sentence: "a provider writes how large a machine is", who: neighbours.MachineAPIIdentity, do: merged(
 			`{"metadata":{"annotations":{"machine.openshift.io/vCPU":"4","machine.openshift.io/memoryMb":"16384","machine.openshift.io/GPU":"0","capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=amd64"}}}`)},
-		{says: "somebody else does", who: admin, dry: true, refused: map[string]string{migrating: "authority/metadata-reserved", byClusterAPI: "authority/metadata-reserved"},
+		{sentence: "somebody else does", who: admin, dry: true, refused: map[string]string{migrating: "authority/metadata-reserved", byClusterAPI: "authority/metadata-reserved"},
 			do: merged(`{"metadata":{"annotations":{"capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}}}`)},
-		{says: "a controller that is older than authoritativeAPI sends a whole set", who: neighbours.MachineAPIIdentity, do: put(func(o *unstructured.Unstructured) {
+		{sentence: "a controller that is older than authoritativeAPI sends a whole set", who: neighbours.MachineAPIIdentity, do: put(func(o *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(o.Object, "spec", "authoritativeAPI")
 			annotateWith(o, "machine.openshift.io/vCPU", "8")
 		}), kept: []string{"spec", "authoritativeAPI"}},
-		{says: "the health check asks for a reboot", who: neighbours.MachineAPIIdentity, machine: true, do: put(func(o *unstructured.Unstructured) { annotateWith(o, "host.metal3.io/external-remediation", "") }),
+		{sentence: "the health check asks for a reboot", who: neighbours.MachineAPIIdentity, machine: true, do: put(func(o *unstructured.Unstructured) { annotateWith(o, "host.metal3.io/external-remediation", "") }),
 			back: merged(`{"metadata":{"annotations":{"host.metal3.io/external-remediation":null}}}`)},
-		{says: "the machine-config-operator writes a boot image", who: config, refused: elsewhere,
+		{sentence: "the machine-config-operator writes a boot image", who: config, refused: elsewhere,
 			do:   merged(`{"spec":{"template":{"spec":{"providerSpec":{"value":{"ami":{"id":"ami-new"}}}}}}}`),
 			back: merged(`{"spec":{"template":{"spec":{"providerSpec":{"value":{"ami":{"id":"ami-0f3c7d07486cad139"}}}}}}}`)},
-		{says: "Hive labels a set", who: admin, do: put(func(o *unstructured.Unstructured) { label(o, "hive.openshift.io/managed", "true") }), back: merged(`{"metadata":{"labels":{"hive.openshift.io/managed":null}}}`)},
-		{says: "Hive scales it", who: admin, dry: true, refused: elsewhere, do: put(replicas(2))},
-		{says: "the console scales a set by its own field", who: admin, dry: true, refused: elsewhere, do: listed(`[{"op":"replace","path":"/spec/replicas","value":2}]`)},
-		{says: "it marks a Machine, and takes all else off", who: admin, machine: true, do: listed(`[{"op":"replace","path":"/metadata/annotations","value":{"machine.openshift.io/cluster-api-delete-machine":"true"}}]`),
+		{sentence: "Hive labels a set", who: admin, do: put(func(o *unstructured.Unstructured) { label(o, "hive.openshift.io/managed", "true") }), back: merged(`{"metadata":{"labels":{"hive.openshift.io/managed":null}}}`)},
+		{sentence: "Hive scales it", who: admin, dry: true, refused: elsewhere, do: put(replicas(2))},
+		{sentence: "the console scales a set by its own field", who: admin, dry: true, refused: elsewhere, do: listed(`[{"op":"replace","path":"/spec/replicas","value":2}]`)},
+		{sentence: "it marks a Machine, and takes all else off", who: admin, machine: true, do: listed(`[{"op":"replace","path":"/metadata/annotations","value":{"machine.openshift.io/cluster-api-delete-machine":"true"}}]`),
 			refused: map[string]string{migrating: "authority/metadata-reserved", byClusterAPI: "authority/metadata-reserved"},
 			back:    merged(`{"metadata":{"annotations":{"machine.openshift.io/cluster-api-delete-machine":null}}}`)},
-		{says: "the storage version migrator sends back what it read", who: neighbours.StorageMigrator{}.Identity(), machine: true, do: put(func(*unstructured.Unstructured) {})},
-		{says: "GitOps writes whose the set is", who: neighbours.GitOps{}.Identity(), do: merged(`{"metadata":{"labels":{"app.kubernetes.io/instance":"fleet"},"annotations":{"argocd.argoproj.io/tracking-id":"fleet:x"}}}`),
+		{sentence: "the storage version migrator sends back what it read", who: neighbours.StorageMigrator{}.Identity(), machine: true, do: put(func(*unstructured.Unstructured) {})},
+		{sentence: "GitOps writes whose the set is", who: neighbours.GitOps{}.Identity(), do: merged(`{"metadata":{"labels":{"app.kubernetes.io/instance":"fleet"},"annotations":{"argocd.argoproj.io/tracking-id":"fleet:x"}}}`),
 			back: merged(`{"metadata":{"labels":{"app.kubernetes.io/instance":null},"annotations":{"argocd.argoproj.io/tracking-id":null}}}`)},
-		{says: "a restore is noted", who: admin, machine: true, do: merged(`{"metadata":{"labels":{"velero.io/restore-name":"r"}}}`), back: merged(`{"metadata":{"labels":{"velero.io/restore-name":null}}}`)},
-		{says: "Cluster API's migrator applies nothing", who: manager, machine: true, clusterAPI: true, do: func(ctx context.Context, c client.Client, o *unstructured.Unstructured) error {
+		{sentence: "a restore is noted", who: admin, machine: true, do: merged(`{"metadata":{"labels":{"velero.io/restore-name":"r"}}}`), back: merged(`{"metadata":{"labels":{"velero.io/restore-name":null}}}`)},
+		{sentence: "Cluster API's migrator applies nothing", who: manager, machine: true, clusterAPI: true, do: func(ctx context.Context, c client.Client, o *unstructured.Unstructured) error {
 			nothing := &unstructured.Unstructured{}
 			nothing.SetGroupVersionKind(o.GroupVersionKind())
 			nothing.SetNamespace(o.GetNamespace())
@@ -164,7 +164,7 @@ func TestNeighboursMeetTheLock(t *testing.T) {
 	machine := machinesOf(t, set.name)[0]
 	meet := func(where string) {
 		for _, w := range writes() {
-			t.Run(where+": "+w.says, func(t *testing.T) { w.meets(t, where, set.name, machine) })
+			t.Run(where+": "+w.sentence, func(t *testing.T) { w.meets(t, where, set.name, machine) })
 		}
 	}
 	meet(byMachineAPI)
@@ -315,14 +315,14 @@ func undisturbed(t *testing.T, api string, looks func() int) {
 		long = time.Minute
 	}
 	for i := range times {
-		before, told, first := versions(t), scrape(t), looks()
+		before, reported, first := versions(t), scrape(t), looks()
 		timer := time.NewTimer(long) // that nothing happens cannot be waited for otherwise
 		<-timer.C
 		if looked := looks() - first; looked < int(long/time.Second) {
 			t.Fatalf("under %s, the neighbours looked %d times in %s: they have stopped", api, looked, long)
 		}
 		all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
-		writes := scrape(t).writes - told.writes
+		writes := scrape(t).writes - reported.writes
 		if len(all) == 0 && writes == 0 {
 			return
 		}

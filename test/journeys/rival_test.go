@@ -28,10 +28,10 @@ func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	}
 	restart(t)
 
-	said := strings.Join(request(t, set, "ClusterAPI").warnings(), "\n")
-	if !strings.Contains(said, "nothing moves: OpenShift's own migration is active, so Poundlock does nothing") ||
-		!strings.Contains(said, "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration") {
-		t.Errorf("the request for a move is answered: %s", said)
+	text := strings.Join(request(t, set, "ClusterAPI").warnings(), "\n")
+	if !strings.Contains(text, "nothing moves: OpenShift's own migration is active, so Poundlock does nothing") ||
+		!strings.Contains(text, "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration") {
+		t.Errorf("the request for a move is answered: %s", text)
 	}
 	if a := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=4")...); a.ok {
 		t.Error("the mirror could be scaled while Poundlock stands still")
@@ -39,7 +39,7 @@ func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	if !strings.Contains(metrics(t), "poundlock_standing_still 1") {
 		t.Error("no metric says that Poundlock stands still")
 	}
-	if said := metrics(t); strings.Contains(said, `controller="handoff-machineset"`) || strings.Contains(said, `controller="mirror-machineset"`) {
+	if message := metrics(t); strings.Contains(message, `controller="handoff-machineset"`) || strings.Contains(message, `controller="mirror-machineset"`) {
 		t.Error("the controllers that mirror and move run beside a rival")
 	}
 

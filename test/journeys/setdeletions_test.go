@@ -169,14 +169,14 @@ type play struct {
 
 func (p play) all(t *testing.T, name string) {
 	p.prepare(t, name)
-	dry, said := p.delete(t)
+	dry, value := p.delete(t)
 	began := time.Now()
 	outcome := p.promise()
-	if err := agrees(said, p.setDeletion, outcome); err != "" {
-		t.Errorf("the review promises %+v, and says otherwise: %s: %q", outcome, err, said)
+	if err := agrees(value, p.setDeletion, outcome); err != "" {
+		t.Errorf("the review promises %+v, and says otherwise: %s: %q", outcome, err, value)
 	}
-	if dry != nil && !slices.Equal(dry, said) {
-		t.Errorf("the dry run said %q, the deletion says %q", dry, said)
+	if dry != nil && !slices.Equal(dry, value) {
+		t.Errorf("the dry run said %q, the deletion says %q", dry, value)
 	}
 	var wrong string
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
@@ -233,7 +233,7 @@ func (p play) deleted() object {
 }
 
 // delete deletes the set at its moment, and returns what a dry run said before, nil where there is no time for one, and what the review said.
-func (p play) delete(t *testing.T) (dry, said []string) {
+func (p play) delete(t *testing.T) (dry, value []string) {
 	switch p.when {
 	case inMidMove:
 		must(t, append(p.set.args("label"), holdLabel+"=true")...)
@@ -276,9 +276,9 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) { w.all = a
 
 // send deletes the set as kubectl does, or with a finalizer as one does who asks for nothing.
 func (p play) send(t *testing.T, options ...client.DeleteOption) []string {
-	said := &warnings{}
+	value := &warnings{}
 	config := stage.Plane.Admin()
-	config.WarningHandler = said
+	config.WarningHandler = value
 	c, err := client.New(config, client.Options{Scheme: simulation.Scheme(), Mapper: stage.Admin.RESTMapper()})
 	if err != nil {
 		t.Fatal(err)
@@ -295,12 +295,12 @@ func (p play) send(t *testing.T, options ...client.DeleteOption) []string {
 	if err := c.Delete(t.Context(), o, options...); err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(said.all, func(text string) bool { return !strings.Contains(text, "authority/") })
+	return slices.DeleteFunc(value.all, func(text string) bool { return !strings.Contains(text, "authority/") })
 }
 
 // agrees returns in what the warnings differ from the outcome, "" if in nothing.
-func agrees(said []string, d setDeletion, o authority.Outcome) string {
-	all := strings.Join(said, "\n")
+func agrees(value []string, d setDeletion, o authority.Outcome) string {
+	all := strings.Join(value, "\n")
 	for _, w := range []struct {
 		text string
 		want bool

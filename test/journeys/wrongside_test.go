@@ -10,8 +10,8 @@ import (
 
 // attempt is one thing that a person tries on the side that is not authoritative.
 type attempt struct {
-	says string
-	args []string
+	sentence string
+	args     []string
 	// rule is the id that the answer must name. refused: the answer is no; otherwise it is a warning.
 	rule    string
 	refused bool
@@ -74,7 +74,7 @@ func underClusterAPI(set, machine string) []attempt {
 func try(t *testing.T, set object, attempts []attempt) {
 	before := atRest(t, set)
 	for _, a := range attempts {
-		t.Run(a.says, func(t *testing.T) {
+		t.Run(a.sentence, func(t *testing.T) {
 			dry := kubectl(t, "", append(a.args, "--dry-run=server")...)
 			check(t, a, dry)
 			if a.refused {

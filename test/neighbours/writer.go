@@ -82,9 +82,9 @@ func (l *Log) note(r *http.Request, answer *http.Response) error {
 	case answer.StatusCode < http.StatusMultipleChoices:
 		l.written = append(l.written, what)
 	case answer.StatusCode != http.StatusConflict && answer.StatusCode != http.StatusNotFound:
-		said, err := io.ReadAll(answer.Body)
-		answer.Body = io.NopCloser(bytes.NewReader(said))
-		l.refused = append(l.refused, fmt.Sprintf("%s: %d %s", what, answer.StatusCode, said))
+		value, err := io.ReadAll(answer.Body)
+		answer.Body = io.NopCloser(bytes.NewReader(value))
+		l.refused = append(l.refused, fmt.Sprintf("%s: %d %s", what, answer.StatusCode, value))
 		return err
 	}
 	return nil

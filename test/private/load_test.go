@@ -96,7 +96,7 @@ type process struct {
 	cmd     *exec.Cmd
 	address string
 	health  string
-	said    bytes.Buffer
+	log     bytes.Buffer
 }
 
 func proxyBefore(t *testing.T, server *httptest.Server) *process {
@@ -120,7 +120,7 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 	p := &process{t: t, address: "http://" + local(ports[0]), health: "http://" + local(ports[1])}
 	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, ours), "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]),
 		"--health-listen="+local(ports[1]))
-	p.cmd.Stderr = &p.said
+	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, p.said.String())
+		t.Errorf("%v\n%s", err, p.log.String())
 	}
 }
 

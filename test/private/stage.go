@@ -186,8 +186,8 @@ func Build(ctx context.Context, dir string) error {
 		"./cmd/kubectl-poundlock")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
+	if value, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, value)
 	}
 	return nil
 }
@@ -195,11 +195,11 @@ func Build(ctx context.Context, dir string) error {
 // Plugin runs the plugin as a person would, and returns what it prints.
 func (s *Stage) Plugin(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.options.Bin, "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
-	said, err := cmd.CombinedOutput()
+	value, err := cmd.CombinedOutput()
 	if err != nil {
-		return string(said), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, said)
+		return string(value), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, value)
 	}
-	return string(said), nil
+	return string(value), nil
 }
 
 func (s *Stage) install(ctx context.Context) error {
@@ -219,13 +219,13 @@ func (s *Stage) install(ctx context.Context) error {
 	if err := s.allow(ctx); err != nil {
 		return err
 	}
-	said, err := s.Plugin(ctx, "private-types", "install", "-f", core, "-f", s.path("provider"), fmt.Sprintf("--shim-url=https://127.0.0.1:%d/convert",
+	text, err := s.Plugin(ctx, "private-types", "install", "-f", core, "-f", s.path("provider"), fmt.Sprintf("--shim-url=https://127.0.0.1:%d/convert",
 		s.ports.Reviews),
 		"--ca-bundle="+s.path("ca.crt"), "--client="+Namespace+"/"+client, "--namespace="+Namespace)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.path("logs", "install.log"), []byte(said), 0o600)
+	return os.WriteFile(s.path("logs", "install.log"), []byte(text), 0o600)
 }
 
 // allow gives the manager's ServiceAccount what it needs beside the private types, for which there is --client.

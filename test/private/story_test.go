@@ -124,8 +124,8 @@ func (s *story) play() {
 		return apierrors.IsNotFound(err) && len(s.list("machines", "").Items) == 0 && len(s.list("awsmachines", "infrastructure.").Items) == 0
 	})
 	s.checkPeak()
-	if said, err := s.stage.Plugin(s.t.Context(), "private-types", "status"); err != nil || !strings.Contains(said, "yes, hidden from clients") {
-		s.t.Error(said, err)
+	if text, err := s.stage.Plugin(s.t.Context(), "private-types", "status"); err != nil || !strings.Contains(text, "yes, hidden from clients") {
+		s.t.Error(text, err)
 	}
 }
 

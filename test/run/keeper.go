@@ -109,8 +109,8 @@ func (k *keeper) exited(exit *embedded.ExitError) error {
 // reason is the sentence with which Poundlock ended, or how it ended and its last lines where there is none.
 func reason(exit *embedded.ExitError) string {
 	last := exit.Tail[strings.LastIndex(exit.Tail, "\n")+1:]
-	if said, ok := strings.CutPrefix(strings.TrimSpace(last), "poundlock: "); ok {
-		return said
+	if text, ok := strings.CutPrefix(strings.TrimSpace(last), "poundlock: "); ok {
+		return text
 	}
 	return fmt.Sprintf("%v; the end of %s:\n%s", exit.Err, exit.Log, exit.Tail)
 }

@@ -40,7 +40,7 @@ func TestOptions(t *testing.T) {
 func TestWhatAPersonReads(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		greeting
-		says, keepsQuiet []string
+		contains, keepsQuiet []string
 	}{
 		"Poundlock runs": {
 			greeting{Kubeconfig: "/a b/kubeconfig", Plugin: "/a b/bin", Dir: ".run"},
@@ -54,7 +54,7 @@ func TestWhatAPersonReads(t *testing.T) {
 			if err := welcome.Execute(&b, c.greeting); err != nil {
 				t.Fatal(err)
 			}
-			for _, text := range c.says {
+			for _, text := range c.contains {
 				if !strings.Contains(b.String(), text) {
 					t.Errorf("it does not say %q:\n%s", text, b.String())
 				}
@@ -69,11 +69,11 @@ func TestWhatAPersonReads(t *testing.T) {
 }
 
 func TestAPartThatEndsIsNamedAtOnce(t *testing.T) {
-	said := ended(fmt.Errorf("watching: %w", &embedded.ExitError{Part: "infrastructure", Log: "logs/infrastructure.log",
+	message := ended(fmt.Errorf("watching: %w", &embedded.ExitError{Part: "infrastructure", Log: "logs/infrastructure.log",
 		Err: errors.New("signal: killed")}), ".run")
 	for _, text := range []string{"infrastructure, a part of the stage, has ended: signal: killed", "logs/infrastructure.log", "goes on from it", ".run"} {
-		if !strings.Contains(said, text) {
-			t.Errorf("it does not say %q: %s", text, said)
+		if !strings.Contains(message, text) {
+			t.Errorf("it does not say %q: %s", text, message)
 		}
 	}
 }

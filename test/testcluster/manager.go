@@ -110,8 +110,8 @@ func (s *Stage) managerReady(ctx context.Context) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
-		return fmt.Errorf("/readyz answers %s:\n%s", answer.Status, said)
+		value, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+		return fmt.Errorf("/readyz answers %s:\n%s", answer.Status, value)
 	}
 	return nil
 }

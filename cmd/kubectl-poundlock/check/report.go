@@ -55,10 +55,10 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 }
 
 // once gathers a sentence of each object that has yet to move, each sentence once.
-func once(findings []readiness.Finding, said func(readiness.Finding) string) []string {
+func once(findings []readiness.Finding, check func(readiness.Finding) string) []string {
 	var out []string
 	for _, f := range findings {
-		if text := said(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
+		if text := check(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

@@ -123,8 +123,8 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (Manager, error
 		return m, err
 	}
 	if deployment != nil {
-		replicas, said, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
-		if m.Deployment = replicas; !said {
+		replicas, given, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+		if m.Deployment = replicas; !given {
 			m.Deployment = 1
 		}
 	}

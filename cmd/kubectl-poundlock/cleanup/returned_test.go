@@ -92,9 +92,9 @@ func TestWhatStartsMeanwhileStopsCleanup(t *testing.T) {
 				o.Metadata.Name, o.Metadata.Namespace, o.Metadata.ResourceVersion = name, "m", "1"
 				changes = append(changes, Change{Item: inventory.Item{Resource: machines.MachineAPI.WithResource(machines.Resource), Object: o}, Finalizer: true})
 			}
-			code, said := cli.Code(cleans.carryOut(t.Context(), "c", changes))
-			if len(patched) != c.patched || !strings.Contains(said, c.want) || code != map[bool]int{true: cli.CodeDone, false: cli.CodeNo}[c.want == ""] {
-				t.Errorf("%d patched, exit code %d: %s\n%s", len(patched), code, said, out)
+			code, text := cli.Code(cleans.carryOut(t.Context(), "c", changes))
+			if len(patched) != c.patched || !strings.Contains(text, c.want) || code != map[bool]int{true: cli.CodeDone, false: cli.CodeNo}[c.want == ""] {
+				t.Errorf("%d patched, exit code %d: %s\n%s", len(patched), code, text, out)
 			}
 			if done := strings.Contains(out.String(), "Done."); done != (c.want == "") {
 				t.Errorf("it says that it is done: %t\n%s", done, out)

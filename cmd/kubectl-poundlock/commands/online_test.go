@@ -142,13 +142,13 @@ func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		role, masters string
 		args          []string
-		told          bool
+		reported      bool
 	}{
-		"none is mirrored":          {role: "worker", told: true},
-		"wide":                      {role: "worker", args: []string{"-o", "wide"}, told: true},
-		"for a program":             {role: "worker", args: []string{"-o", "json"}, told: true},
-		"one kind alone":            {role: "worker", args: []string{"machine"}, told: true},
-		"the last is being deleted": {role: "worker", masters: fmt.Sprintf(master, deleting), told: true},
+		"none is mirrored":          {role: "worker", reported: true},
+		"wide":                      {role: "worker", args: []string{"-o", "wide"}, reported: true},
+		"for a program":             {role: "worker", args: []string{"-o", "json"}, reported: true},
+		"one kind alone":            {role: "worker", args: []string{"machine"}, reported: true},
+		"the last is being deleted": {role: "worker", masters: fmt.Sprintf(master, deleting), reported: true},
 		"one is mirrored":           {role: "worker", masters: fmt.Sprintf(master, "")},
 		"the way back":              {role: "worker", args: []string{"--to", "machineapi"}},
 		"it is the control plane":   {role: "master"},
@@ -159,11 +159,11 @@ func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 			"/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machines":     list(c.masters),
 		})
 		out, errOut, code := run(t, "", append([]string{"check", "--server", server}, c.args...)...)
-		said := strings.Join(strings.Fields(out), " ")
-		if code != 0 || strings.Contains(said, "Cluster API finds no control plane Machine in openshift-cluster-api. While there is none, it drains no Node") != c.told {
+		text := strings.Join(strings.Fields(out), " ")
+		if code != 0 || strings.Contains(text, "Cluster API finds no control plane Machine in openshift-cluster-api. While there is none, it drains no Node") != c.reported {
 			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
 		}
-		if wide := strings.Contains(said, "a deletion of this Machine does not wait for data, and drains no Node"); wide != (len(c.args) > 1 && c.told) {
+		if wide := strings.Contains(text, "a deletion of this Machine does not wait for data, and drains no Node"); wide != (len(c.args) > 1 && c.reported) {
 			t.Errorf("%s: the warning of the request is shown: %t\n%s", sentence, wide, out)
 		}
 	}
@@ -202,9 +202,9 @@ func TestNeighboursAreNamed(t *testing.T) {
 				want = want[:4] // the migration blocks moves, and an object that has moved needs none
 			}
 			out, errOut, code := run(t, "", command, "--server", server)
-			said := strings.Join(strings.Fields(out), " ")
+			text := strings.Join(strings.Fields(out), " ")
 			for _, part := range want {
-				if code != 0 || !strings.Contains(said, part) {
+				if code != 0 || !strings.Contains(text, part) {
 					t.Errorf("%s, %s: exit code %d, no word of %q:\n%s%s", stage, command, code, part, out, errOut)
 				}
 			}
@@ -234,7 +234,7 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 			objects["/apis/self-node-remediation.medik8s.io/v1alpha1/namespaces/openshift-cluster-api/selfnoderemediationtemplates/t"] = c.template
 		}
 		out, errOut, code := run(t, "", "check", "--server", cluster(t, true, objects))
-		if said := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(said, sought) != c.warns {
+		if text := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(text, sought) != c.warns {
 			t.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
 		}
 	}
@@ -307,8 +307,8 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 		})
 		for format, want := range map[string]string{"table": c.want, "json": `"away": "` + c.want} {
 			out, errOut, code := run(t, "", "controlplane", "status", "-o", format, "--server", server)
-			said := strings.ReplaceAll(out, "\n", " ")
-			if format == "table" && !strings.HasPrefix(said, want) || format == "json" && strings.Contains(said, want) != (c.want != "SET") || code != 0 {
+			text := strings.ReplaceAll(out, "\n", " ")
+			if format == "table" && !strings.HasPrefix(text, want) || format == "json" && strings.Contains(text, want) != (c.want != "SET") || code != 0 {
 				t.Errorf("%s, %s: exit code %d, want %q first, not\n%s%s", sentence, format, code, want, out, errOut)
 			}
 		}
@@ -427,12 +427,12 @@ func TestAClusterWithoutAnInfrastructure(t *testing.T) {
 		{[]string{"migrate", "machine/m", "--to", "clusterapi"}, 1, ""},
 	} {
 		out, errOut, code := run(t, "", append(c.args, "--server", server)...)
-		said := strings.Join(strings.Fields(out+errOut), " ")
-		if code != c.code || !strings.Contains(said, missing) || !strings.Contains(said, remedy) || !strings.Contains(out, c.shows) {
+		text := strings.Join(strings.Fields(out+errOut), " ")
+		if code != c.code || !strings.Contains(text, missing) || !strings.Contains(text, remedy) || !strings.Contains(out, c.shows) {
 			t.Errorf("%s: exit code %d\n%s%s", c.args, code, out, errOut)
 		}
-		if !strings.HasPrefix(said, missing) {
-			t.Errorf("%s: not first: %s", c.args, said)
+		if !strings.HasPrefix(text, missing) {
+			t.Errorf("%s: not first: %s", c.args, text)
 		}
 	}
 }
@@ -464,21 +464,21 @@ func TestCheckReportsThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 		"no Cluster either": {map[string]string{infrastructure: about}, true},
 		"a Cluster":         {map[string]string{infrastructure: about, clusters: `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"x","namespace":"openshift-cluster-api"}}`}, false},
 	} {
-		said := check(c.objects)
-		if !strings.Contains(said, `"reason": "InfraClusterMissing"`) || !strings.Contains(said, "OpenStackCluster openshift-cluster-api/x does not exist") ||
-			!strings.Contains(said, manifest) || strings.Contains(said, `"kind":"Cluster"`) != c.cluster || strings.Contains(said, "cannot be read") {
-			t.Errorf("%s: %s", sentence, said)
+		text := check(c.objects)
+		if !strings.Contains(text, `"reason": "InfraClusterMissing"`) || !strings.Contains(text, "OpenStackCluster openshift-cluster-api/x does not exist") ||
+			!strings.Contains(text, manifest) || strings.Contains(text, `"kind":"Cluster"`) != c.cluster || strings.Contains(text, "cannot be read") {
+			t.Errorf("%s: %s", sentence, text)
 		}
 	}
-	if said := check(map[string]string{infrastructure: forbidden}); !strings.Contains(said, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide") {
-		t.Errorf("who may not read it: %s", said)
+	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide") {
+		t.Errorf("who may not read it: %s", message)
 	}
 	out, _, _ := run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
-	if said := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(said, "kubectl get openstackclusters") || !strings.Contains(said, manifest) {
-		t.Errorf("of files: %s", said)
+	if answer := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(answer, "kubectl get openstackclusters") || !strings.Contains(answer, manifest) {
+		t.Errorf("of files: %s", answer)
 	}
-	if said, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(said, "OpenShift does not create it in each release") {
-		t.Errorf("of a file without the Infrastructure: %s", said)
+	if output, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(output, "OpenShift does not create it in each release") {
+		t.Errorf("of a file without the Infrastructure: %s", output)
 	}
 }
 
@@ -523,7 +523,7 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 		"check, without the Infrastructure":                       {map[string]string{sets[:len(sets)-1]: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + set + `]}`, about: refused("infrastructures")}, []string{"check"}, wide},
 	} {
 		out, errOut, _ := run(t, "", append(c.args, "--server", cluster(t, true, c.objects))...)
-		if said := strings.Join(strings.Fields(out+errOut), " "); !strings.Contains(said, c.want) || c.want == administrator && strings.Contains(said, "poundlock-viewer") {
+		if text := strings.Join(strings.Fields(out+errOut), " "); !strings.Contains(text, c.want) || c.want == administrator && strings.Contains(text, "poundlock-viewer") {
 			t.Errorf("%s: want %q:\n%s%s", sentence, c.want, out, errOut)
 		}
 	}

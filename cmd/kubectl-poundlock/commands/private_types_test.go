@@ -55,13 +55,13 @@ func TestPrivateTypes(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	enter := func(want int, says []string, args ...string) {
+	enter := func(want int, value []string, args ...string) {
 		t.Helper()
 		out, errOut, code := run(t, "", append([]string{"private-types", "--kubeconfig=" + plane.KubeconfigPath()}, args...)...)
 		if code != want {
 			t.Errorf("%v: exit code %d\n%s%s", args, code, out, errOut)
 		}
-		for _, s := range says {
+		for _, s := range value {
 			if !strings.Contains(out+errOut, s) {
 				t.Errorf("%v does not say %q:\n%s%s", args, s, out, errOut)
 			}
@@ -172,37 +172,37 @@ func TestPrivateTypesOffline(t *testing.T) {
 	write("provider.json", "foomachines", "infrastructure."+translation.Standard)
 	other := write("other.txt", "others", "example.com")
 	for sentence, c := range map[string]struct {
-		args  []string
-		stdin string
-		want  int
-		says  string
+		args     []string
+		stdin    string
+		want     int
+		contains string
 	}{
-		"from nowhere":           {args: []string{"install"}, want: 2, says: "--filename FILE|DIR, or --from-cluster"},
-		"from two places":        {args: []string{"install", "-f", one, "--from-cluster"}, want: 2, says: "--filename FILE|DIR, or --from-cluster"},
-		"no such file":           {args: []string{"install", "-f", one + "x", "--dry-run=client"}, want: 1, says: "one.yamlx"},
-		"nothing of Cluster API": {args: []string{"install", "-f", other, "--dry-run=client"}, want: 3, says: "nothing was changed"},
-		"twice the same":         {args: []string{"install", "-f", one, "-f", one, "--dry-run=client"}, want: 2, says: "given twice"},
-		"an unknown dry run":     {args: []string{"install", "-f", one, "--dry-run=x"}, want: 2, says: "want none, client or server"},
-		"an odd ServiceAccount":  {args: []string{"install", "-f", one, "--dry-run=client", "--client=x"}, want: 2, says: "NAMESPACE/NAME"},
-		"no bundle":              {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + one + "x"}, want: 2, says: "--ca-bundle"},
-		"a bundle without one":   {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + other}, want: 2, says: "no certificate in PEM"},
-		"an upstream in HTTP":    {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=cluster.x-k8s.io=http://h/convert"}, want: 2, says: "with a URL of https"},
-		"no upstream's form":     {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=nonsense"}, want: 2, says: "give SUFFIX=URL"},
-		"a shim in HTTP":         {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=http://h"}, want: 2, says: "--shim-url http://h: give a URL of https"},
-		"two places of the shim": {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=https://h", "--upstream=cluster.x-k8s.io=https://h/convert"}, want: 2, says: "leave out --upstream, or --shim-url"},
-		"a command misspelt":     {args: []string{"instal"}, want: 2, says: "Did you mean this?\n\tinstall"},
-		"a folder":               {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "name: foomachines.infrastructure.cluster.hypershift.openshift.io"},
-		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "Warning: no label names a contract of Cluster API on foomachines.infrastructure."},
-		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, says: "namespace: elsewhere"},
-		"standard input":         {args: []string{"sidecar", "-f", "-"}, stdin: deployment, says: "name: kube-apiserver-proxy"},
-		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, says: "no Deployment"},
-		"an image that is none":  {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "image: y", 1), want: 1, says: "containers.image of type string"},
-		"a field that is none":   {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "imagge: i", 1), want: 1, says: `unknown field "spec.template.spec.containers[0].imagge"`},
-		"a sidecar for nothing":  {args: []string{"sidecar"}, want: 2, says: "--filename"},
+		"from nowhere":           {args: []string{"install"}, want: 2, contains: "--filename FILE|DIR, or --from-cluster"},
+		"from two places":        {args: []string{"install", "-f", one, "--from-cluster"}, want: 2, contains: "--filename FILE|DIR, or --from-cluster"},
+		"no such file":           {args: []string{"install", "-f", one + "x", "--dry-run=client"}, want: 1, contains: "one.yamlx"},
+		"nothing of Cluster API": {args: []string{"install", "-f", other, "--dry-run=client"}, want: 3, contains: "nothing was changed"},
+		"twice the same":         {args: []string{"install", "-f", one, "-f", one, "--dry-run=client"}, want: 2, contains: "given twice"},
+		"an unknown dry run":     {args: []string{"install", "-f", one, "--dry-run=x"}, want: 2, contains: "want none, client or server"},
+		"an odd ServiceAccount":  {args: []string{"install", "-f", one, "--dry-run=client", "--client=x"}, want: 2, contains: "NAMESPACE/NAME"},
+		"no bundle":              {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + one + "x"}, want: 2, contains: "--ca-bundle"},
+		"a bundle without one":   {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + other}, want: 2, contains: "no certificate in PEM"},
+		"an upstream in HTTP":    {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=cluster.x-k8s.io=http://h/convert"}, want: 2, contains: "with a URL of https"},
+		"no upstream's form":     {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=nonsense"}, want: 2, contains: "give SUFFIX=URL"},
+		"a shim in HTTP":         {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=http://h"}, want: 2, contains: "--shim-url http://h: give a URL of https"},
+		"two places of the shim": {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=https://h", "--upstream=cluster.x-k8s.io=https://h/convert"}, want: 2, contains: "leave out --upstream, or --shim-url"},
+		"a command misspelt":     {args: []string{"instal"}, want: 2, contains: "Did you mean this?\n\tinstall"},
+		"a folder":               {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "name: foomachines.infrastructure.cluster.hypershift.openshift.io"},
+		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "Warning: no label names a contract of Cluster API on foomachines.infrastructure."},
+		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, contains: "namespace: elsewhere"},
+		"standard input":         {args: []string{"sidecar", "-f", "-"}, stdin: deployment, contains: "name: kube-apiserver-proxy"},
+		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, contains: "no Deployment"},
+		"an image that is none":  {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "image: y", 1), want: 1, contains: "containers.image of type string"},
+		"a field that is none":   {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "imagge: i", 1), want: 1, contains: `unknown field "spec.template.spec.containers[0].imagge"`},
+		"a sidecar for nothing":  {args: []string{"sidecar"}, want: 2, contains: "--filename"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			out, errOut, code := run(t, c.stdin, append([]string{"private-types"}, c.args...)...)
-			if code != c.want || !strings.Contains(out+errOut, c.says) {
+			if code != c.want || !strings.Contains(out+errOut, c.contains) {
 				t.Errorf("exit code %d: %s%s", code, out, errOut)
 			}
 		})

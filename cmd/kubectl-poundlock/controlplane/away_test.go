@@ -141,7 +141,7 @@ func TestAPlanOfAURL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stored, out := 0, &bytes.Buffer{}
 			err := execute(t, out, "--server", silent(t, &stored).URL, "plan", "-f", files.URL+name)
-			if said := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(said, want) && want != "" || !strings.Contains(said+out.String(), files.URL+name) {
+			if text := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(text, want) && want != "" || !strings.Contains(text+out.String(), files.URL+name) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

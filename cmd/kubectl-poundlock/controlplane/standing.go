@@ -103,20 +103,20 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 	if s.AuthoritativeAPI == authority.Migrating {
 		out = append(out, "authority over the set is moving, and nothing is begun until it has")
 	}
-	said := plan.Waits
+	text := plan.Waits
 	var each []string
 	for _, i := range s.Indexes {
 		for _, m := range i.Machines {
 			for _, why := range m.WaitsFor {
 				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
 			}
-			if len(m.WaitsFor) > 0 && strings.HasPrefix(said, m.Name+" is not ready yet") { // the Machine's sentence has the reason
-				said = ""
+			if len(m.WaitsFor) > 0 && strings.HasPrefix(text, m.Name+" is not ready yet") { // the Machine's sentence has the reason
+				text = ""
 			}
 		}
 	}
-	if said != "" {
-		out = append(out, said)
+	if text != "" {
+		out = append(out, text)
 	}
 	return append(out, each...)
 }

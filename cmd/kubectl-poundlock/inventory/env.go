@@ -39,26 +39,26 @@ type Cluster struct {
 }
 
 // Describe returns the cluster's description. Flags count only if there is no Infrastructure.
-func (f *Fleet) Describe(said Cluster) Cluster {
+func (f *Fleet) Describe(value Cluster) Cluster {
 	if f.infrastructure != nil {
 		c := describe(f.infrastructure)
-		for _, flag := range []struct{ name, said, is string }{
-			{"platform", said.Platform, c.Platform}, {"cluster-name", said.Name, c.Name}, {"region", said.Region, c.region()},
+		for _, flag := range []struct{ name, given, is string }{
+			{"platform", value.Platform, c.Platform}, {"cluster-name", value.Name, c.Name}, {"region", value.Region, c.region()},
 		} {
-			if flag.said != "" && flag.said != flag.is {
-				c.Assumed = append(c.Assumed, fmt.Sprintf("--%s %s was ignored: the Infrastructure object has %q.", flag.name, flag.said, flag.is))
+			if flag.given != "" && flag.given != flag.is {
+				c.Assumed = append(c.Assumed, fmt.Sprintf("--%s %s was ignored: the Infrastructure object has %q.", flag.name, flag.given, flag.is))
 			}
 		}
 		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
-			c.NodeSync = said.NodeSync
+			c.NodeSync = value.NodeSync
 		}
 		if c.Gates = f.gates; c.Gates == nil {
-			c.Gates = said.Gates
+			c.Gates = value.Gates
 		}
 		return c
 	}
-	c := said
-	c.flagged = said.Platform+said.Name+said.Region != ""
+	c := value
+	c.flagged = value.Platform+value.Name+value.Region != ""
 	c.guess(f.all(), map[bool]string{true: withheld, false: notGiven}[f.withheld])
 	c.about = map[string]any{"status": map[string]any{
 		"infrastructureName": c.Name,
@@ -176,9 +176,9 @@ func exampleOf(p Pair) map[string]any {
 }
 
 func platformOf(p Pair) string {
-	said, ref := providerSpecOf(p), p.InfraRef()
+	value, ref := providerSpecOf(p), p.InfraRef()
 	i := slices.IndexFunc(platforms.List(), func(pl conversion.Platform) bool {
-		return said.Kind != "" && pl.ProviderSpec.Kind == said.Kind ||
+		return value.Kind != "" && pl.ProviderSpec.Kind == value.Kind ||
 			ref.Name != "" && slices.Contains([]string{pl.InfraMachine.Kind, pl.InfraMachineTemplate.Kind}, ref.Kind)
 	})
 	if i < 0 {
@@ -188,11 +188,11 @@ func platformOf(p Pair) string {
 }
 
 func regionOf(p Pair) string {
-	said := providerSpecOf(p)
-	if said.Placement.Region != "" {
-		return said.Placement.Region
+	value := providerSpecOf(p)
+	if value.Placement.Region != "" {
+		return value.Placement.Region
 	}
-	return said.Region
+	return value.Region
 }
 
 func clusterNameOf(p Pair) string {

@@ -133,8 +133,8 @@ func TestAClusterThatNothingNames(t *testing.T) {
 	if c.Name == "" || !strings.Contains(strings.Join(c.Assumed, " "), "--cluster-name") {
 		t.Errorf("named %q, and said %q", c.Name, c.Assumed)
 	}
-	if said := f.Describe(inventory.Cluster{Name: "mine"}); said.Name != "mine" {
-		t.Errorf("named %q", said.Name)
+	if value := f.Describe(inventory.Cluster{Name: "mine"}); value.Name != "mine" {
+		t.Errorf("named %q", value.Name)
 	}
 }
 

@@ -64,11 +64,11 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 	for about, c := range map[string]struct {
 		list, definition error
 		found, unknown   bool
-		says             string
+		contains         string
 	}{
 		"it is served":                               {found: true},
 		"it is not defined":                          {list: apierrors.NewNotFound(vms.GroupResource(), ""), definition: apierrors.NewNotFound(definitions.GroupResource(), ""), unknown: true},
-		"it is defined, and not served":              {list: apierrors.NewNotFound(vms.GroupResource(), ""), unknown: true, says: "VSphereVM.infrastructure.cluster.x-k8s.io, whose definition vspherevms.infrastructure.cluster.x-k8s.io exists"},
+		"it is defined, and not served":              {list: apierrors.NewNotFound(vms.GroupResource(), ""), unknown: true, contains: "VSphereVM.infrastructure.cluster.x-k8s.io, whose definition vspherevms.infrastructure.cluster.x-k8s.io exists"},
 		"definitions may not be read":                {list: apierrors.NewNotFound(vms.GroupResource(), ""), definition: apierrors.NewForbidden(definitions.GroupResource(), "", nil), unknown: true},
 		"they may not be listed, which is all right": {list: apierrors.NewForbidden(vms.GroupResource(), "", nil), unknown: true},
 	} {
@@ -103,8 +103,8 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		if err != nil || len(f.Pairs) != 1 {
 			t.Fatal(about, err, f)
 		}
-		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.says) ||
-			c.says == "" && p.NotServed != "" {
+		if p := f.Pairs[0]; (p.InfraInstance != nil) != c.found || p.InstancesUnknown != c.unknown || !strings.Contains(p.NotServed, c.contains) ||
+			c.contains == "" && p.NotServed != "" {
 			t.Errorf("%s: found %v, unknown %t, %q", about, p.InfraInstance, p.InstancesUnknown, p.NotServed)
 		}
 		if f.Pairs[0].PausedCluster != "c" {

@@ -39,10 +39,10 @@ func TestAMachineOfTheControlPlaneWithoutATerminal(t *testing.T) {
 func TestWithoutAWebhookConfiguration(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		gone, cancel, refused bool
-		dryRun, says          string
+		dryRun, contains      string
 	}{
 		"a server dry run":        {gone: true, dryRun: "server", refused: true},
-		"a plan":                  {gone: true, dryRun: "client", says: "ValidatingWebhookConfiguration/poundlock does not exist"},
+		"a plan":                  {gone: true, dryRun: "client", contains: "ValidatingWebhookConfiguration/poundlock does not exist"},
 		"a plan, and all is well": {dryRun: "client"},
 		"all is well":             {},
 		"a move":                  {gone: true, refused: true},
@@ -66,12 +66,12 @@ func TestWithoutAWebhookConfiguration(t *testing.T) {
 			o := &options{Plugin: &cli.Plugin{Options: cli.Options{Env: func(string) string { return "" }, Now: time.Now}}, cancel: c.cancel, dryRun: c.dryRun}
 			o.Plugin.AddFlags(&cobra.Command{})
 			*o.Config.APIServer = server.URL
-			said := &strings.Builder{}
-			if err := (&mover{options: o, Output: printers.Output{Writer: said}}).answered(t.Context(), "n"); (err != nil) != c.refused {
+			value := &strings.Builder{}
+			if err := (&mover{options: o, Output: printers.Output{Writer: value}}).answered(t.Context(), "n"); (err != nil) != c.refused {
 				t.Errorf("%v", err)
 			}
-			if !strings.Contains(said.String(), c.says) || (c.says == "") != (said.String() == "") {
-				t.Errorf("said %q", said)
+			if !strings.Contains(value.String(), c.contains) || (c.contains == "") != (value.String() == "") {
+				t.Errorf("said %q", value)
 			}
 		})
 	}

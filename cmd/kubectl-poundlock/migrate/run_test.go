@@ -116,8 +116,8 @@ func TestARunStops(t *testing.T) {
 			if out.Failed != c.failed || out.TimedOut != c.timedOut {
 				t.Errorf("%+v", out)
 			}
-			if said := r.Tally().Text(""); c.ends != strings.Contains(said, "0 there, 0 on the way, 1 cancelled or deleted, 1 not asked for") || r.Tally().Total() != 2 {
-				t.Error(said)
+			if text := r.Tally().Text(""); c.ends != strings.Contains(text, "0 there, 0 on the way, 1 cancelled or deleted, 1 not asked for") || r.Tally().Total() != 2 {
+				t.Error(text)
 			}
 			if stopped := c.failed || c.timedOut; stopped == (asked(out) == "b") {
 				t.Errorf("asked for %q", asked(out))
@@ -129,8 +129,8 @@ func TestARunStops(t *testing.T) {
 // What its new API has already cannot be taken back, as --cancel then says too.
 func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		now         pair
-		says, never string
+		now             pair
+		contains, never string
 	}{
 		"it is on the way":                   {onTheWay("a"), "--cancel takes back", "cannot be taken back"},
 		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object Cluster API is authoritative already", "--cancel takes back"},
@@ -139,7 +139,7 @@ func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
 		r := begin(t, 0, rest("a"))
 		r.Asked(r.Look(fleetOf(t, rest("a")), start).Ask[0], start)
 		r.Look(fleetOf(t, c.now), start)
-		if text := r.Cancels(); !strings.Contains(text, c.says) || strings.Contains(text, c.never) {
+		if text := r.Cancels(); !strings.Contains(text, c.contains) || strings.Contains(text, c.never) {
 			t.Errorf("%s: %q", sentence, text)
 		}
 	}

@@ -19,7 +19,7 @@ func TestAway(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		presence presence.Presence
 		lease    presence.Lease
-		says     string
+		contains string
 	}{
 		"all is well":                      {presence.Answers, lease(time.Second), ""},
 		"all is well, and nobody may look": {presence.NotAsked, presence.Lease{}, ""},
@@ -31,8 +31,8 @@ func TestAway(t *testing.T) {
 		"it is not there":                  {presence.Silent, presence.Lease{}, "Is it installed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := presence.Away(c.presence, c.lease, now); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-				t.Errorf("%q, want %q", got, c.says)
+			if got := presence.Away(c.presence, c.lease, now); (got == "") != (c.contains == "") || !strings.Contains(got, c.contains) {
+				t.Errorf("%q, want %q", got, c.contains)
 			}
 		})
 	}

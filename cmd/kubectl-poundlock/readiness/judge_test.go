@@ -180,16 +180,16 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	)
 	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(vm) }
 	for sentence, c := range map[string]struct {
-		vm      string
-		file    bool
-		unread  string
-		verdict readiness.Readiness
-		reason  string
-		warned  string
-		says    string
+		vm       string
+		file     bool
+		unread   string
+		verdict  readiness.Readiness
+		reason   string
+		warned   string
+		contains string
 	}{
 		"it is there, and paused":              {vm: vm, verdict: readiness.Ready},
-		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine", says: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
 		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
 		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
 		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
@@ -213,7 +213,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 			env, unknown := f.Env(f.Describe(inventory.Cluster{}), p)
 			got := readiness.Judge(p, authority.ClusterAPI, env, unknown, f.Lacks(f.Describe(inventory.Cluster{}), env))
 			if got.Readiness != c.verdict || got.Reason != c.reason || !strings.Contains(strings.Join(got.Warnings, " "), c.warned) ||
-				!strings.Contains(got.Message, c.says) {
+				!strings.Contains(got.Message, c.contains) {
 				t.Errorf("%s (%s): %s %v %q, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, got.Warnings, c.verdict, c.reason)
 			}
 		})

@@ -142,18 +142,18 @@ func judgeManifest(t *testing.T, c manifestCase, s surroundings, on bool) readin
 	if err != nil || len(f.Pairs) != 1 {
 		t.Fatal(err, f.Problems, documents)
 	}
-	var said inventory.Cluster
+	var value inventory.Cluster
 	if s.nodeSync {
 		all, err := conversion.ParsePatterns([]string{".*"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		said.NodeSync = conversion.NodeSync{Labels: all, Annotations: all}
+		value.NodeSync = conversion.NodeSync{Labels: all, Annotations: all}
 	}
 	if s.gates {
-		said.Gates = map[string]bool{authority.TaintGate: on}
+		value.Gates = map[string]bool{authority.TaintGate: on}
 	}
-	cluster := f.Describe(said)
+	cluster := f.Describe(value)
 	env, unknown := f.Env(cluster, f.Pairs[0])
 	return readiness.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, f.Lacks(cluster, env))
 }

@@ -122,14 +122,14 @@ func (m *mentioned) look(n ast.Node) bool {
 
 // beside adds the constants among expressions if one of these is a sentence.
 func (m *mentioned) beside(all []ast.Expr) {
-	said := false
+	given := false
 	for _, e := range all {
 		_, is := sentence(e)
-		said = said || is
+		given = given || is
 	}
 	for _, e := range all {
 		name := m.named(e)
-		if _, literal := e.(*ast.BasicLit); !said || literal || !aName.MatchString(name) {
+		if _, literal := e.(*ast.BasicLit); !given || literal || !aName.MatchString(name) {
 			continue
 		}
 		if value := m.constants[name]; value != "" {

@@ -268,9 +268,9 @@ func TestBundleExitCodes(t *testing.T) {
 		return args
 	}
 	for name, c := range map[string]struct {
-		args []string
-		code int
-		says string
+		args     []string
+		code     int
+		contains string
 	}{
 		"nothing to write yet":        {argsOf(dir, "--out", out, "--verify"), 1, "stale"},
 		"done":                        {argsOf(dir, "--out", filepath.Join(t.TempDir(), "x")), 0, ""},
@@ -296,8 +296,8 @@ func TestBundleExitCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, code, err := runBundle(t, c.args...)
-			if code != c.code || (err != nil && !strings.Contains(err.Error(), c.says)) {
-				t.Errorf("%d, %v; want %d, %q", code, err, c.code, c.says)
+			if code != c.code || (err != nil && !strings.Contains(err.Error(), c.contains)) {
+				t.Errorf("%d, %v; want %d, %q", code, err, c.code, c.contains)
 			}
 			if exists(out) {
 				t.Error("the folder was created")
@@ -309,8 +309,8 @@ func TestBundleExitCodes(t *testing.T) {
 func TestBundleIsHermetic(t *testing.T) {
 	const local = "resources: [a.yaml]\n"
 	for name, c := range map[string]struct {
-		files map[string]string
-		says  string
+		files    map[string]string
+		contains string
 	}{
 		"a remote base":              {map[string]string{"config/kustomization.yaml": "resources: [https://127.0.0.1:1/a.yaml]\n"}, "--allow-remote"},
 		"a remote base further down": {map[string]string{"config/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['github.com/a/b?ref=c']\n"}, "b/kustomization.yaml"},
@@ -343,8 +343,8 @@ func TestBundleIsHermetic(t *testing.T) {
 			c.files["config/a.yaml"] = account
 			dir := repository(t, c.files)
 			_, code, err := runBundle(t, argsOf(dir, "--summary")...)
-			if (code == 1) != (c.says != "") || (err != nil && !strings.Contains(err.Error(), c.says)) {
-				t.Errorf("%d, %v; want %q", code, err, c.says)
+			if (code == 1) != (c.contains != "") || (err != nil && !strings.Contains(err.Error(), c.contains)) {
+				t.Errorf("%d, %v; want %q", code, err, c.contains)
 			}
 		})
 	}
@@ -361,7 +361,7 @@ func TestBundleIsHermetic(t *testing.T) {
 // A provider that fits into no ConfigMap, or that is refused, leaves the folder as it was.
 func TestBundleWritesNothingOnError(t *testing.T) {
 	large := account + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: \"" + strings.Repeat("x", bundle.MaxConfigMap) + "\"}\n"
-	for name, c := range map[string]struct{ manifest, says string }{
+	for name, c := range map[string]struct{ manifest, contains string }{
 		"too large": {large, "ConfigMap/big"},
 		"refused":   {account + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "Pod/a"},
 	} {
@@ -376,8 +376,8 @@ func TestBundleWritesNothingOnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, code, err := runBundle(t, args...)
-			if code != 1 || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%d, %v; want 1, %s", code, err, c.says)
+			if code != 1 || !strings.Contains(err.Error(), c.contains) {
+				t.Errorf("%d, %v; want 1, %s", code, err, c.contains)
 			}
 			if diff := cmp.Diff(before, contents(t, out)); diff != "" {
 				t.Error(diff)
@@ -390,8 +390,8 @@ func TestBundleWritesNothingOnError(t *testing.T) {
 func TestBundleFailsHalfWay(t *testing.T) {
 	second := filepath.Join(plainDir, "infrastructure-aws.yaml")
 	for name, c := range map[string]struct {
-		spoil func(t *testing.T, out string)
-		says  string
+		spoil    func(t *testing.T, out string)
+		contains string
 	}{
 		"the second file is a folder": {func(t *testing.T, out string) {
 			t.Helper()
@@ -417,8 +417,8 @@ func TestBundleFailsHalfWay(t *testing.T) {
 			}
 			c.spoil(t, out)
 			before := contents(t, out)
-			if _, code, err := runBundle(t, args...); code != 1 || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%d, %v; want 1, %s", code, err, c.says)
+			if _, code, err := runBundle(t, args...); code != 1 || !strings.Contains(err.Error(), c.contains) {
+				t.Errorf("%d, %v; want 1, %s", code, err, c.contains)
 			}
 			if diff := cmp.Diff(before, contents(t, out)); diff != "" {
 				t.Error(diff)

@@ -44,9 +44,9 @@ func TestBundleOnAFullDisk(t *testing.T) {
 	}
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBundleOnAFullDisk$")
 	child.Env = append(os.Environ(), fullDiskFor+"="+string(typed))
-	said, err := child.CombinedOutput()
-	if second := filepath.Join(plainDir, "infrastructure-aws.yaml"); err == nil || !strings.Contains(string(said), second) {
-		t.Errorf("%v, %s; want a refusal that names %s", err, said, second)
+	value, err := child.CombinedOutput()
+	if second := filepath.Join(plainDir, "infrastructure-aws.yaml"); err == nil || !strings.Contains(string(value), second) {
+		t.Errorf("%v, %s; want a refusal that names %s", err, value, second)
 	}
 	if diff := cmp.Diff(before, contents(t, out)); diff != "" {
 		t.Error(diff)

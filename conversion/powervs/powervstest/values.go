@@ -83,7 +83,7 @@ func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	if m.MemoryGiB == 0 {
 		m.MemoryGiB = 32
 	}
-	if said := m.Processors; said.IntVal == 0 && said.StrVal == "" {
+	if value := m.Processors; value.IntVal == 0 && value.StrVal == "" {
 		m.Processors = intstr.FromString("0.5")
 		if m.ProcessorType == machinev1.PowerVSProcessorTypeDedicated {
 			m.Processors = intstr.FromInt32(1)

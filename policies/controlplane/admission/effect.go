@@ -140,10 +140,10 @@ func inDomain(name string) string {
 // oncePerText keeps the first of several refusals that differ only in the failure domain.
 func oncePerText(all field.ErrorList) field.ErrorList {
 	var out field.ErrorList
-	said := map[string]bool{}
+	value := map[string]bool{}
 	for _, e := range all {
-		if _, words, _ := strings.Cut(e.Detail, ": "); !said[words] {
-			said[words] = true
+		if _, words, _ := strings.Cut(e.Detail, ": "); !value[words] {
+			value[words] = true
 			out = append(out, e)
 		}
 	}

@@ -167,15 +167,15 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 
 // beyond is what a verdict has in addition to another. It ignores the positions of items in lists.
 func beyond(v, known policies.Verdict) policies.Verdict {
-	said := map[string]bool{}
+	value := map[string]bool{}
 	for _, e := range known.Denials {
-		said[unplaced(e.Error())] = true
+		value[unplaced(e.Error())] = true
 	}
 	for _, w := range known.Warnings {
-		said[unplaced(w)] = true
+		value[unplaced(w)] = true
 	}
-	v.Denials = slices.DeleteFunc(v.Denials, func(e *field.Error) bool { return said[unplaced(e.Error())] })
-	v.Warnings = slices.DeleteFunc(v.Warnings, func(w string) bool { return said[unplaced(w)] })
+	v.Denials = slices.DeleteFunc(v.Denials, func(e *field.Error) bool { return value[unplaced(e.Error())] })
+	v.Warnings = slices.DeleteFunc(v.Warnings, func(w string) bool { return value[unplaced(w)] })
 	return v
 }
 

@@ -96,8 +96,8 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if field, spelt := memberNamed(known, name); field == nil {
 			out[name] = v[name] // a field that this build does not have
-		} else if said := meaningOf(v[name], field); said != nil {
-			out[spelt] = said
+		} else if value := meaningOf(v[name], field); value != nil {
+			out[spelt] = value
 		}
 	}
 	return out
@@ -129,17 +129,17 @@ func meaningOf(v any, t reflect.Type) any {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return ownWords(v, t, pointer)
 	}
-	switch said := v.(type) {
+	switch value := v.(type) {
 	case map[string]any:
-		return meaningOfObject(said, t, pointer)
+		return meaningOfObject(value, t, pointer)
 	case []any:
-		return meaningOfList(said, t)
+		return meaningOfList(value, t)
 	case bool:
-		if !said && !pointer && t.Kind() == reflect.Bool {
+		if !value && !pointer && t.Kind() == reflect.Bool {
 			return nil
 		}
 	case float64:
-		if said == 0 && !pointer && t.Kind() != reflect.Interface {
+		if value == 0 && !pointer && t.Kind() != reflect.Interface {
 			return nil
 		}
 	}
@@ -189,11 +189,11 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
 		return v // writing it would take minutes
 	}
-	said := values.Plain(read)
-	if !pointer && reflect.DeepEqual(said, values.Plain(zero)) {
+	value := values.Plain(read)
+	if !pointer && reflect.DeepEqual(value, values.Plain(zero)) {
 		return nil
 	}
-	return said
+	return value
 }
 
 // present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as in spotMarketOptions: {}.

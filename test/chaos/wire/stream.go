@@ -19,7 +19,7 @@ type stream struct {
 }
 
 type part struct {
-	said time.Time
+	sent time.Time
 	body []byte // nil: only flush
 }
 
@@ -62,11 +62,11 @@ func (w *Wire) DropWatches() int {
 func (w *Wire) Lag(d time.Duration) { w.lag.Store(int64(d)) }
 
 func (s *stream) Write(p []byte) (int, error) {
-	return len(p), s.put(part{said: time.Now(), body: append([]byte{}, p...)})
+	return len(p), s.put(part{sent: time.Now(), body: append([]byte{}, p...)})
 }
 
 // Flush passes on what is to be seen at once: each news of a watch.
-func (s *stream) Flush() { _ = s.put(part{said: time.Now()}) }
+func (s *stream) Flush() { _ = s.put(part{sent: time.Now()}) }
 
 func (s *stream) put(p part) error {
 	select {
@@ -81,7 +81,7 @@ func (s *stream) pump() {
 	defer close(s.done)
 	flusher := http.NewResponseController(s.ResponseWriter)
 	for p := range s.parts {
-		due := p.said.Add(time.Duration(s.wire.lag.Load()))
+		due := p.sent.Add(time.Duration(s.wire.lag.Load()))
 		if left := time.Until(due); left > 0 && !wait(s.ctx, left) || s.wire.gate.wait(s.ctx) != nil {
 			continue // dropped: the rest is not read
 		}
