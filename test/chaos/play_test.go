@@ -44,8 +44,10 @@ type play struct {
 	// machine is the one with which the play begins, "" if with none.
 	machine string
 	// born: the Machine moves while its instance is made.
-	born    bool
-	lifts   []func()
+	born  bool
+	lifts []func()
+	// ambush is closed once it has been sprung; nil if the story has none.
+	ambush  chan struct{}
 	printed map[string]bool // answers that were printed already
 }
 
@@ -64,6 +66,12 @@ func (p *play) writes(r wire.Request) bool {
 // lay puts a rule in force until the play is over.
 func (p *play) lay(when wire.Match, do wire.Effect) {
 	p.lifts = append(p.lifts, line.Lay(wire.Rule{When: when, Do: do}))
+}
+
+// sprung waits until the story's ambush was sprung: it acts in the name of the test that plays the act, which must not end before.
+func (p *play) sprung() {
+	p.Helper()
+	p.eventually("what the act brings about", func() bool { return p.ambush == nil || closed(p.ambush) })
 }
 
 func (p *play) over() {

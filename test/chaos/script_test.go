@@ -41,7 +41,10 @@ func rehearse(t *testing.T, stories ...story) []script {
 	scripts := make([]script, len(stories))
 	together(t, "rehearse begin", all, func(p *play) { p.ready(stories[number(p)/2]) })
 	before := len(line.Writes())
-	together(t, "rehearse", all, func(p *play) { stories[number(p)/2].act(p) })
+	together(t, "rehearse", all, func(p *play) {
+		stories[number(p)/2].act(p)
+		p.sprung()
+	})
 	together(t, "rehearse agree", firsts, func(p *play) {
 		scripts[number(p)/2] = script{story: stories[number(p)/2], end: p.agree(all[number(p)+1])}
 	})

@@ -83,7 +83,9 @@ func deletesBoth(p *play) {
 
 // onceMigrating calls do as soon as the API server has stored that the Machine is migrating, even if Poundlock gets no answer.
 func onceMigrating(p *play, do func()) {
-	once := sync.OnceFunc(do)
+	sprung := make(chan struct{})
+	p.ambush = sprung
+	once := sync.OnceFunc(func() { defer close(sprung); do() })
 	leaves := func(r wire.Request) bool {
 		return p.writes(r) && r.Subresource == "status" && strings.Contains(r.Summary, "authoritativeAPI=Migrating")
 	}
