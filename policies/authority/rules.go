@@ -217,8 +217,9 @@ func Rules() policies.Set {
 		{
 			ID: "authority/provider-id", Clause: authOf,
 			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the " +
-				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine.",
-			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
+				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine. " +
+				"Nor may anybody else give them the spec.providerID of another cloud: most providers look at the last part of an ID alone.",
+			Remedy: "Leave spec.providerID out, wait until the other Machine is gone, or write the ID in the form that the message has.",
 			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine, InfraInstance}, onWrite)),
 			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
