@@ -210,11 +210,7 @@ func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 
 // infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
 func (s steps) infraMissing() string {
-	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
-	if s.Kind.InfraActs() {
-		return what + authority.NoInfraRecreated(s.InstanceKnown())
-	}
-	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
+	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
