@@ -166,6 +166,9 @@ func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
+	if owner := s.RunsAnother(s.Infra); owner != "" {
+		return pairs.First(func() *pairs.Write { return fields.Copies(s.State, "providerID") }, s.failing(authority.ReasonForeignTwin, s.refersToAnothers(owner)))
+	}
 	infra := s.Infra
 	if infra == nil {
 		infra = twin.Of(s.State).StandIn()
