@@ -141,6 +141,8 @@ type Platform struct {
 	// CredentialsSecret is the name of the platform's secret in every cluster.
 	CredentialsSecret string
 
+	// InstanceID is the form of an instance's ID, which begins with the platform's scheme.
+	InstanceID string
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
 	// Editable is what a user can still change of the provider's machines and templates. The zero value: nothing.

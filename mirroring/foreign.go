@@ -45,6 +45,14 @@ func (s steps) runsAnother(owner string) string {
 		"or delete Machine %[2]s as a whole, and with it what it runs", pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
+// refersToAnothers is why nothing is made of an authoritative Cluster API Machine that refers to another's infrastructure machine. Its deletion is no way out:
+// Cluster API deletes what a Machine refers to, whichever Machine that belongs to.
+func (s steps) refersToAnothers(owner string) string {
+	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: Cluster API would "+
+		"delete that infrastructure machine with it, and the instance. Delete Machine %[3]s, and with it what it runs, or leave both as they are: Machine %[2]s cannot migrate",
+		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
+}
+
 // renamed is how a Machine API Machine gets another name.
 func (s steps) renamed() string {
 	if id := pairs.Nested(s.MachineAPI, "spec", "providerID"); id != "" {

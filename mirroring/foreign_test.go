@@ -4,6 +4,7 @@
 package mirroring
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
@@ -228,4 +230,45 @@ func TestAnInfrastructureMachineToWhichAnotherMachineRefers(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
+}
+
+// An infrastructure machine that runs another Machine's instance is not the mirror, and not this Machine's, whatever mark it has: the mirror writes nothing to it.
+func TestTheInstanceOfAnotherMachineIsLeftAlone(t *testing.T) {
+	of := func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "foo", UID: "f"}})
+	}
+	marked := func(o *unstructured.Unstructured) {
+		annotations := o.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[authority.MirrorAnnotation] = "Machine/m"
+		o.SetAnnotations(annotations)
+	}
+	nothing := func(*unstructured.Unstructured) {}
+	for source, cores := range map[string][][]change{"MachineAPI": {nil, {paused, marked, owned}}, "ClusterAPI": {{nothing}, {marked}, {marked, runs("aws:///a/i-2")}}} {
+		for _, core := range cores {
+			for _, infra := range [][]change{{runs("aws:///a/i-1"), of}, {runs("aws:///a/i-1"), of, marked}, {runs("aws:///a/i-1"), of, paused, marked}} {
+				for _, id := range []string{"", "aws:///a/i-2"} {
+					s := stranger(t, []change{runs(id)}, core, infra)
+					s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source}
+					s.Env.Platform, _ = platforms.Named("AWSMachine")
+					w := Next(s, time.Now())
+					copies := w != nil && len(core) == 2 && id == "" && strings.Contains(mustJSON(t, w.Patch), `"providerID":"aws:///a/i-2"`) // of Cluster API's Machine
+					if w == nil || w.Object == s.Infra || !copies && !strings.Contains(mustJSON(t, w.Patch), "ForeignTwin") {
+						t.Errorf("%s, Cluster API's Machine %v, the infrastructure machine %v, ID %q: %+v", source, s.Core, s.Infra, id, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

@@ -166,6 +166,9 @@ func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
+	if owner := s.RunsAnother(s.Infra); owner != "" {
+		return pairs.First(func() *pairs.Write { return fields.Copies(s.State, "providerID") }, s.failing(authority.ReasonForeignTwin, s.refersToAnothers(owner)))
+	}
 	infra := s.Infra
 	if infra == nil {
 		infra = twin.Of(s.State).StandIn()
@@ -210,11 +213,7 @@ func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 
 // infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
 func (s steps) infraMissing() string {
-	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
-	if s.Kind.InfraActs() {
-		return what + authority.NoInfraRecreated(s.InstanceKnown())
-	}
-	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
+	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -76,14 +77,26 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if capi == nil {
 		return nil, fmt.Errorf("there is no Cluster API %s of this name", c.Kind)
 	}
-	infra, err := v.infraJSON(ctx, capi, c.Kind)
+	ref, refers := infraRef(capi, c.Kind, v.platforms)
+	infra, err := v.infraJSON(ctx, ref, refers)
 	if err != nil {
 		return nil, err
 	}
 	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror goes on with what it last made
 		infra = core.StandIn(c.Kind, mapi.Raw(), env)
 	}
-	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil
+	errs := core.CheckTwin(c.Kind, capi.Raw(), infra, env)
+	if infra == nil && refers {
+		kind, _ := authority.KindNamed(c.Kind)
+		known := authority.InstanceKeyOf(capi) != "" && authority.InstanceKeyOf(capi) == authority.InstanceKeyOf(mapi)
+		for _, e := range errs {
+			if e.Type == field.ErrorTypeRequired && strings.HasSuffix(e.Field, "spec.infrastructureRef") {
+				// The mirror's words, and no field: nothing is wrong with one, and a person should not simply create an infrastructure machine.
+				e.Field, e.Detail = "", kind.NoInfra(fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name), known)
+			}
+		}
+	}
+	return errs, nil
 }
 
 // provided tries the conversion of a provider's object that is in use to Machine API. An object to which no Cluster API object of the twin's name refers is not
@@ -138,9 +151,8 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	return errs, nil
 }
 
-func (v conversions) infraJSON(ctx context.Context, capi *policies.Object, kind string) ([]byte, error) {
-	ref, ok := infraRef(capi, kind, v.platforms)
-	if !ok {
+func (v conversions) infraJSON(ctx context.Context, ref Ref, refers bool) ([]byte, error) {
+	if !refers {
 		return nil, nil
 	}
 	infra, err := v.cached.Get(ctx, ref)

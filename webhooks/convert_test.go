@@ -25,6 +25,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // shelf is a cache of objects by kind and name.
@@ -70,10 +71,10 @@ const awsMachineSpec = `"ami":{"id":"ami-1"},"instanceType":"m6i.large","placeme
 	"tags":[{"name":"kubernetes.io/cluster/x","value":"owned"},{"name":"team","value":"blue"}],
 	"blockDevices":[{"ebs":{"encrypted":true,"volumeSize":120,"volumeType":"gp3","iops":3000}}],"metadataServiceOptions":{"authentication":"Required"}`
 
-func awsMachine(authority, spec string) string {
+func awsMachine(api, spec string) string {
 	return fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"m","labels":{"machine.openshift.io/cluster-api-cluster":"x"}},
 		"spec":{"authoritativeAPI":%q,"metadata":{"labels":{"node-role.kubernetes.io/infra":""}},"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig",%s}}},
-		"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","conditions":[{"type":"Synchronized","status":"True"}]}}`, authority, spec)
+		"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","conditions":[{"type":"Synchronized","status":"True"}]}}`, api, spec)
 }
 
 func TestConversions(t *testing.T) {
@@ -165,6 +166,47 @@ func TestConversions(t *testing.T) {
 			}
 			if len(tt.want) == 0 && len(errs) > 0 {
 				t.Errorf("named for nothing: %v", errs)
+			}
+		})
+	}
+}
+
+// Who asks for a move back without the infrastructure machine reads what the mirror reports, and not the advice to create one, which could make a second
+// instance.
+func TestAMissingInfrastructureMachineIsReportedInTheMirrorsWords(t *testing.T) {
+	const capi = `{"metadata":{"name":"a","namespace":"c"},"spec":{"clusterName":"x",%s"bootstrap":{"dataSecretName":"d"},
+		"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`
+	const mapi = `{"metadata":{"name":"a","namespace":"m"},"spec":{%s"authoritativeAPI":%q},"status":{"authoritativeAPI":"ClusterAPI"}}`
+	const id, other = `"providerID":"aws:///a/i-1",`, `"providerID":"aws:///a/i-2",`
+	machine := authority.Kinds()[0]
+	for name, tt := range map[string]struct {
+		side       policies.Side
+		mapi, capi string
+		known      bool
+	}{
+		"before the instance has an ID":     {policies.SideMachineAPI, "", "", false},
+		"where both have other IDs":         {policies.SideMachineAPI, id, other, false},
+		"in an edit of Cluster API's":       {policies.SideClusterAPI, "", "", false},
+		"in an edit, and both have the ID":  {policies.SideClusterAPI, id, id, true},
+		"in an edit, and only one has it":   {policies.SideClusterAPI, "", id, false},
+		"in a request, and only one has it": {policies.SideMachineAPI, "", id, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := policies.Change{Subject: policies.Subject{Side: tt.side, Kind: machine.Name, Namespace: "m", TwinNamespace: "c"}, Operation: update}
+			c.Old, c.New = parsed(t, fmt.Sprintf(mapi, tt.mapi, "ClusterAPI")), parsed(t, fmt.Sprintf(mapi, tt.mapi, "MachineAPI"))
+			c.Facts.Twin = parsed(t, fmt.Sprintf(capi, tt.capi))
+			if tt.side == policies.SideClusterAPI {
+				c.Namespace, c.TwinNamespace = "c", "m"
+				c.Old, c.New, c.Facts.Twin = c.Facts.Twin, c.Facts.Twin, c.Old
+			}
+			errs, err := converting(awsShelf(t), &world{}).Unconvertible(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Facts.Unconvertible = errs
+			warned := strings.Join(authority.Refusals(c, authority.MachineAPI, "so"), "\n")
+			if want := machine.NoInfra("AWSMachine c/i", tt.known); !strings.Contains(warned, want) || strings.Contains(warned, "create it, or") {
+				t.Errorf("warned\n%s\nwant\n%s", warned, want)
 			}
 		})
 	}

@@ -22,6 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "aws-cloud-credentials",
+		InstanceID:           "aws:///ZONE/INSTANCE",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable: conversion.Editable{Machine: []string{
 			"providerID", "instanceID", "additionalTags", "additionalSecurityGroups",

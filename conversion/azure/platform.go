@@ -22,6 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "azure-cloud-credentials",
+		InstanceID:           "azure:///subscriptions/SUBSCRIPTION/resourceGroups/GROUP/providers/Microsoft.Compute/virtualMachines/NAME",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable: conversion.Editable{Machine: []string{
 			"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions",

@@ -5,13 +5,16 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
@@ -181,6 +184,18 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 		provider.WarnOfRollout()
 	}
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
+	checkInstance(p)
+}
+
+// checkInstance refuses the ID of an instance of another cloud. Most providers look at the last part of an ID alone, and would act on the instance that it
+// names in their own cloud, which may be another Machine's.
+func checkInstance(p *pass) {
+	id, form := p.Core.ProviderID, p.Env.Platform.InstanceID
+	const at = "spec.providerID"
+	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at }) // Google Cloud's rows look at the whole ID
+	if id != "" && !p.Core.Template && !reported && instanceid.Scheme(id) != instanceid.Scheme(form) {
+		p.Invalid(at, id, "must be of the form "+form)
+	}
 }
 
 func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
@@ -197,6 +212,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	if p.Core.ProviderID != "" {
 		m.Spec.ProviderID = &p.Core.ProviderID
 	}
+	checkInstance(p)
 }
 
 // refers reports whether the infrastructure object exists and is the one of the reference.

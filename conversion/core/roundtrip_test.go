@@ -111,6 +111,7 @@ func TestAClusterAPIMachineComesBack(t *testing.T) {
 				return clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AWSMachine", Name: "infra"}
 			},
 			"spec.bootstrap.dataSecretName":                conversiontest.OneOf(new("worker-user-data")),
+			"spec.providerID":                              conversiontest.OneOf("", "aws:///us-east-1a/i-0123456789abcdef0"),
 			"spec.minReadySeconds":                         conversiontest.OneOf[int32](0),
 			"spec.taints[].effect":                         conversiontest.OneOf(corev1.TaintEffectNoSchedule),
 			"spec.taints[].propagation":                    conversiontest.OneOf(clusterv1.MachineTaintPropagationAlways),

@@ -97,7 +97,9 @@ func checkZone(p, at *pass, path, zone string) {
 	}
 }
 
-// instance is a parsed provider ID: gce://PROJECT/ZONE/NAME.
+const instanceForm = "gce://PROJECT/ZONE/NAME"
+
+// instance is a parsed provider ID.
 type instance struct{ project, zone, name string }
 
 func parseInstance(providerID string) (instance, bool) {
@@ -139,7 +141,7 @@ func checkInstance(p *pass, field, zone string) {
 	in := project(p)
 	switch {
 	case !ok:
-		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
+		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form "+instanceForm)
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
 			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. "+

@@ -22,6 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "gcp-cloud-credentials",
+		InstanceID:           instanceForm,
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: editable, Template: editable},
 		Interruptible:        interruptible,

@@ -27,6 +27,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "nutanix-credentials",
+		InstanceID:           "nutanix://UUID",
 		MakeInfraCluster:     makeCluster,
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},

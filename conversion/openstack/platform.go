@@ -28,6 +28,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:      spec,
 		ProviderStatus:    providerStatusKind,
 		CredentialsSecret: "openstack-cloud-credentials",
+		InstanceID:        "openstack:///UUID",
 		MakeInfraCluster:  makeCluster,
 		Spec:              conversion.Untyped(Fields, spec),
 		Editable:          conversion.Editable{Machine: []string{"identityRef.type", "identityRef.name", "identityRef.cloudName"}},

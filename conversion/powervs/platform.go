@@ -27,6 +27,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "powervs-credentials",
+		InstanceID:           "ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: []string{conversion.Everything}, Template: []string{conversion.Everything}},
 		Status:               status{},

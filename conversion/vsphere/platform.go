@@ -24,6 +24,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "vsphere-cloud-credentials",
+		InstanceID:           "vsphere://UUID",
 		Spec:                 conversion.Untyped(Fields, spec),
 		Editable:             conversion.Editable{Machine: []string{"providerID", "powerOffMode", "guestSoftPowerOffTimeout", "network.devices"}},
 		Status:               status{},

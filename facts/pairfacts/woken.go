@@ -32,6 +32,19 @@ func (w Woken) Same(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), o.GetName())
 }
 
+// Referred is, for a Cluster API Machine that refers to an infrastructure machine of another name than its own, the pair of that name: its mirror is not made
+// before this Machine ends or refers to another. As a handler maps an object before and after its change, it sees the reference that is gone, too.
+func (w Woken) Referred(_ context.Context, o client.Object) []reconcile.Request {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	if name := pairs.Nested(u, (&pairs.State{Kind: w.Kind}).InfraRef()...); name != o.GetName() {
+		return w.named(o.GetNamespace(), name)
+	}
+	return nil
+}
+
 // InstanceOf are the pairs of what a provider keeps for an instance.
 func (w Woken) InstanceOf(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)...)

@@ -59,3 +59,22 @@ func TestMastersWakeOneAnother(t *testing.T) {
 		}
 	}
 }
+
+// A mirror that is not made because another Machine refers to its infrastructure machine waits for that Machine, and for no time of its own.
+func TestAMachineWakesThePairWhoseInfrastructureMachineItRefersTo(t *testing.T) {
+	for _, c := range []struct{ kind, namespace, refersTo, wakes string }{
+		{"Machine", "capi", "w", "w"}, {"Machine", "capi", "m", ""}, {"Machine", "capi", "", ""}, {"Machine", "other", "w", ""},
+	} {
+		kind, _ := authority.KindNamed(c.kind)
+		r := Woken{Kind: kind, Pairs: authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}}, Cache: &lists{}}
+		m := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "m", "namespace": c.namespace},
+			"spec": map[string]any{"infrastructureRef": map[string]any{"kind": "AWSMachine", "name": c.refersTo}}}}
+		wakes := ""
+		for _, request := range r.Referred(t.Context(), m) {
+			wakes += request.Name
+		}
+		if wakes != c.wakes {
+			t.Errorf("%+v: it wakes %q", c, wakes)
+		}
+	}
+}

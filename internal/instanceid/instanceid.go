@@ -37,6 +37,12 @@ func Tail(id string) string {
 	return "/" + segments[len(segments)-1]
 }
 
+// Scheme is what precedes :// in an ID, in lower case; "" where nothing does.
+func Scheme(id string) string {
+	scheme, _ := parse(id)
+	return scheme
+}
+
 // Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
 func Names(id, providerID string) bool {
 	scheme, segments := parse(id)

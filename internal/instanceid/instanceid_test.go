@@ -43,6 +43,16 @@ func TestKey(t *testing.T) {
 	}
 }
 
+func TestScheme(t *testing.T) {
+	for id, want := range map[string]string{
+		"aws:///z/i-1": "aws", " AWS:///z/i-1": "aws", "gce://p/z/i-1": "gce", "i-1": "", "": "", "://i-1": "", "azure:///subscriptions/a://b": "azure",
+	} {
+		if got := instanceid.Scheme(id); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	const azure = "/subscriptions/A/resourceGroups/b/providers/Microsoft.Compute/virtualMachines/n"
 	for _, c := range []struct {

@@ -225,7 +225,21 @@ func (s *State) PlatformKind() string {
 
 // IsMirror reports whether the mirror made the object for this pair.
 func (s *State) IsMirror(o *unstructured.Unstructured) bool {
-	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.Mark()
+	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.Mark() && s.RunsAnother(o) == ""
+}
+
+// RunsAnother names another Machine whose instance the pair's infrastructure machine runs; "" for none, and for every other object.
+func (s *State) RunsAnother(o *unstructured.Unstructured) string {
+	if o == nil || o != s.Infra || s.Kind.Infra != authority.InfraMachine {
+		return ""
+	}
+	own := []string{}
+	for _, machine := range []*unstructured.Unstructured{s.MachineAPI, s.Core} {
+		if machine != nil {
+			own = append(own, Nested(machine, "spec", "providerID"))
+		}
+	}
+	return authority.RunsAnother(s.Name, o.GetOwnerReferences(), Nested(o, "spec", "providerID"), own...)
 }
 
 // IsTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.

@@ -156,15 +156,11 @@ func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) {
 		return policies.Verdict{}
 	}
+	remedy := "leave the owner references out. The API's own controllers restore them"
 	if c.Facts.Twin != nil {
-		return unowned(c, "the deletion could end what it has in common with "+there(c),
-			"leave the owner references out. Poundlock and the API's own controllers restore them")
+		remedy = "leave the owner references out. Poundlock and the API's own controllers restore them"
 	}
-	follows := "unless it is paused, its controllers terminate its instance"
-	if c.Kind == "MachineSet" {
-		follows = "the Machines that it has made with it"
-	}
-	return unowned(c, follows, "leave the owner references out. The API's own controllers restore them")
+	return unowned(c, endsWith(c), remedy)
 }
 
 // unowned refuses an object of whose owners none exists, and warns of one whose owners Poundlock may not read.

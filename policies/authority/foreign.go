@@ -39,10 +39,14 @@ const (
 // ForeignTo judges an object that has the name of a Machine API object's mirror. One with the Machine API object's own instance is not foreign, but has to
 // be paused, marked or not.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
-	if o == nil || machineAPI == nil || o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name {
+	if o == nil || machineAPI == nil {
 		return NotForeign
 	}
 	instance := providerID(o)
+	another := RunsAnother(machineAPI.Metadata.Name, o.Metadata.OwnerReferences, instance, providerID(machineAPI)) != ""
+	if o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name && !another {
+		return NotForeign
+	}
 	switch {
 	case o.Deleting():
 		return ForeignGoing
@@ -59,6 +63,26 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 		return ForeignBegun
 	}
 	return NotForeign
+}
+
+// RunsAnother names the Cluster API Machine to which a provider's machine belongs, if that is not the Machine of this name, and its instance is none of those
+// of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
+func RunsAnother(machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
+	key := instanceid.Key(instance)
+	if key == "" || slices.ContainsFunc(own, func(id string) bool { return instanceid.Key(id) == key }) {
+		return ""
+	}
+	another := ""
+	for _, ref := range owners {
+		switch {
+		case !ownsAsMachine(ref):
+		case ref.Name == machine:
+			return ""
+		default:
+			another = ref.Name
+		}
+	}
+	return another
 }
 
 // formerMirror reports whether Poundlock wrote the pause of an object. Then it was the mirror until `kubectl poundlock cleanup` removed the mark, and no

@@ -84,24 +84,32 @@ func newKeepers(c policies.Change) []int {
 	}
 	var out []int
 	for i, ref := range c.New.Metadata.OwnerReferences {
-		group, _, _ := strings.Cut(ref.APIVersion, "/")
-		if OwnsInfraInstance(c.New.Kind, ref) && group == c.Resource.Group && !had(c.Old, ref) {
+		if keeps(c, ref) && !had(c.Old, ref) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// Keepers are the references of newKeepers.
+// Keepers are the references of newKeepers, and where the owners change otherwise, those to provider's machines that stay.
 func Keepers(c policies.Change) []metav1.OwnerReference {
 	if c.Kind != InfraInstance {
 		return nil
+	}
+	if changesItsOwners(c) {
+		return slices.DeleteFunc(slices.Clone(c.New.Metadata.OwnerReferences), func(ref metav1.OwnerReference) bool { return !keeps(c, ref) })
 	}
 	var out []metav1.OwnerReference
 	for _, i := range newKeepers(c) {
 		out = append(out, c.New.Metadata.OwnerReferences[i])
 	}
 	return out
+}
+
+// keeps reports whether an owner of what is kept for an instance is its provider's machine.
+func keeps(c policies.Change, ref metav1.OwnerReference) bool {
+	group, _, _ := strings.Cut(ref.APIVersion, "/")
+	return OwnsInfraInstance(c.New.Kind, ref) && group == c.Resource.Group
 }
 
 // goneKeeper is why a provider's machine may not own what is kept for an instance; "" if it exists.

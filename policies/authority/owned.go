@@ -149,12 +149,28 @@ func outdated(c policies.Change, before, after map[string]json.RawMessage) bool 
 		return slices.ContainsFunc(ofType(status, ConditionPaused), func(c map[string]any) bool { return (c["status"] == "True") == is })
 	}
 	switch Read(c.Old).Current {
-	case ClusterAPI, Migrating:
+	case Migrating:
+		return paused(before, true) && paused(after, false) || !paused(before, true) && earlier(after, before)
+	case ClusterAPI:
 		return paused(before, true) && paused(after, false)
 	case MachineAPI:
 		return !paused(before, true) && paused(after, true)
 	}
 	return false
+}
+
+// earlier reports whether Paused is True since a time before the stored one, which is not True: it is from a pause before this one. Only times that the
+// controllers have written are compared, so that no clock of Poundlock's counts. If one of two leaders has a slow clock, its acknowledgement is refused until
+// that has reached the time stored: it writes the time anew at each attempt.
+func earlier(after, before map[string]json.RawMessage) bool {
+	const at = "lastTransitionTime"
+	return slices.ContainsFunc(ofType(after, ConditionPaused), func(is map[string]any) bool {
+		return is["status"] == "True" && slices.ContainsFunc(ofType(before, ConditionPaused), func(was map[string]any) bool {
+			now, _ := is[at].(string)
+			then, _ := was[at].(string)
+			return now != "" && now < then
+		})
+	})
 }
 
 // unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's

@@ -78,12 +78,28 @@ func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 
 // ProviderIDUnique: with two Machines of one instance, two controllers act on it, and deleting either Machine deletes it.
 func ProviderIDUnique(c policies.Change) policies.Verdict {
 	named := namedAnew(c)
+	if other := ofAnotherCloud(c, named); other != nil {
+		return policies.Deny(other)
+	}
 	if len(named) == 0 || len(c.Facts.Holders) == 0 {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child(named[0]), specTexts(c.New)[named[0]], fmt.Sprintf(
 		"it is the instance of Machine %s, and two controllers would act on it: leave spec.%s out, or wait until that Machine is gone",
 		strings.Join(c.Facts.Holders, ", "), named[0])))
+}
+
+// ofAnotherCloud refuses an ID of another cloud than the machine's, or of none. Most providers look for an instance by the last part of its ID, and do not look
+// at the part before ://. As the ID of another Machine such an ID would not be recognized.
+func ofAnotherCloud(c policies.Change, named []string) *field.Error {
+	const name = "providerID" // spec.instanceID and spec.biosUUID have no scheme
+	provider, id := providerIn(c), specTexts(c.New)[name]
+	if !slices.Contains(named, name) || provider.InstanceID == "" || instanceid.Scheme(id) == instanceid.Scheme(provider.InstanceID) || instanceid.Key(id) == "" {
+		return nil
+	}
+	return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
+		"it is no ID of an instance on %s, and controllers would act on the instance that its last part names: leave spec.%s out, or write an ID of the form %s",
+		provider.Platform, name, provider.InstanceID))
 }
 
 // namesInstance reports whether a person's request gives an object an ID that it did not have.

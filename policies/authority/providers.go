@@ -4,8 +4,11 @@
 package authority
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/poundlock/poundlock/policies"
 )
 
 // Provider is what rules need about a platform and its provider of Cluster API: how controllers act on the objects that they own. A rule finds it by the kind
@@ -19,6 +22,8 @@ type Provider struct {
 	own func(ofProvider) any
 	// Machine is the kind of the provider's machines.
 	Machine string
+	// InstanceID is the form of its instances' IDs, which begin with its scheme.
+	InstanceID string
 	// Instance is the kind of object that it keeps for each instance, owned by its machine; "" for none. A controller of its own acts on the cloud for this
 	// object, and obeys only this object's pause, not its owner's.
 	Instance string
@@ -48,31 +53,38 @@ func Providers() []Provider { return slices.Clone(providers) }
 var providers = []Provider{
 	{
 		Platform: "AWS", ProviderSpec: "AWSMachineProviderConfig", own: func(p ofProvider) any { return p.AMI },
-		Machine: "AWSMachine", Account: "capa-controller-manager", BootImaged: true, Rivalled: true,
+		InstanceID: "aws:///ZONE/INSTANCE",
+		Machine:    "AWSMachine", Account: "capa-controller-manager", BootImaged: true, Rivalled: true,
 	},
 	{
 		Platform: "Azure", ProviderSpec: "AzureMachineProviderSpec", own: func(p ofProvider) any { return p.VMSize },
-		Machine: "AzureMachine", Account: "capz-manager", Acknowledges: ByBlockMove, ReadsBootDataAgain: true,
+		InstanceID: "azure:///subscriptions/SUBSCRIPTION/resourceGroups/GROUP/providers/Microsoft.Compute/virtualMachines/NAME",
+		Machine:    "AzureMachine", Account: "capz-manager", Acknowledges: ByBlockMove, ReadsBootDataAgain: true,
 	},
 	{
 		Platform: "GCP", ProviderSpec: "GCPMachineProviderSpec", own: func(p ofProvider) any { return p.MachineType },
-		Machine: "GCPMachine", Account: "capg-manager", Acknowledges: ByPatience, ReadsBootDataAgain: true, BootImaged: true,
+		InstanceID: "gce://PROJECT/ZONE/NAME",
+		Machine:    "GCPMachine", Account: "capg-manager", Acknowledges: ByPatience, ReadsBootDataAgain: true, BootImaged: true,
 	},
 	{
 		Platform: "OpenStack", ProviderSpec: "OpenstackProviderSpec", own: func(p ofProvider) any { return p.Flavor },
-		Machine: "OpenStackMachine", Instance: "OpenStackServer", Account: "capo-manager", Acknowledges: ByPatience, Rivalled: true,
+		InstanceID: "openstack:///UUID",
+		Machine:    "OpenStackMachine", Instance: "OpenStackServer", Account: "capo-manager", Acknowledges: ByPatience, Rivalled: true,
 	},
 	{
 		Platform: "VSphere", ProviderSpec: "VSphereMachineProviderSpec", own: func(p ofProvider) any { return p.Workspace },
-		Machine: "VSphereMachine", Instance: "VSphereVM", NamesInstanceAfterMachine: true,
+		InstanceID: "vsphere://UUID",
+		Machine:    "VSphereMachine", Instance: "VSphereVM", NamesInstanceAfterMachine: true,
 	},
 	{
 		Platform: "PowerVS", ProviderSpec: "PowerVSMachineProviderConfig", own: func(p ofProvider) any { return p.KeyPairName },
-		Machine: "IBMPowerVSMachine", Account: "capi-ibmcloud-manager", ReadsBootDataAgain: true,
+		InstanceID: "ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE",
+		Machine:    "IBMPowerVSMachine", Account: "capi-ibmcloud-manager", ReadsBootDataAgain: true,
 	},
 	{
 		Platform: "Nutanix", ProviderSpec: "NutanixMachineProviderConfig",
-		Machine: "NutanixMachine", Account: "capx-controller-manager", Acknowledges: ByPatience, OwnFinalizer: "nutanixmachine",
+		InstanceID: "nutanix://UUID",
+		Machine:    "NutanixMachine", Account: "capx-controller-manager", Acknowledges: ByPatience, OwnFinalizer: "nutanixmachine",
 	},
 }
 
@@ -83,6 +95,27 @@ func providerOf(kind string) Provider {
 		return Provider{}
 	}
 	return providers[i]
+}
+
+// providerIn finds a provider by the kind of the object under review, of the provider's machine that it refers to, or of its providerSpec; without one, it
+// returns the zero value.
+func providerIn(c policies.Change) Provider {
+	switch c.Side {
+	case policies.SideInfrastructure:
+		return providerOf(c.New.Kind)
+	case policies.SideClusterAPI:
+		return providerOf(InfraReferenceOf(c.New).Kind)
+	}
+	var spec struct {
+		ProviderSpec struct {
+			Value ofProvider `json:"value"`
+		} `json:"providerSpec"`
+	}
+	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
+	if i := slices.IndexFunc(providers, spec.ProviderSpec.Value.of); i >= 0 {
+		return providers[i]
+	}
+	return Provider{}
 }
 
 // hasNoAccount reports whether this is a kind of a provider whose controllers have no account of their own.

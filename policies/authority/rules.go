@@ -217,8 +217,9 @@ func Rules() policies.Set {
 		{
 			ID: "authority/provider-id", Clause: authOf,
 			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the " +
-				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine.",
-			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
+				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine. " +
+				"Nor may anybody else give them the spec.providerID of another cloud: most providers look at the last part of an ID alone.",
+			Remedy: "Leave spec.providerID out, wait until the other Machine is gone, or write the ID in the form that the message has.",
 			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine, InfraInstance}, onWrite)),
 			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
@@ -269,6 +270,14 @@ func Rules() policies.Set {
 			Check: InfraUnowned,
 		},
 		{
+			ID: "authority/infra-owner", Clause: deletion,
+			Description: "Nor may an update leave either of them with owners that are all gone, by their UIDs, whether it adds them or removes the last owner " +
+				"that exists. It warns where none of them exists but one of a kind that Poundlock may not read.",
+			Remedy: "Keep an owner that exists, or leave none.",
+			On:     on(infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesItsOwners, policies.NeedTwin|policies.NeedOwners),
+			Check: LastOwner,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
 				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
@@ -313,6 +322,14 @@ func Rules() policies.Set {
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
 			Needs:  when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
+		},
+		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Description: "Nor may an update leave one of them with owners that are all gone, whether it adds them or removes the last owner that exists. " +
+				"The object's own controllers and the garbage collector are not asked, nor is anybody while the object is being deleted.",
+			Remedy: "Keep an owner that exists, or leave none.",
+			On:     on(mapi(machine, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate)),
+			Needs:  when(changesItsOwners, policies.NeedTwin|policies.NeedOwners), Check: LastOwner,
 		},
 		{
 			ID: "authority/finalizer-fence", Clause: deletion,

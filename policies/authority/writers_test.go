@@ -140,6 +140,9 @@ func exempt(a attempt, actor policies.Actor) bool {
 	if a.path == "metadata.ownerReferences" && a.side == policies.SideInfrastructure && a.phase == rests && actor == policies.ClusterAPIController {
 		return true
 	}
+	if a.path == "metadata.ownerReferences" && a.side == policies.SideMachineAPI && a.phase == authority.Uninitialized && actor == policies.MachineAPIController {
+		return true // of owners that do not exist: it names what it has just read
+	}
 	return own[actor] == a.side && (a.phase == rests || a.path == "metadata.ownerReferences" && a.phase&leaving != 0)
 }
 

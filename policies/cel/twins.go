@@ -157,9 +157,12 @@ func reported() string {
 	has := func(of, is string) string {
 		return fmt.Sprintf(`%s.exists(c, c.?status.orValue('') %s "True")`, of, is)
 	}
-	outdated := fmt.Sprintf(`t == %q && request.kind.kind != %q && (variables.current == "ClusterAPI" || variables.moving ? %s && %s : `+
-		`variables.current == "MachineAPI" && !%s && %s)`, authority.ConditionPaused, controlplane.Kind,
-		has(before, "=="), has(after, "!="), has(before, "=="), has(after, "=="))
+	// An acknowledgement from before the time that is stored is that of an earlier pause.
+	earlier := fmt.Sprintf(`%[2]s.exists(c, c.?status.orValue('') == "True" && string(c.?lastTransitionTime.orValue('')) != '' && `+
+		`%[1]s.exists(b, string(c.?lastTransitionTime.orValue('')) < string(b.?lastTransitionTime.orValue(''))))`, before, after)
+	outdated := fmt.Sprintf(`t == %[1]q && request.kind.kind != %[2]q && (variables.current == "ClusterAPI" || variables.moving ? `+
+		`%[3]s && %[4]s || variables.moving && !%[3]s && %[6]s : variables.current == "MachineAPI" && !%[3]s && %[5]s)`,
+		authority.ConditionPaused, controlplane.Kind, has(before, "=="), has(after, "!="), has(after, "=="), earlier)
 	return fmt.Sprintf(`([%q, %q].filter(t, variables.byMachineAPI ? %s : %s).map(t, "status.conditions[" + t + "]"))`,
 		authority.ConditionSettled, authority.ConditionPaused, outdated, others)
 }

@@ -169,3 +169,33 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// What the condition reports of Synchronized is what that says now, also where a wait goes on.
+func TestTheWaitFollowsTheReasonOfSynchronized(t *testing.T) {
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, kind := range []string{"Machine", "MachineSet"} {
+			t.Run(kind+" of "+string(from), func(t *testing.T) {
+				w := newWorld(t, kind)
+				w.machineAPI(from)
+				w.waitSettled(from)
+				report := func(status, reason string) string {
+					w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(w.of(w.mapi()),
+						condition(authority.ConditionSynchronized, metav1.ConditionStatus(status), "Error", reason, "what is said of "+reason))}})
+					w.pass()
+					return w.shape().Condition(authority.ConditionSettled).Message
+				}
+				w.request(from.Other())
+				for _, status := range []string{"False", "Unknown"} {
+					if is := report(status, authority.ReasonSurroundings); !strings.Contains(is, authority.ReasonSurroundings) {
+						t.Errorf("%s: %s: %s", status, w.reason(), is)
+					}
+					for _, next := range []string{"False", "Unknown"} {
+						if is := report(next, "Other"); strings.Contains(is, authority.ReasonSurroundings) || !strings.Contains(is, "Other") {
+							t.Errorf("%s, then %s: %s: %s", status, next, w.reason(), is)
+						}
+					}
+				}
+			})
+		}
+	}
+}

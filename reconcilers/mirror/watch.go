@@ -45,6 +45,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	if r.kind.Name == "Machine" {
 		check, _ := authority.KindNamed("MachineHealthCheck")
+		all = append(all, watched{r.kind.ClusterAPIGVK(), woken.Referred, nil})
 		all = append(all, watched{r.kind.MachineAPIGVK(), woken.Masters, predicate.GenerationChangedPredicate{}})
 		all = append(all, watched{check.ClusterAPIGVK(), woken.Marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
 	}
