@@ -28,6 +28,7 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 		{"it was mirrored from Cluster API", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"in mid-move back", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"it was adopted, and nothing was mirrored yet", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0}`, reasonVanished},
 		{"it was switched, and nothing was mirrored yet", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
 		{"the same, of a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
 		{"the same, of a check", "MachineHealthCheck", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
