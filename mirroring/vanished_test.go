@@ -73,3 +73,17 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatActsIsRecordedBeforeItIsMirrored: the first write to a pair that was adopted while Poundlock was away.
+func TestWhatActsIsRecordedBeforeItIsMirrored(t *testing.T) {
+	for current, want := range map[string]bool{"ClusterAPI": true, "ClusterAPI, synchronizedGeneration: 0": false, "MachineAPI": false} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, uid: m}, status: {authoritativeAPI: `+current+`}}`),
+			Core:       mirroringtest.Machine(t, `{metadata: {name: m, uid: c}}`)}
+		w := Next(s, time.Unix(0, 0))
+		recorded := w != nil && w.Verb == pairs.PatchStatus && pairs.Below(w.Patch, "status")["synchronizedGeneration"] == 0
+		if recorded != want {
+			t.Errorf("%s: %+v", current, w)
+		}
+	}
+}
