@@ -59,6 +59,8 @@ func (s steps) next() *pairs.Write {
 		return s.deletion.StaleTemplate()
 	case s.Source() == authority.Unset:
 		return nil
+	case status.Exists(s.State) != nil:
+		return status.Exists(s.State)
 	case follows != nil:
 		return follows
 	case s.deletion.LeftBySet() != nil:

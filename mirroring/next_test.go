@@ -63,7 +63,7 @@ func TestAMachineOfAFormerSetGoesWithItsCluster(t *testing.T) {
 			for _, missing := range []string{"", "the AWSCluster is gone"} {
 				t.Run(fmt.Sprint(name, " ", current, " ", missing), func(t *testing.T) {
 					s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Missing: missing,
-						MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, uid: m}, status: {authoritativeAPI: `+string(current)+`}}`),
+						MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, uid: m}, status: {authoritativeAPI: `+string(current)+`, synchronizedGeneration: 1}}`),
 						Core:       mirroringtest.Machine(t, `{metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `+c.core+`}}`),
 						Cluster:    mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
 					if c.set != "" {

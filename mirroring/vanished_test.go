@@ -28,6 +28,7 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 		{"it was mirrored from Cluster API", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
 		{"in mid-move back", "Machine", `{authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}`, reasonVanished},
+		{"it was adopted, and nothing was mirrored yet", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0}`, reasonVanished},
 		{"it was switched, and nothing was mirrored yet", "Machine", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
 		{"the same, of a set", "MachineSet", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
 		{"the same, of a check", "MachineHealthCheck", `{authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 0, ` + changed + `}`, reasonVanished},
@@ -69,6 +70,20 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 			t.Errorf("%s: %s %s, want the creation of the twin", c.sentence, w.Verb, w.Note)
 		case c.want != "" && (w.Reason != c.want || !strings.Contains(w.Note, "kubectl -n openshift-machine-api delete")):
 			t.Errorf("%s: %s %s: %s", c.sentence, w.Verb, w.Reason, w.Note)
+		}
+	}
+}
+
+// TestWhatActsIsRecordedBeforeItIsMirrored: the first write to a pair that was adopted while Poundlock was away.
+func TestWhatActsIsRecordedBeforeItIsMirrored(t *testing.T) {
+	for current, want := range map[string]bool{"ClusterAPI": true, "ClusterAPI, synchronizedGeneration: 0": false, "MachineAPI": false} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, uid: m}, status: {authoritativeAPI: `+current+`}}`),
+			Core:       mirroringtest.Machine(t, `{metadata: {name: m, uid: c}}`)}
+		w := Next(s, time.Unix(0, 0))
+		recorded := w != nil && w.Verb == pairs.PatchStatus && pairs.Below(w.Patch, "status")["synchronizedGeneration"] == 0
+		if recorded != want {
+			t.Errorf("%s: %+v", current, w)
 		}
 	}
 }

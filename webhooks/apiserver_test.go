@@ -400,6 +400,15 @@ func firstStatus(t *testing.T, p *place) {
 	}
 	err := p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"authoritativeAPI":"Migrating"}}`))
 	denied(t, err, "authority/status-owned", "status.authoritativeAPI")
+	for name, status := range map[string]string{"begun": `{"status":{"phase":"Provisioning"}}`, "begun-too": `{"status":{"authoritativeAPI":"ClusterAPI"}}`} {
+		p.create(t, p.admin, twinManifest(name))
+		p.create(t, p.admin, strings.Replace(machineManifest(name, ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1))
+		o := toward(mapiMachine, "m", name)
+		p.must(t, p.admin.Status().Patch(t.Context(), o, merge(status)))
+		if generation, stored, _ := unstructured.NestedInt64(o.Object, "status", "synchronizedGeneration"); !stored || generation != 0 {
+			t.Errorf("%s: status %v does not say that Cluster API has its object already", name, o.Object["status"])
+		}
+	}
 }
 
 // replacesStatus does what an older machine-api-operator does: it reads the object into a struct without the fields, and updates the whole status.

@@ -623,6 +623,13 @@ func TestDefaults(t *testing.T) {
 				"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 			want: `[{"op":"add","path":"/status","value":{}},{"op":"add","path":"/status/authoritativeAPI","value":"ClusterAPI"}]`,
 		},
+		"a controller adopts what Cluster API has already": {
+			path: "/mutate/machine-api-status-default",
+			request: mapiMachines + `,"subResource":"status","operation":"UPDATE","oldObject":{"metadata":{"name":"a"},"spec":{"authoritativeAPI":"ClusterAPI"}},
+				"object":{"metadata":{"name":"a"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`,
+			world: world{live: map[string]string{"cluster.x-k8s.io Machine c/a": `{"metadata":{"name":"a"}}`}},
+			want:  `[{"op":"add","path":"/status/synchronizedGeneration","value":0}]`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := serve(t, All(platforms.List()...), &tt.world)

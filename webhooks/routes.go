@@ -395,7 +395,8 @@ func infraSubject(p conversion.Platform, kind string) Subject {
 
 // leavesOut matches the requests that authority/status-default may default: most controllers patch, and should not wait for it.
 func leavesOut() []admissionregistrationv1.MatchCondition {
-	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`}
+	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`, `oldObject.?status.authoritativeAPI.orValue("") == "" && ` +
+		`object.?status.authoritativeAPI.orValue("") == "ClusterAPI" && !object.?status.synchronizedGeneration.hasValue()`}
 	for _, field := range []string{"synchronizedAPI", "synchronizedGeneration"} {
 		lacks = append(lacks, fmt.Sprintf(`(oldObject.?status.%[1]s.hasValue() && !object.?status.%[1]s.hasValue())`, field))
 	}

@@ -79,7 +79,9 @@ func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
-		return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
+		return pairs.First(func() *pairs.Write { return hold(mirror) }, func() *pairs.Write {
+			return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
+		})
 	case authority.DeleteAuthority:
 		authoritative := s.On(side.Other())
 		return deleted(authoritative, "DeletionPropagated",
@@ -111,6 +113,16 @@ func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pair
 			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
 	}
 	return w
+}
+
+// hold puts the sync finalizer on a mirror that is about to be deleted; nil if it has it. It was removed with Poundlock, and without it the mirror would go at
+// once: nobody would release a Cluster API object that is still paused, and its deletion would never end.
+func hold(mirror *unstructured.Unstructured) *pairs.Write {
+	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: mirror, Patch: pairs.MetadataPatch(map[string]any{
+		"finalizers": append(slices.Clone(mirror.GetFinalizers()), authority.SyncFinalizer)})}
 }
 
 func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {

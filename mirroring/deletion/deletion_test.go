@@ -68,6 +68,9 @@ func TestWritesOfADeletion(t *testing.T) {
 				"patch Machine.machine.openshift.io", "patch Machine.cluster.x-k8s.io"}},
 		{"the same, without a twin: Cluster API ends the instance before its Machine is let go", "", meta(going, `finalizers: [sync.machine.openshift.io/finalizer], uid: core, `) + ref,
 			meta(infra, owned) + `, spec: {providerID: "aws:///a/i-1"}}`, nil},
+		{"Cluster API's object is deleted while Poundlock is removed, and is still paused: its mirror stays until Cluster API is released", meta() + capi,
+			meta(going, `finalizers: [machine.cluster.x-k8s.io], uid: core, annotations: {cluster.x-k8s.io/paused: "true"}, `) + ref, meta(infra, owned) + "}",
+			[]string{"patch Machine.machine.openshift.io", "delete Machine.machine.openshift.io"}},
 		{"a Cluster API object that is not the mirror is not touched", meta(going, free) + mapi, meta(`uid: core, finalizers: [machine.cluster.x-k8s.io], `) + ref, "",
 			[]string{"patch Machine.machine.openshift.io"}},
 	} {

@@ -226,14 +226,29 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 			s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
+// Exists stores that the object of Cluster API exists, which is authoritative and may act already; nil if that is stored. It comes before the mirror knows
+// anything of the object: Poundlock was away when the pair was adopted, and may be away again before its first report.
+func Exists(s *pairs.State) *pairs.Write {
+	if !unrecorded(s) || pairs.IsPaused(s.Core) {
+		return nil
+	}
+	return statusWrite(s.MachineAPI, map[string]any{"synchronizedGeneration": 0})
+}
+
+// unrecorded reports that no generation of Cluster API's object, which is authoritative, has been mirrored, and nothing says that it exists
+// (authority.Shape.Existed).
+func unrecorded(s *pairs.State) bool {
+	return s.Source() == authority.ClusterAPI && s.Core != nil && !s.Shape().Recorded
+}
+
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
 	patch := map[string]any{}
 	if merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now); changed {
 		patch["conditions"] = merged
 	}
-	if s.Source() == authority.ClusterAPI && s.Core != nil && !s.Shape().Recorded {
-		patch["synchronizedGeneration"] = 0 // no generation of it has been mirrored, and it exists (authority.Shape.Existed)
+	if unrecorded(s) {
+		patch["synchronizedGeneration"] = 0
 	}
 	w := statusWrite(s.MachineAPI, patch)
 	if w != nil {

@@ -112,6 +112,31 @@ func TestWhatEndsWithAMoveToClusterAPI(t *testing.T) {
 	}
 }
 
+// TestWhatActsIsRecordedFirst: Poundlock was away when the pair was adopted, and may be away again after each write.
+func TestWhatActsIsRecordedFirst(t *testing.T) {
+	for _, c := range []struct {
+		sentence, status, core string
+		want                   bool
+	}{
+		{"Cluster API acts", `authoritativeAPI: ClusterAPI`, `{}`, true},
+		{"it is paused: its first report comes before its release", `authoritativeAPI: ClusterAPI`, `{metadata: {annotations: {cluster.x-k8s.io/paused: "true"}}}`, false},
+		{"it is recorded", `authoritativeAPI: ClusterAPI, synchronizedGeneration: 0`, `{}`, false},
+		{"it was mirrored", `authoritativeAPI: ClusterAPI, synchronizedGeneration: 3`, `{}`, false},
+		{"it is yet to be made", `authoritativeAPI: ClusterAPI`, "", false},
+		{"it is asked back before that", `authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI`, `{}`, true},
+		{"Machine API is authoritative", `authoritativeAPI: MachineAPI`, `{}`, false},
+		{"nothing is", ``, `{}`, false},
+	} {
+		s := &pairs.State{MachineAPI: mirroringtest.Machine(t, `{status: {`+c.status+`}}`)}
+		if c.core != "" {
+			s.Core = mirroringtest.Machine(t, c.core)
+		}
+		if got := Exists(s) != nil; got != c.want {
+			t.Errorf("%s: %t", c.sentence, got)
+		}
+	}
+}
+
 // TestAReportRecordsThatTheAuthorityExists: a report that is not Synchronized=True has no generation, and says so with 0 where Cluster API's object is there.
 func TestAReportRecordsThatTheAuthorityExists(t *testing.T) {
 	const told = `conditions: [{type: Synchronized, status: "False", severity: Error, reason: R, message: m, lastTransitionTime: "2026-01-01T00:00:00Z"}]`

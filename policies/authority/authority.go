@@ -123,7 +123,8 @@ func find(cs []Condition, kind string) Condition {
 }
 
 // Existed reports that the object of the API that is authoritative is known to have existed: status.synchronizedGeneration is stored. It is 0 from the switch,
-// which stores it with the new authority, until the mirror has run in the new direction. An older release left it out there, and stored the condition.
+// or the adoption, which stores it with the new authority, until the mirror has run in the new direction. An older release left it out there, and stored the
+// condition.
 func (s Shape) Existed() bool {
 	return s.Recorded || s.SynchronizedGeneration != 0 || s.Condition(ConditionSynchronized).Reason == ReasonAuthorityChanged
 }

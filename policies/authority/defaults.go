@@ -64,11 +64,13 @@ func Defaulters() []policies.Defaulter {
 			ID:     "authority/status-default",
 			Clause: "converting › Authority of resources and controller reconciliations",
 			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, by whichever client the status is written first: " +
-				"an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, " +
+				"an API server drops status on create, so this is the first moment at which it can be stored. Where that is ClusterAPI, and its object exists " +
+				"already, status.synchronizedGeneration becomes 0, which says so. Later, an absent authoritativeAPI, " +
 				"synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: " +
 				"a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds),
 				Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
+			Needs:   when(adoptsForClusterAPI, policies.NeedLiveTwin),
 			Default: DefaultStatus,
 		},
 	}
@@ -88,16 +90,20 @@ func DefaultRequest(c policies.Change) []policies.Patch {
 }
 
 // DefaultStatus reads the stored spec, because in a PUT to /status the requested one is whatever the client sent. It keeps those of Poundlock's own fields
-// that a request leaves out. If a request changes one, StatusOwned refuses it.
+// that a request leaves out. If a request changes one, StatusOwned refuses it. That Cluster API's object exists is stored with its authority, by any
+// client: were the object deleted while Poundlock is away, the mirror would take the pair for a new one (Shape.Existed).
 func DefaultStatus(c policies.Change) []policies.Patch {
+	var out []policies.Patch
 	if Read(c.Old).Current == Unset && Read(c.New).Current == Unset {
-		return []policies.Patch{{Path: "/status/authoritativeAPI", Value: askedFor(c.Old)}}
+		out = append(out, policies.Patch{Path: "/status/authoritativeAPI", Value: askedFor(c.Old)})
 	}
-	if c.Actor == policies.Poundlock {
-		return nil
+	if adoptsForClusterAPI(c) && c.Facts.Twin != nil {
+		out = append(out, policies.Patch{Path: "/status/synchronizedGeneration", Value: 0})
+	}
+	if c.Actor == policies.Poundlock || len(out) > 0 {
+		return out
 	}
 	before, after := statusFields(c.Old), statusFields(c.New)
-	var out []policies.Patch
 	for _, name := range ownStatus {
 		if nothing(after[name]) && !nothing(before[name]) {
 			out = append(out, policies.Patch{Path: "/status/" + name, Value: before[name]})
@@ -107,6 +113,14 @@ func DefaultStatus(c policies.Change) []policies.Patch {
 		out = append(out, policies.Patch{Path: "/status/conditions", Value: append(conditions(after), lost...)})
 	}
 	return out
+}
+
+// adoptsForClusterAPI reports whether a status stores that Cluster API is authoritative where nothing was stored before.
+func adoptsForClusterAPI(c policies.Change) bool {
+	before, after := Read(c.Old), Read(c.New)
+	_, mirrored := KindNamed(c.Kind)
+	return mirrored && before.Current == Unset && (after.Current == Unset || after.Current == ClusterAPI) && before.Requested == ClusterAPI &&
+		!before.Recorded && !after.Recorded
 }
 
 // KeptConditions are Poundlock's own on a Machine API object. The Machine API's controllers patch the whole list of conditions from a cache, and may drop a

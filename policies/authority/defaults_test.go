@@ -61,10 +61,10 @@ func TestDefaulters(t *testing.T) {
 		"a template that lost it": {by: policies.AutoscalerOperator, old: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}}`,
 			new:  `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"MachineAPI"}}}}`,
 			want: patches{{Path: "/spec/template/spec/authoritativeAPI", Value: authority.ClusterAPI}}},
-		"a first status follows the stored spec":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
+		"a first status follows the stored spec":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI"), needs: policies.NeedLiveTwin},
 		"an empty status follows the stored spec":    {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
 		"a first status without a spec is Machine's": {sub: "status", old: `{}`, new: `{}`, want: status("MachineAPI")},
-		"the requested spec is not the stored one":   {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, want: status("ClusterAPI")},
+		"the requested spec is not the stored one":   {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, want: status("ClusterAPI"), needs: policies.NeedLiveTwin},
 		"a status that names authority stays":        {sub: "status", old: `{}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
 		"a status that lost its authority keeps it":  {sub: "status", old: `{"status":{"authoritativeAPI":"Migrating"}}`, new: `{"status":{}}`, want: patches{{Path: "/status/authoritativeAPI", Value: json.RawMessage(`"Migrating"`)}}},
 		"a client that lacks the fields keeps them": {sub: "status", old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused"}],"phase":"Running"}}`,
@@ -101,6 +101,9 @@ func TestDefaulters(t *testing.T) {
 					c.Operation = admissionv1.Update
 				}
 				all := policies.Defaulters(authority.Defaulters())
+				if kind == authority.ControlPlane {
+					tt.needs = 0 // it has no object in Cluster API
+				}
 				if got := all.Needs(c); got != tt.needs {
 					t.Errorf("needs %b, want %b", got, tt.needs)
 				}
@@ -111,6 +114,41 @@ func TestDefaulters(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// TestAnAdoptionSaysThatTheObjectExists: any client may be the first to store that Cluster API is authoritative.
+func TestAnAdoptionSaysThatTheObjectExists(t *testing.T) {
+	exists := policies.Patch{Path: "/status/synchronizedGeneration", Value: 0}
+	const asks = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`
+	for name, c := range map[string]struct {
+		old, new string
+		twin     bool
+		want     []policies.Patch
+	}{
+		"a first status":                               {asks, `{"status":{"phase":"x"}}`, true, []policies.Patch{{Path: "/status/authoritativeAPI", Value: authority.ClusterAPI}, exists}},
+		"a controller names the authority":             {asks, `{"status":{"authoritativeAPI":"ClusterAPI"}}`, true, []policies.Patch{exists}},
+		"there is none yet":                            {asks, `{"status":{"authoritativeAPI":"ClusterAPI"}}`, false, nil},
+		"it is said already":                           {asks, `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedGeneration":0}}`, true, nil},
+		"a generation is stored":                       {`{"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"synchronizedGeneration":3}}`, `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedGeneration":3}}`, true, nil},
+		"Machine API is authoritative":                 {`{"spec":{"authoritativeAPI":"MachineAPI"}}`, `{"status":{"authoritativeAPI":"MachineAPI"}}`, true, nil},
+		"it is adopted already":                        {`{"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`, `{"status":{"authoritativeAPI":"ClusterAPI"}}`, true, nil},
+		"another authority than the spec's is refused": {asks, `{"status":{"authoritativeAPI":"MachineAPI"}}`, true, nil},
+	} {
+		for _, by := range []policies.Actor{policies.Anyone, policies.MachineAPIController, policies.Poundlock} {
+			for _, kind := range authority.Kinds() {
+				change := policies.Change{
+					Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: kind.Name, Subresource: "status", Name: "x"},
+					Actor:   by, Operation: admissionv1.Update, Old: parse(t, c.old), New: parse(t, c.new),
+				}
+				if c.twin {
+					change.Facts.Twin = parse(t, `{}`)
+				}
+				if diff := gocmp.Diff(c.want, policies.Defaulters(authority.Defaulters()).Patches(change)); diff != "" {
+					t.Errorf("%s (%s, by %q): %s", name, kind.Name, by, diff)
+				}
+			}
 		}
 	}
 }

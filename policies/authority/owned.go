@@ -119,7 +119,7 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	before, after, mayLeaveOut := statusFields(c.Old), statusFields(c.New), unmirrored(c.Old)
 	var errs field.ErrorList
 	for _, name := range ownStatus {
-		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) && !(mayLeaveOut && nothing(after[name])) {
+		if !sameJSON(before[name], after[name]) && !adopts(c, name, before[name], after[name]) && !(mayLeaveOut && nothing(after[name])) {
 			errs = append(errs, field.Forbidden(statusPath.Child(name), ownStatusReason))
 		}
 	}
@@ -196,10 +196,13 @@ func reportedConditions(c policies.Change) []string {
 	return []string{ConditionSettled, ConditionPaused}
 }
 
-// adopts allows what the defaulter status-default itself would write: the stored spec's value, where there was none. The Machine API's own controllers
-// write the same for a new object.
-func adopts(c policies.Change, name string, after json.RawMessage) bool {
+// adopts allows what the defaulter status-default itself would write: the stored spec's value, where there was none, and that Cluster API's object exists. The
+// Machine API's own controllers write the authority of a new object.
+func adopts(c policies.Change, name string, before, after json.RawMessage) bool {
 	s := Read(c.Old)
+	if name == "synchronizedGeneration" {
+		return s.Current == Unset && s.Requested == ClusterAPI && nothing(before) && string(after) == "0"
+	}
 	wanted := s.Requested
 	if wanted == Unset {
 		wanted = MachineAPI

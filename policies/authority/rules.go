@@ -359,8 +359,9 @@ func Rules() policies.Set {
 		{
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
 			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's " +
-				"alone; an empty authoritativeAPI may become the stored spec's. Nobody but Poundlock and the Machine API's controllers may add or change the " +
-				"conditions AuthoritySettled and Paused: a move goes on once Paused is True. The Machine API's controllers leave it True until Machine API is " +
+				"alone; an empty authoritativeAPI may become the stored spec's, and an absent synchronizedGeneration 0 with it for ClusterAPI. " +
+				"Nobody but Poundlock and the Machine API's controllers may add or change the conditions AuthoritySettled and Paused: " +
+				"a move goes on once Paused is True. The Machine API's controllers leave it True until Machine API is " +
 				"authoritative, and do not turn it to True after that.",
 			Remedy: "Read the object again, and write other parts of status with a patch, not a replacement of the whole.",
 			On:     on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,

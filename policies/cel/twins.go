@@ -80,7 +80,9 @@ func authorityTwins() []Twin {
 			Fields: `(["authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"].filter(f, ` +
 				`variables.oldStatus[?f].orValue(null) != variables.newStatus[?f].orValue(null) && ` +
 				`!(variables.unmirrored && variables.newStatus[?f].orValue(null) in [dyn(null), dyn('')]) && ` +
-				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
+				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked)) && ` +
+				`!(f == "synchronizedGeneration" && variables.current == '' && variables.asked == "ClusterAPI" && ` +
+				`variables.oldStatus[?f].orValue(null) == null && variables.newStatus[?f].orValue(null) == dyn(0))` +
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
 				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
 				`).join(', ')`,

@@ -40,7 +40,8 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 }
 
 // adopt sends a status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
-// itself where no webhook does.
+// itself where no webhook does. That the object of Cluster API exists is stored before the authority or with it: were it deleted while Poundlock is away,
+// nothing would distinguish the pair from a new one, for which the mirror creates it.
 func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	if has, err := r.hasFields(ctx, p, step); err != nil || !has {
 		r.rest(ctx, authority.Next(authority.State{}))
@@ -49,7 +50,11 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	if err := r.recordUntouched(ctx, p); err != nil {
 		return 0, err
 	}
-	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}); err != nil {
+	status := map[string]any{"synchronizedAPI": string(step.To)}
+	if state := p.state(); step.To == authority.ClusterAPI && state.ClusterAPI.Exists && state.Unrecorded {
+		status["synchronizedGeneration"] = 0 // somebody made it in Cluster API before (authority.Shape.Existed)
+	}
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {

@@ -14,7 +14,7 @@
 //   - In the status of the Machine API object it writes authoritativeAPI, synchronizedAPI and the condition
 //     AuthoritySettled.
 //   - When it switches, it also resets the mirror's report, synchronizedGeneration and Synchronized, in the same
-//     patch. synchronizedGeneration becomes 0 and not absent: what is authoritative now has existed.
+//     patch. synchronizedGeneration becomes 0 and not absent: what is authoritative now has existed. An adoption stores that, too, where it has.
 //   - On Cluster API objects it writes the pause annotation.
 //   - On the objects of both sides it writes the machine finalizers.
 //

@@ -119,8 +119,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(r.blind(ctx, req.NamespacedName, err))
 	}
-	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed. So it needs no live read.
-	doubt := step.Action.Acts() && step.Action != authority.Adopt
+	// An adoption for the Machine API depends on the Machine API object alone, and the API server refuses its patches if that has changed. So it needs no live
+	// read. One for Cluster API stores whether its object exists.
+	doubt := step.Action.Acts() && (step.Action != authority.Adopt || step.To == authority.ClusterAPI)
 	if doubt {
 		// The cache requires a change of who may act. It may lag, so the API server decides.
 		if p, step, err = r.decide(ctx, r.live, req.NamespacedName); err != nil {

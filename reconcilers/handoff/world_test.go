@@ -152,8 +152,8 @@ func (w *world) machineAPI(of authority.API) {
 	}[w.kind.Name], name, w.pair.MachineAPI, of))
 }
 
-// mirrorRuns is the mirror: it makes a paused twin, and says what it has seen of the source.
-func (w *world) mirrorRuns() {
+// makeTwin makes a paused twin.
+func (w *world) makeTwin() {
 	w.Helper()
 	mark := fmt.Sprintf("annotations: {cluster.x-k8s.io/paused: \"true\", poundlock.openshift.io/mirror-of: %s/%s}", w.kind.Name, name)
 	machine := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %%s, namespace: %%s, %s}, spec: %s}",
@@ -179,6 +179,12 @@ func (w *world) mirrorRuns() {
 	}[w.kind.Name] {
 		w.create(fmt.Sprintf(manifest, name, w.pair.ClusterAPI))
 	}
+}
+
+// mirrorRuns is the mirror: it makes a paused twin, and says what it has seen of the source.
+func (w *world) mirrorRuns() {
+	w.Helper()
+	w.makeTwin()
 	w.mirrorID()
 	m, shape := w.of(w.mapi()), w.shape()
 	if authority.Spares(pairs.ObjectOf(m), shape) {

@@ -12,7 +12,7 @@ var (
 		pairHandoff{}, pairMirror{}, pairFormerLeader{},
 		pairMachineController{}, coreController, provider, instanceController,
 		pairNamespaceController{}, pairCollector{}, pairPatience{},
-		pairPerson{}, pairHealthCheck{}, pairNeighbours{},
+		pairPerson{}, pairHealthCheck{}, pairNeighbours{}, pairAbsence{},
 	}
 	familyActors = []actor[*familyTurn]{
 		familyMirror{},
@@ -48,4 +48,5 @@ const (
 	controller
 	machines
 	gateOperator
+	installer
 )

@@ -53,6 +53,7 @@
 //     None is left behind.
 //   - The spec of the authoritative object is the last one that a person gave, and its labels are the last that were written while its controllers acted.
 //   - No set deletes a Machine by the mark of a check that looks at it no longer, and no check moves away from a request that it alone takes back.
+//   - What somebody deleted while Poundlock was away is not created again, where Cluster API had begun and Poundlock had seen the pair.
 //
 // Where nothing more is promised to happen (unrest):
 //
@@ -77,6 +78,9 @@
 //   - An object for the instance that names another instance, or belongs to a machine of another name.
 //   - With the feature gate off, a controller of the Machine API's Machines that stores the phase Deleting although its object has changed since it was read,
 //     and then calls the cloud.
+//   - What people do while Poundlock is away (deeds: aways), but for the deletion of what Cluster API is authoritative for: nobody refuses anything then, and
+//     what they leave is theirs. That a move under way keeps Poundlock from being removed, is taken for granted; a manager that dies in one is a crash. Only
+//     walks with this deed know whether it is stored that an object existed (State.Unrecorded).
 //   - Conditions other than the three that are decided from.
 //   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself
 //     is walked.

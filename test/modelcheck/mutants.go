@@ -236,6 +236,17 @@ func mutants() []mutant {
 			walkOf(flips|deletes|strips, machineOfMachineAPI)},
 		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true },
 			familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"a switch does not store that the object exists which is authoritative from then on", func(r *rules) { r.forgetsSwitched = true },
+			walkOf(flips|aways, machineOfMachineAPI)},
+		{"an adoption does not store that the object exists", func(r *rules) { r.forgetsAdopted = true }, walkOf(recreates|aways, machineOfClusterAPI)},
+		{"the same, by the Machine API's controller", func(r *rules) { r.forgetsReviewed = true }, walkOf(recreates|aways, machineOfClusterAPI)},
+		{"Cluster API is released before anything stored says that its object exists", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.Unrecorded = false
+			return authority.Next(s)
+		}), walkOf(aways, newMachineForClusterAPI)},
+		{"a pair that was adopted while Poundlock was away is mirrored before it is stored that the object exists", func(r *rules) { r.recordsLast = true },
+			walkOf(recreates|aways|crashes, machineOfClusterAPI)},
+		{"a mirror goes before it is held, and nobody releases what is deleted", func(r *rules) { r.deletesLoose = true }, walkOf(flips|aways, machineOfMachineAPI)},
 		{"what a provider keeps for an instance is not paused with its machine", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onVSphere.newForClusterAPI)},
 		{"the same, on OpenStack", func(r *rules) { r.pausesAlone = true }, walkOf(flips, onOpenStack.newForClusterAPI)},
 		{"Machine API takes a Machine over while what is kept for its instance has not acknowledged its pause", func(r *rules) { r.asksAlone = true },

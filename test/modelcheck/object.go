@@ -84,6 +84,10 @@ const (
 	phaseDeleting = stopped
 )
 
+// recorded, of the Machine API object: status.synchronizedGeneration says, be it with 0, that the object of Cluster API, which is authoritative, existed.
+// Without the deed aways nobody decides from it, and it is left out.
+const recorded = dangling
+
 func number(a authority.API) object { return object(slices.Index(values[:], a)) }
 
 func (o object) has(bits object) bool       { return o&bits == bits }

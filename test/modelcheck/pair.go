@@ -34,6 +34,8 @@ type pair struct {
 	will   will
 	// halted is Cluster.spec.paused.
 	halted bool
+	// away: Poundlock is not there, and nothing of its admission.
+	away bool
 }
 
 // view is a cache: what it shows, and one version that came after that and is not the last; 0: none.
@@ -95,6 +97,8 @@ const (
 	maybe
 	// endedOnItsWayBack: that is no wish. The Machine API's controller, with its feature gate off, has ended the instance in mid-move.
 	endedOnItsWayBack
+	// deletedAway: the authoritative object of Cluster API was deleted while Poundlock was away.
+	deletedAway
 )
 
 // pairs is the model of a pair.
@@ -160,6 +164,8 @@ const (
 	ungates
 	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
 	strips
+	// aways: Poundlock is removed for a while, and somebody deletes the authoritative object of Cluster API.
+	aways
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }
@@ -309,6 +315,9 @@ func (t *turn) emit(m move, change func(*pair)) {
 // trim forgets what makes no difference any more, so that states which only differ by it are one. A pass whose next request will be refused whatever
 // happens has nothing left to do.
 func (p *pairs) trim(w *pair) {
+	if !p.can(aways) || w.source() != authority.ClusterAPI {
+		w.m.clear(recorded)
+	}
 	for _, at := range []*pass{&w.handoff, &w.mirror, &w.former} {
 		if at.phase != writing {
 			continue
@@ -375,6 +384,9 @@ var pairInvariants = []invariant[*pairs, *pair]{
 	{"a check has moved away from its request to remediate, which nobody takes back", func(p *pairs, w *pair) bool {
 		return p.check && (w.m.status() == authority.MachineAPI && w.c.has(requesting) || w.m.status() == authority.ClusterAPI && w.m.has(requesting))
 	}},
+	{"an object that somebody deleted is created again, with an instance that nobody asked for", func(_ *pairs, w *pair) bool {
+		return w.will&deletedAway != 0 && w.c.has(there) && !w.c.has(leaving)
+	}},
 	{"there are two instances", func(_ *pairs, w *pair) bool { return w.cloud&(byM|byC) == byM|byC }},
 	{"an instance was ended that nobody asked to end", func(_ *pairs, w *pair) bool { return w.cloud&endedUnasked != 0 }},
 	{"an instance has nobody who holds a finalizer to delete it under", func(p *pairs, w *pair) bool {
@@ -426,6 +438,11 @@ func (p *pairs) unrest(w pair) string {
 		return "what was kept for the instance is left behind"
 	case !w.m.has(there) && !w.c.has(there):
 		return ""
+	case p.can(aways) && w.will != 0 && w.m.has(recorded) && !w.c.has(there):
+		if w.m.has(failed) {
+			return "" // a condition says that the object is gone, and a person knows what is to become of its mirror
+		}
+		return "nothing says that the authoritative object is gone"
 	case w.will&deletionExpected != 0:
 		return "what was deleted is still there"
 	case w.m.has(there | emptied):
@@ -535,7 +552,10 @@ func (p *pairs) describe(w pair) string {
 	if (w.m | w.c).has(lacking) {
 		more += "; what a neighbour wrote is not on both"
 	}
+	if w.m.has(recorded) {
+		more += "; it is stored that the authoritative object existed"
+	}
 	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); "+
 		"provider's object: %v (its controller sees: %v)%s; %s",
-		status, w.m.requested(), w.m.origin(), w.m&^lacking, w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
+		status, w.m.requested(), w.m.origin(), w.m&^(lacking|recorded), w.c&^lacking, w.core.seen, w.i, w.infra.seen, more, runs)
 }

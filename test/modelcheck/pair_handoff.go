@@ -34,6 +34,7 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 		s.CaughtUp = s.CaughtUp && provider.caughtUp
 	}
 	s.Detached, s.Ended, s.Loose = m.has(detached), !p.set && m.has(phaseDeleting), !m.has(syncFin)
+	s.Unrecorded = p.can(aways) && !m.has(recorded)
 	s.RequestsOpen = p.check && !p.forgetsRequests &&
 		(m.source() == authority.MachineAPI && m.has(requesting) || m.source() == authority.ClusterAPI && c.has(requesting))
 	if p.check {
@@ -210,6 +211,9 @@ type pairHandoff struct{}
 func (pairHandoff) Moves(t *turn) {
 	w := &t.was
 	h := &w.handoff
+	if w.away {
+		return
+	}
 	switch h.phase {
 	case idle:
 		t.beginHandoff()

@@ -74,7 +74,17 @@ func (pairMachineController) Moves(t *turn) {
 			t.machineAPIBegins()
 		}
 	case g.adopts != authority.Unset:
-		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
+		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) {
+			n.m.setStatus(g.adopts)
+			switch {
+			case !w.c.has(there):
+			case w.away:
+				n.will |= maybe // nothing of Poundlock's has seen the object that Cluster API has
+			case !t.forgetsReviewed:
+				n.m.set(recorded)
+			}
+			n.wrote(ofM, machineAPI, false)
+		})
 	case g.pending == paused && t.set && w.m.has(leaving):
 		// A MachineSet that is being deleted never answers.
 	case g.pending != 0:

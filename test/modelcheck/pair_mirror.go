@@ -92,10 +92,14 @@ func (p *pairs) nextWrite(w *pair) op {
 		return p.deleting(w, step)
 	case !w.m.has(there), src == authority.Unset:
 		return noOp
+	case p.can(aways) && src == authority.ClusterAPI && w.c.has(there) && !w.c.has(pauseRequested) && !w.m.has(recorded) && !p.recordsLast:
+		return recordM
 	case p.lacksSurroundings(w):
 		return first(p.freesI(w), when(!w.m.has(failed), fail)) // it recreates nothing until they are there again
 	case p.carriesOver(w, src) != noOp:
 		return p.carriesOver(w, src)
+	case p.can(aways) && src == authority.ClusterAPI && !w.c.has(there) && w.m.has(recorded):
+		return when(!w.m.has(failed), fail) // it existed, and is gone
 	case src == authority.MachineAPI || !w.c.has(there):
 		return p.toClusterAPI(w)
 	}
@@ -170,7 +174,7 @@ func (p *pairs) hooking(w *pair, without, with op) op {
 
 func (p *pairs) toMachineAPI(w *pair) op {
 	if !p.set && !w.i.has(there) {
-		return when(!w.m.has(failed), fail)
+		return when(!w.m.has(failed) || p.can(aways) && !w.m.has(recorded), fail)
 	}
 	return first(
 		when(!w.c.has(syncFin|mark), enrolC),
@@ -217,6 +221,9 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	}
 	switch step {
 	case authority.DeleteMirror:
+		if on := w.on(authoritative.Other()); !on.has(syncFin) && !p.deletesLoose {
+			return mine(enrolC, enrolM)
+		}
 		return mine(deleteC, deleteM)
 	case authority.DeleteAuthority:
 		return mine(deleteM, deleteC)
@@ -272,6 +279,9 @@ type pairMirror struct{}
 // Moves implements actor.
 func (pairMirror) Moves(t *turn) {
 	w := &t.was
+	if w.away {
+		return
+	}
 	switch m := &w.mirror; m.phase {
 	case idle:
 		t.beginMirror()

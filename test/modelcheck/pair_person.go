@@ -37,7 +37,7 @@ func (pairPerson) Moves(t *turn) {
 			}
 		})
 	}
-	if t.can(recreates) {
+	if t.can(recreates) && !w.away {
 		t.userCreates()
 	}
 	if t.can(twice) {

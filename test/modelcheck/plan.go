@@ -59,6 +59,7 @@ const (
 	scaleC
 	synchronize
 	fail
+	recordM
 	deleteM
 	deleteC
 	deleteI
@@ -121,6 +122,7 @@ func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 		w.m.clear(decided)
 		if !cancelled {
 			w.m.clear(synced | failed | caught | compared)
+			w.m.set(recorded)
 		}
 		return true
 	}
@@ -150,6 +152,9 @@ var requests = [...]request{
 			w.m.setOrigin(w.m.requested())
 			if w.m&(ctlFin|pid) == 0 {
 				w.m.set(untouched)
+			}
+			if w.c.has(there) {
+				w.m.set(recorded)
 			}
 		}
 		return true
@@ -198,7 +203,7 @@ var requests = [...]request{
 	deleteK: {ofK, "deletes what is kept for the instance", byUID, true, removes(ofK)},
 	makeM: {ofM, "makes the Machine API object of a Machine that Cluster API's set made", create, true, func(w *pair, p *pass) bool {
 		if !w.m.has(there) {
-			w.m = wants
+			w.m = wants | recorded // by the owner of its request
 		}
 		return becomeM(w, p)
 	}},
@@ -210,7 +215,7 @@ var requests = [...]request{
 	scaleC:      {ofC, "scales the Cluster API object like its mirror", byVersion, true, carries(ofC, ofM)},
 	synchronize: {ofM, "stores Synchronized", byVersion, false, func(w *pair, p *pass) bool {
 		w.m.clear(failed)
-		w.m.set(synced)
+		w.m.set(synced | recorded)
 		if p.grown&side(w.source()) == 0 {
 			w.m.set(caught)
 		}
@@ -218,9 +223,12 @@ var requests = [...]request{
 	}},
 	fail: {ofM, "stores Synchronized=False", byVersion, false, func(w *pair, _ *pass) bool {
 		w.m.clear(synced)
-		w.m.set(failed)
+		if w.m.set(failed); w.c.has(there) {
+			w.m.set(recorded)
+		}
 		return true
 	}},
+	recordM: {ofM, "stores that the Cluster API object exists", byVersion, false, puts(ofM, recorded)},
 	deleteM: {ofM, "deletes the Machine API object", byUID, true, removes(ofM)},
 	deleteC: {ofC, "deletes the Cluster API object", byUID, true, removes(ofC)},
 	deleteI: {ofI, "deletes the provider's object", byUID, true, removes(ofI)},
@@ -402,6 +410,9 @@ func (p *pairs) carryOn(w *pair, a mover, at *pass) {
 	}
 	if p.decidesOnce && r.on == ofM {
 		w.m.set(was & decided)
+	}
+	if p.forgetsSwitched && ops[0] == switchC || p.forgetsAdopted && ops[0] == adopt {
+		w.m.clear(recorded)
 	}
 	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
 	if at.left = p.plans.of(ops[1:]); at.left == 0 {

@@ -75,6 +75,13 @@ type rules struct {
 	forgetsRequests bool
 	// forgetsMarks: nor at the Machines that a check has marked for their set.
 	forgetsMarks bool
+	// forgetsSwitched: the switch does not store that the object of Cluster API exists. forgetsAdopted: nor does the handoff's adoption, forgetsReviewed: the
+	// review of an adoption by others.
+	forgetsSwitched, forgetsAdopted, forgetsReviewed bool
+	// recordsLast: the mirror stores that the object exists together with its first report.
+	recordsLast bool
+	// deletesLoose: the mirror deletes a mirror that lacks the sync finalizer.
+	deletesLoose bool
 	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
 	takesStrangers bool
 }

@@ -376,6 +376,16 @@ func bounds() []bound {
 		add(false, on.machineOfMachineAPI, flips|visits)
 	}
 
+	add(true, machineOfMachineAPI, flips|aways)
+	add(true, newMachineForClusterAPI, aways)
+	add(true, machineOfClusterAPI, recreates|aways|crashes)
+	add(true, setOfMachineAPI, flips|aways|torn|anyDelay|crashes)
+	add(true, checkOfMachineAPI, flips|aways|torn|anyDelay|crashes)
+	add(false, machineOfMachineAPI, flips|aways|torn|crashes)
+	add(false, newMachineForClusterAPI, flips|aways|crashes)
+	add(false, birthBeforeAdoption, recreates|aways)
+	add(false, ownedOfMachineAPI, flips|aways)
+	add(false, machineNeverAcknowledged, flips|aways)
 	add(false, newMachine, twice|deletes)
 	add(false, newInClusterAPI, twice|deletes)
 	add(false, newMachine, twice|flips|crashes)
@@ -456,6 +466,7 @@ var deedNames = []struct {
 	{remediates, "requests to remediate"},
 	{ungates, "a feature gate that is off for a while"},
 	{strips, "finalizers removed by hand"},
+	{aways, "Poundlock removed for a while"},
 }
 
 func (d deeds) String() string {
