@@ -46,7 +46,7 @@ var unwalked = map[string]string{
 	"Hive, managed-upgrade-operator: the deletion of a MachineSet":                                                             "familyPerson deletes either set",
 	"ACM: its AppliedManifestWork as an owner beside others":                                                                   "only owners of the pair's own kinds are decided from",
 	"Flux, kubectl apply --prune --applyset: labels by which they recognize an object":                                         "nobody decides from them, like what is ignored of pairNeighbours",
-	"Velero, OADP, MTC: restored objects without status, owner and uid":                                                   "pairPerson creates either object again",
+	"Velero, OADP, MTC: restored objects without status, owner and uid":                                                        "pairPerson creates either object again",
 	"HyperShift's NodePools, a second manager of Cluster API: objects in the namespaces of hosted control planes":              "they are no pair",
 	"storage version migrator: objects as they are":                                                                            "nothing changes",
 	"Cluster API's crdmigrator: an apply without any field":                                                                    "nothing changes",
