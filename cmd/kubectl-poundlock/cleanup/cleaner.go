@@ -61,7 +61,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 	if c.name != presence.Name && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
 		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace))
 	}
-	c.show(changes, Paused(items))
+	c.show(changes, Paused(items), Idle(f))
 	if obstacles := Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
 		return c.refuse(obstacles)
 	}
@@ -81,7 +81,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 }
 
 // show prints the whole plan.
-func (c *cleaner) show(changes []Change, paused int) {
+func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
 		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
 		return
@@ -99,6 +99,17 @@ func (c *cleaner) show(changes []Change, paused int) {
 	}
 	c.Table(rows)
 	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
+	if len(idle) == 0 {
+		return
+	}
+	c.Linef("\n%s of %s. Where a move has just ended, let Poundlock run for another minute:\n", c.Yellow("No controller takes care"), amount.Of(len(idle), "object"))
+	const most = 10
+	for _, sentence := range idle[:min(len(idle), most)] {
+		c.Linef("%s", printers.Wrap("- "+sentence, "  ", c.Width))
+	}
+	if more := len(idle) - most; more > 0 {
+		c.Linef("- %d more: kubectl poundlock status has them", more)
+	}
 }
 
 func what(c Change) string {

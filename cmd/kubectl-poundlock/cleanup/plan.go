@@ -12,6 +12,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -284,4 +285,28 @@ func Paused(items []inventory.Item) int {
 		}
 	}
 	return n
+}
+
+// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those of a move whose target
+// Poundlock was about to unpause, and those that a person paused.
+func Idle(f *inventory.Fleet) []string {
+	var out []string
+	for _, p := range f.Pairs {
+		if p.Authoritative() != authority.ClusterAPI || p.ClusterAPI == nil {
+			continue
+		}
+		var commands []string
+		for _, o := range []*policies.Object{p.ClusterAPI, p.Infra, p.InfraInstance} {
+			if !o.HasAnnotation(authority.PausedAnnotation) || o != p.ClusterAPI && !p.Kind.InfraActs() {
+				continue
+			}
+			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-",
+				p.Namespaces.ClusterAPI, strings.ToLower(kind.String()), o.Metadata.Name, authority.PausedAnnotation))
+		}
+		if len(commands) > 0 {
+			out = append(out, fmt.Sprintf("%s: Cluster API is authoritative, and paused. To have it act: %s", p.Ref(), strings.Join(commands, " && ")))
+		}
+	}
+	return out
 }

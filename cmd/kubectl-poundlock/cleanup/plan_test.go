@@ -179,6 +179,32 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+func TestIdle(t *testing.T) {
+	const paused = `,"annotations":{"cluster.x-k8s.io/paused":"true"}`
+	machine := func(authority, core, infra string) string {
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1"},"spec":{"authoritativeAPI":"` +
+			authority + `"},"status":{"authoritativeAPI":"` + authority + `"}}
+---
+{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2"` + core +
+			`},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"a"}}}
+---
+{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"3"` + infra + `},"spec":{}}`
+	}
+	const command = "kubectl -n openshift-cluster-api annotate "
+	const core, infra = command + "machine.cluster.x-k8s.io a cluster.x-k8s.io/paused-", command + "awsmachine.infrastructure.cluster.x-k8s.io a cluster.x-k8s.io/paused-"
+	for sentence, c := range map[string]struct{ objects, want string }{
+		"a mirror":                      {machine("MachineAPI", paused, paused), ""},
+		"Cluster API acts":              {machine("ClusterAPI", "", ""), ""},
+		"the move has only just ended":  {machine("ClusterAPI", paused, paused), core + " && " + infra},
+		"the Machine alone is unpaused": {machine("ClusterAPI", "", paused), infra},
+	} {
+		got := cleanup.Idle(fleet(t, c.objects))
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have it act: "+c.want)) {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
+	}
+}
+
 func TestObstacles(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	machine := func(spec, status string) string {
