@@ -48,7 +48,7 @@ type droppedReport struct {
 }
 
 func reportOf(view *install.View) report {
-	out := report{Platform: string(view.Platform.Name), Lacks: view.Lacks, Objects: []providerReport{}}
+	out := report{Platform: view.Platform.Name, Lacks: view.Lacks, Objects: []providerReport{}}
 	if err := held(view); err != nil {
 		out.Held = err.Error()
 	}
