@@ -26,8 +26,8 @@ func (s steps) inTheWay() string {
 		return "" // a template is named after its content
 	}
 	if s.Infra == nil && s.Referrer != "" {
-		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, and "+
-			"its deletion would not end: %s; or see to it that Machine %[1]s ends or refers to another one, and the mirror is made",
+		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, "+
+			"and its deletion would not end: %s; or see to it that Machine %[1]s ends or refers to another one, and the mirror is made",
 			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
 	}
 	return s.foreign(s.Infra)
@@ -48,8 +48,9 @@ func (s steps) runsAnother(owner string) string {
 // refersToAnothers is why nothing is made of an authoritative Cluster API Machine that refers to another's infrastructure machine. Its deletion is no way out:
 // Cluster API deletes what a Machine refers to, whichever Machine that belongs to.
 func (s steps) refersToAnothers(owner string) string {
-	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: Cluster API would "+
-		"delete that infrastructure machine with it, and the instance. Delete Machine %[3]s, and with it what it runs, or leave both as they are: Machine %[2]s cannot migrate",
+	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: "+
+		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s, and with it what it runs, or leave both as they are: "+
+		"Machine %[2]s cannot migrate",
 		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
 }
 

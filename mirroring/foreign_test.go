@@ -251,7 +251,7 @@ func TestTheInstanceOfAnotherMachineIsLeftAlone(t *testing.T) {
 			for _, infra := range [][]change{{runs("aws:///a/i-1"), of}, {runs("aws:///a/i-1"), of, marked}, {runs("aws:///a/i-1"), of, paused, marked}} {
 				for _, id := range []string{"", "aws:///a/i-2"} {
 					s := stranger(t, []change{runs(id)}, core, infra)
-					s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source}
+					s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source, "synchronizedGeneration": int64(0)} // else that comes first (status.Exists)
 					s.Env.Platform, _ = platforms.Named("AWSMachine")
 					w := Next(s, time.Now())
 					copies := w != nil && len(core) == 2 && id == "" && strings.Contains(mustJSON(t, w.Patch), `"providerID":"aws:///a/i-2"`) // of Cluster API's Machine

@@ -16,9 +16,9 @@ const reasonVanished = "AuthoritativeObjectMissing"
 
 // vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; ""
 // otherwise. The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by
-// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. That it existed is stored before Cluster
-// API's controllers may act on it: by the switch, by an adoption of what they have already, or by the mirror's first report, for which the handoff waits. Of a
-// new object nothing is stored yet: its first twin is created.
+// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. That it existed is stored before
+// Cluster API's controllers may act on it: by the switch, by an adoption of what they have already, or by the mirror's first report, for which the handoff
+// waits. Of a new object nothing is stored yet: its first twin is created.
 func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""

@@ -223,9 +223,9 @@ func (s State) wouldRemediate() bool {
 	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// unseen reports that Cluster API's objects stay paused, because nothing stored says that they exist (Shape.Existed). If somebody deleted them while Poundlock is
-// away, the mirror would take the object for a new one, and create them again. A switch stores it; where Cluster API is authoritative from the creation on, the
-// mirror's first report does. What is being deleted gets no report, and is not created again.
+// unseen reports that Cluster API's objects stay paused, because nothing stored says that they exist (Shape.Existed). If somebody deleted them while
+// Poundlock is away, the mirror would take the object for a new one, and create them again. A switch stores it; where Cluster API is authoritative from the
+// creation on, the mirror's first report does. What is being deleted gets no report, and is not created again.
 func (s State) unseen() bool {
 	return s.Unrecorded && s.Current == ClusterAPI && s.ClusterAPI.PauseRequested && !s.MachineAPI.Deleting && !s.ClusterAPI.Deleting
 }
@@ -363,7 +363,8 @@ func unsettled(s State) (Step, bool) {
 			"it would create another in its place."), true
 	}
 	if s.unseen() {
-		return s.waitStep(ReasonCatchingUp, WhoMirror, "Cluster API is authoritative, and stays paused until the mirror has reported on its object (see Synchronized)."), true
+		return s.waitStep(ReasonCatchingUp, WhoMirror,
+			"Cluster API is authoritative, and stays paused until the mirror has reported on its object (see Synchronized)."), true
 	}
 	if in == ClusterAPI && s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true

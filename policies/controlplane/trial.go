@@ -171,7 +171,8 @@ func related(a, b string) bool {
 
 // void reports whether the template has nothing at a difference. For a list's items this cannot be determined.
 func void(d Difference) bool {
-	return strings.HasSuffix(d.Want, byDefault) || !strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
+	return strings.HasSuffix(d.Want, byDefault) ||
+		!strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
 }
 
 // Changes reports whether a Machine is created or deleted now.

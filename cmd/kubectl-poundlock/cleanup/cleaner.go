@@ -102,7 +102,8 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	if len(idle) == 0 {
 		return
 	}
-	c.Linef("\n%s of %s. Where a move has just ended, let Poundlock run for another minute:\n", c.Yellow("No controller takes care"), amount.Of(len(idle), "object"))
+	c.Linef("\n%s of %s. Where a move has just ended, let Poundlock run for another minute:\n",
+		c.Yellow("No controller takes care"), amount.Of(len(idle), "object"))
 	const most = 10
 	for _, sentence := range idle[:min(len(idle), most)] {
 		c.Linef("%s", printers.Wrap("- "+sentence, "  ", c.Width))

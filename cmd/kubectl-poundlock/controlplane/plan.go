@@ -58,7 +58,8 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file or URL with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "",
+		"a file or URL with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
 		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
