@@ -175,7 +175,7 @@ func discard(t *testing.T, c client.Client, o *unstructured.Unstructured) {
 func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	const machine = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, uid: mirror,
 		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: twin, controller: true, blockOwnerDeletion: true}]},
-		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 0}}`
 	const twin = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: mapi, uid: twin}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
 	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine),
 		Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
