@@ -185,11 +185,11 @@ func subnets(p *pass) []subnet {
 	var out []subnet
 	for _, item := range items {
 		fields, _ := item.(map[string]any)
-		check := func(path ...string) string {
+		text := func(path ...string) string {
 			value, _, _ := unstructured.NestedString(fields, path...)
 			return value
 		}
-		out = append(out, subnet{check("name"), check("role"), check("securityGroup", "name"), check("natGateway", "name")})
+		out = append(out, subnet{text("name"), text("role"), text("securityGroup", "name"), text("natGateway", "name")})
 	}
 	return out
 }

@@ -69,15 +69,15 @@ func processorTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.ProcessorType = processorType(p, machinev1.PowerVSProcessorType(c.ProcessorType))
 }
 
-func processorType(p *pass, text machinev1.PowerVSProcessorType) machinev1.PowerVSProcessorType {
+func processorType(p *pass, kind machinev1.PowerVSProcessorType) machinev1.PowerVSProcessorType {
 	known := []machinev1.PowerVSProcessorType{machinev1.PowerVSProcessorTypeShared, machinev1.PowerVSProcessorTypeCapped, machinev1.PowerVSProcessorTypeDedicated}
 	switch {
-	case text == "":
+	case kind == "":
 		return defaultProcessor
-	case !slices.Contains(known, text):
-		p.Invalid("processorType", string(text), "supported values: "+list(known))
+	case !slices.Contains(known, kind):
+		p.Invalid("processorType", string(kind), "supported values: "+list(known))
 	}
-	return text
+	return kind
 }
 
 func processorsTo(p *pass, m *providerSpec, c *infraSpec) {

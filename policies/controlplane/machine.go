@@ -77,11 +77,11 @@ func (p *Plan) name(i Index) string {
 }
 
 func (p *Plan) letters(i Index) string {
-	value := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
+	parts := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
 	for _, m := range p.Machines() {
-		value = append(value, string(m.machine.UID))
+		parts = append(parts, string(m.machine.UID))
 	}
-	sum := sha256.Sum256([]byte(strings.Join(value, "/")))
+	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:5])
 }
 

@@ -95,12 +95,12 @@ func machineHealth(o client.Object) any {
 	if !ok {
 		return nil
 	}
-	value := []any{u.GetLabels(), u.GetAnnotations(), u.GetOwnerReferences(), u.GetDeletionTimestamp()}
+	parts := []any{u.GetLabels(), u.GetAnnotations(), u.GetOwnerReferences(), u.GetDeletionTimestamp()}
 	status, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
 	if fields, ok := status.(map[string]any); ok {
-		value = append(value, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
+		parts = append(parts, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
 	}
-	return value
+	return parts
 }
 
 // setAuthority is what decides which API's controller replaces a MachineSet's Machines.
@@ -120,9 +120,9 @@ func nodeHealth(o client.Object) any {
 	if !ok {
 		return nil
 	}
-	var value []corev1.NodeCondition
+	var conditions []corev1.NodeCondition
 	for _, c := range n.Status.Conditions {
-		value = append(value, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		conditions = append(conditions, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
 	}
-	return value
+	return conditions
 }

@@ -155,8 +155,8 @@ func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane, args 
 	binary := filepath.Join(plane.Dir(), "poundlock")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/poundlock")
 	cmd.Dir = root
-	if value, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Poundlock: %w:\n%s", err, value)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, output)
 	}
 	cfg, err := plane.As(identity)
 	if err != nil {

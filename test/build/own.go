@@ -42,12 +42,12 @@ func Own(ctx context.Context, program, to string, race bool) error {
 	if err != nil {
 		return fmt.Errorf("building %s: %w", program, err)
 	}
-	value, err := goCommand(ctx, root, append(args, "-o", built, program)...).CombinedOutput()
+	output, err := goCommand(ctx, root, append(args, "-o", built, program)...).CombinedOutput()
 	if err == nil {
 		err = copyProgram(built, to)
 	}
 	if err = errors.Join(err, lock.Release()); err != nil {
-		return fmt.Errorf("building %s: %w:\n%s", program, err, value)
+		return fmt.Errorf("building %s: %w:\n%s", program, err, output)
 	}
 	return nil
 }

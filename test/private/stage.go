@@ -186,8 +186,8 @@ func Build(ctx context.Context, dir string) error {
 		"./cmd/kubectl-poundlock")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
-	if value, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Poundlock: %w:\n%s", err, value)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, output)
 	}
 	return nil
 }
@@ -195,11 +195,11 @@ func Build(ctx context.Context, dir string) error {
 // Plugin runs the plugin as a person would, and returns what it prints.
 func (s *Stage) Plugin(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.options.Bin, "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
-	value, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return string(value), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, value)
+		return string(output), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, output)
 	}
-	return string(value), nil
+	return string(output), nil
 }
 
 func (s *Stage) install(ctx context.Context) error {

@@ -69,8 +69,8 @@ func (s *Stage) bundle(ctx context.Context) error {
 		}
 		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.Dir), "--name", p.Name, "--type", p.kind, "--version",
 			p.Version, "--out", s.bundlesDir())
-		if value, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("bundling %s: %w:\n%s", p.Name, err, value)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("bundling %s: %w:\n%s", p.Name, err, output)
 		}
 	}
 	return nil

@@ -168,20 +168,20 @@ func inOrder(all []Condition) []Condition {
 
 func (w roster) conditions(s Standing) {
 	rows := [][]string{{"CONDITION", "OF", "STATUS", "REASON", "SINCE"}}
-	var value []Condition
+	var first []Condition
 	add := func(of string, all []Condition) {
 		for _, c := range inOrder(all) {
 			rows = append(rows, []string{c.Type, of, w.status(c), printers.Dash(c.Reason), w.since(c)})
 			if c.Message != "" && wanted[c.Type] != c.Status &&
-				!slices.ContainsFunc(value, func(k Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
-				value = append(value, c)
+				!slices.ContainsFunc(first, func(k Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
+				first = append(first, c)
 			}
 		}
 	}
 	add("the set", s.Conditions)
 	add("clusteroperator/"+controlplane.OperatorName, s.ClusterOperator)
 	w.Table(rows)
-	for _, c := range value {
+	for _, c := range first {
 		w.Linef("\n%s  %s", w.Bold(c.Type+"="+c.Status), w.Dim(c.Reason))
 		w.Linef("%s", printers.Wrap(c.Message, "    ", w.Width))
 	}

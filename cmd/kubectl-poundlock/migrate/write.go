@@ -48,10 +48,10 @@ func (m *mover) show(plan []PlannedMove) {
 
 // unread says once of what could not be read that the webhook and the manager judge by it.
 func (m *mover) unread(plan []PlannedMove) {
-	value := map[string]bool{}
+	printed := map[string]bool{}
 	for _, s := range plan {
-		if text := s.Finding.Message; s.Finding.Reason == readiness.ReasonUnread && s.Action != Leave && !value[text] {
-			value[text] = true
+		if text := s.Finding.Message; s.Finding.Reason == readiness.ReasonUnread && s.Action != Leave && !printed[text] {
+			printed[text] = true
 			m.Linef("\n%s", m.Yellow(printers.Wrap(s.Pair.Ref()+" "+text+". Poundlock, which reads it, decides whether the move starts.", "", m.Width)))
 		}
 	}

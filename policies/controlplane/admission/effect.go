@@ -140,10 +140,10 @@ func inDomain(name string) string {
 // oncePerText keeps the first of several refusals that differ only in the failure domain.
 func oncePerText(all field.ErrorList) field.ErrorList {
 	var out field.ErrorList
-	value := map[string]bool{}
+	seen := map[string]bool{}
 	for _, e := range all {
-		if _, words, _ := strings.Cut(e.Detail, ": "); !value[words] {
-			value[words] = true
+		if _, words, _ := strings.Cut(e.Detail, ": "); !seen[words] {
+			seen[words] = true
 			out = append(out, e)
 		}
 	}

@@ -167,15 +167,15 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 
 // beyond is what a verdict has in addition to another. It ignores the positions of items in lists.
 func beyond(v, known policies.Verdict) policies.Verdict {
-	value := map[string]bool{}
+	before := map[string]bool{}
 	for _, e := range known.Denials {
-		value[unplaced(e.Error())] = true
+		before[unplaced(e.Error())] = true
 	}
 	for _, w := range known.Warnings {
-		value[unplaced(w)] = true
+		before[unplaced(w)] = true
 	}
-	v.Denials = slices.DeleteFunc(v.Denials, func(e *field.Error) bool { return value[unplaced(e.Error())] })
-	v.Warnings = slices.DeleteFunc(v.Warnings, func(w string) bool { return value[unplaced(w)] })
+	v.Denials = slices.DeleteFunc(v.Denials, func(e *field.Error) bool { return before[unplaced(e.Error())] })
+	v.Warnings = slices.DeleteFunc(v.Warnings, func(w string) bool { return before[unplaced(w)] })
 	return v
 }
 
