@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
 // Claim is whose a live object is.
@@ -77,7 +78,7 @@ func OwnerOf(live *unstructured.Unstructured) string {
 	}
 	var managers []string
 	for _, e := range live.GetManagedFields() {
-		if e.Subresource == "" && !slices.Contains(managers, e.Manager) {
+		if e.Subresource == "" && e.Manager != managedfields.MarksManager && !slices.Contains(managers, e.Manager) {
 			managers = append(managers, e.Manager)
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
+// MarksManager is the field manager of Poundlock's marks on what its mirrors live in: namespaces, definitions and Clusters, which are others'.
+const MarksManager = "poundlock-surroundings"
+
 // Read returns the fields of an entry; empty where it has none. Path elements of a kind that this build does not know are omitted, as the API server omits
 // them.
 func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {

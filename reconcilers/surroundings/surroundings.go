@@ -32,6 +32,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -47,7 +48,7 @@ type Options struct {
 
 const (
 	// fieldManager owns the marks.
-	fieldManager = "poundlock-surroundings"
+	fieldManager = managedfields.MarksManager
 	// again is after which time all marks are compared with what they should be, and numbers that have changed are written. Each patch of a CRD has the
 	// API server, and everyone who watches CRDs, read its whole schema, and a fleet that is scaled changes the numbers every second.
 	again = time.Minute

@@ -115,12 +115,13 @@ const ReasonRequested = "Requested"
 // ReasonDeletionPaused is why the deletion of an object that only Cluster API has does not end (authority.DeletionPaused).
 const ReasonDeletionPaused = "DeletionPaused"
 
-// explain finds what the pair waits for: a move first, then the mirror.
+// explain finds what the pair waits for: a move first, then the mirror. Where the handoff waits for an object that the mirror does not make, the mirror has the
+// reason and the remedy.
 func (s *Standing) explain(shape authority.Shape) {
 	settled, synchronized := shape.Condition(authority.ConditionSettled), shape.Condition(authority.ConditionSynchronized)
 	s.Since = settled.LastTransitionTime
 	switch {
-	case settled.Status == metav1.ConditionFalse:
+	case settled.Status == metav1.ConditionFalse && (settled.Reason != authority.ReasonTwinMissing || synchronized.Status != metav1.ConditionFalse):
 		s.Reason, s.Message = settled.Reason, settled.Message
 	case synchronized.Status == metav1.ConditionFalse:
 		s.Reason, s.Message, s.Since = synchronized.Reason, synchronized.Message, synchronized.LastTransitionTime

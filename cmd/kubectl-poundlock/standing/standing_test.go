@@ -36,13 +36,14 @@ func TestOf(t *testing.T) {
 		moving, there            bool
 		reason                   string
 	}{
-		"at rest":                          {"ClusterAPI", "ClusterAPI", settled, false, true, ""},
-		"asked for, and not looked at":     {"ClusterAPI", "MachineAPI", settled, true, false, "Requested"},
-		"on the move":                      {"ClusterAPI", "Migrating", waits, true, false, "WaitingForPause"},
-		"switched, and not settled":        {"ClusterAPI", "ClusterAPI", waits, false, false, "WaitingForPause"},
-		"out of step":                      {"MachineAPI", "MachineAPI", settled + "," + wrong, false, false, "FieldsNotConvertible"},
-		"a move is told before the mirror": {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
-		"nobody has looked at it":          {"MachineAPI", "", "", false, false, ""},
+		"at rest":                                {"ClusterAPI", "ClusterAPI", settled, false, true, ""},
+		"asked for, and not looked at":           {"ClusterAPI", "MachineAPI", settled, true, false, "Requested"},
+		"on the move":                            {"ClusterAPI", "Migrating", waits, true, false, "WaitingForPause"},
+		"switched, and not settled":              {"ClusterAPI", "ClusterAPI", waits, false, false, "WaitingForPause"},
+		"out of step":                            {"MachineAPI", "MachineAPI", settled + "," + wrong, false, false, "FieldsNotConvertible"},
+		"a move is told before the mirror":       {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
+		"the mirror has why its twin is missing": {"ClusterAPI", "ClusterAPI", `{"type":"AuthoritySettled","status":"False","reason":"TwinMissing"},` + wrong, false, false, "FieldsNotConvertible"},
+		"nobody has looked at it":                {"MachineAPI", "", "", false, false, ""},
 	} {
 		s := read(t, c.spec, c.status, c.conditions)
 		if s.Moving() != c.moving || s.At(authority.ClusterAPI) != c.there || s.Reason != c.reason {
