@@ -105,7 +105,8 @@ func (p *play) deleteMachine() { p.delete(p.the(mapi), metav1.DeletePropagationB
 
 func (p *play) deleteSet() { p.delete(p.set(mapi), metav1.DeletePropagationBackground) }
 
-// born has a Machine created and asked to move before its instance's ID can be known: the cloud's first answers are lost.
+// born has a Machine created and asked to move as soon as its instance runs, whose ID cannot be known yet: the cloud's first answers are lost. Asked earlier,
+// the other API could create the instance, as nobody had asked for one, and the story would have two ends.
 func born(from authority.API) func(*play) {
 	return func(p *play) {
 		p.machine, p.born = p.name, true
@@ -114,6 +115,7 @@ func born(from authority.API) func(*play) {
 		}
 		p.create(p.lone(from))
 		p.eventually("Poundlock has adopted it", func() bool { return p.field(p.the(mapi), "status", "authoritativeAPI") == string(from) })
+		p.eventually("its instance has been asked for", func() bool { return len(p.alive()) > 0 })
 		p.request(p.the(mapi), from.Other())
 	}
 }
