@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 		"on the move":                            {"ClusterAPI", "Migrating", waits, true, false, "WaitingForPause"},
 		"switched, and not settled":              {"ClusterAPI", "ClusterAPI", waits, false, false, "WaitingForPause"},
 		"out of step":                            {"MachineAPI", "MachineAPI", settled + "," + wrong, false, false, "FieldsNotConvertible"},
-		"a move is told before the mirror":       {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
+		"a move comes before the mirror":         {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
 		"the mirror has why its twin is missing": {"ClusterAPI", "ClusterAPI", `{"type":"AuthoritySettled","status":"False","reason":"TwinMissing"},` + wrong, false, false, "FieldsNotConvertible"},
 		"nobody has looked at it":                {"MachineAPI", "", "", false, false, ""},
 	} {
