@@ -41,6 +41,13 @@ func TestAMirrorBeforeItsStatus(t *testing.T) {
 		authority.MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, uid: set},
 			spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`),
 	}
+	s.Core.SetAnnotations(map[string]string{authority.PausedAnnotation: "true"})
+	s.Core.SetFinalizers(nil)
+	if w := Next(s, time.Unix(0, 0)); w != nil {
+		t.Errorf("a former mirror, that nobody acts on, becomes Cluster API's without a request: %+v", w)
+	}
+	s.Core.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m"})
+	s.Core.SetFinalizers([]string{authority.SyncFinalizer})
 	w := Next(s, time.Unix(0, 0))
 	if w == nil || w.Verb != pairs.Create || w.Object.GroupVersionKind() != s.Kind.MachineAPIGVK() {
 		t.Fatalf("the mirror is not created: %+v", w)

@@ -237,10 +237,11 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	), true
 }
 
-// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair, and acts. A paused one may have been the
+// mirror of a Machine that was deleted while Poundlock was away, with its instance: its twin would have the handoff unpause it, which nobody has asked for.
 func (s steps) reflected() bool {
 	owner, set, parent := pairs.ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
-	return pairs.PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
+	return pairs.PresenceOf(s.Core) == authority.Present && !pairs.IsPaused(s.Core) && s.Infra != nil && s.Missing == "" &&
 		owner != nil && pairs.PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
 		pairs.PresenceOf(parent) == authority.Present && authority.Source(pairs.ShapeOf(parent)) == authority.ClusterAPI
 }

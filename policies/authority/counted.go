@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies"
@@ -118,6 +119,9 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
 		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
 			API(u.By).Text(), other.Text())
+	case twin == nil && other == MachineAPI && machine[ClusterAPI] != nil && machine[ClusterAPI].HasAnnotation(PausedAnnotation):
+		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while it is paused. To have Cluster API act on it: "+
+			"kubectl -n %s annotate machines.%s %s %s-", machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name, PausedAnnotation)
 	case twin == nil:
 		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
 	case twin.Deleting():

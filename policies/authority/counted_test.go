@@ -33,6 +33,8 @@ func TestUncounted(t *testing.T) {
 		"a mirror is not made, and the Machine says why": {[]string{member("x", "m", `},"status":{"conditions":[{"type":"Synchronized","status":"False","reason":"R","message":"spec.x: no"}]}`)}, nil,
 			[]string{"x MachineAPI it has no Cluster API object (R: spec.x: no)"}},
 		"a Machine of Cluster API's was born just now": {nil, []string{good("x", "c")}, []string{"x ClusterAPI it has no Machine API object"}},
+		"a former mirror, whose Machine was deleted while Poundlock was away": {nil, []string{member("x", "c", `,"annotations":{"cluster.x-k8s.io/paused":"true"}}`)},
+			[]string{"x ClusterAPI it has no Machine API object, and Poundlock creates none while it is paused. To have Cluster API act on it: kubectl -n "}},
 		"a mirror has no owner yet": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"a"}}}`},
 			[]string{"x MachineAPI its Cluster API object has no owner reference"}},
 		"a mirror was released, by a change of its labels": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"b"}}}`},

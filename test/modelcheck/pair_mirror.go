@@ -137,7 +137,8 @@ func (p *pairs) mirrorsFrom(m object) authority.API {
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API set made.
 func (p *pairs) reflect(w *pair) (op, bool) {
 	f := p.family
-	if w.m.has(there) || f.Authority != authority.ClusterAPI || f.MachineAPI != authority.Present || w.c.presence() != authority.Present || !w.i.has(there) {
+	if w.m.has(there) || f.Authority != authority.ClusterAPI || f.MachineAPI != authority.Present || w.c.presence() != authority.Present ||
+		w.c.has(pauseRequested) || !w.i.has(there) {
 		return noOp, false
 	}
 	if !w.c.has(syncFin | mark) {
