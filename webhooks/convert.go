@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -88,13 +87,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	errs := core.CheckTwin(c.Kind, capi.Raw(), infra, env)
 	if infra == nil && refers {
 		kind, _ := authority.KindNamed(c.Kind)
-		known := authority.InstanceKeyOf(capi) != "" && authority.InstanceKeyOf(capi) == authority.InstanceKeyOf(mapi)
-		for _, e := range errs {
-			if e.Type == field.ErrorTypeRequired && strings.HasSuffix(e.Field, "spec.infrastructureRef") {
-				// The mirror's words, and no field: nothing is wrong with one, and a person should not simply create an infrastructure machine.
-				e.Field, e.Detail = "", kind.NoInfra(fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name), known)
-			}
-		}
+		kind.ReportNoInfra(errs, fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name), mapi, capi)
 	}
 	return errs, nil
 }

@@ -615,28 +615,6 @@ func (s State) awaited(missing Who, byMirror string) string {
 	return byMirror
 }
 
-// NoInfra is the sentence about a Cluster API object whose infrastructure object, named as an argument of kubectl, does not exist, and what a person can do.
-// known: both Machines have the ID of the instance.
-func (k Kind) NoInfra(infra string, known bool) string {
-	what := fmt.Sprintf("%s, to which the Cluster API %s refers, does not exist. ", infra, k.Name)
-	if k.InfraActs() {
-		return what + NoInfraRecreated(known)
-	}
-	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
-}
-
-// NoInfraRecreated is why an infrastructure machine is not recreated, and what a person can do. known: both Machines have the ID of the instance.
-func NoInfraRecreated(known bool) string {
-	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
-	if known {
-		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as " +
-			"both Machines have the spec.providerID."
-	}
-	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. " +
-		"If there is one, restore the object with its spec.providerID. " +
-		"If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
-}
-
 // core is a side's core object.
 func (s State) core(a API) Party {
 	if a == MachineAPI {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -135,7 +136,7 @@ func converts(unanswered, refused int) error {
 func (o *options) refuse(pair inventory.Pair, errs field.ErrorList) {
 	fmt.Fprintf(o.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), destination(pair).Text())
 	for _, e := range errs {
-		fmt.Fprintf(o.ErrOut, "  %s: %s\n", e.Field, e.Detail)
+		fmt.Fprintf(o.ErrOut, "  %s\n", strings.TrimPrefix(e.Field+": "+e.Detail, ": ")) // no field is wrong where the infrastructure object is gone
 	}
 }
 

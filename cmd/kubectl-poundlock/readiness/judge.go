@@ -241,12 +241,23 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	switch {
 	case len(f.Fields) > 0:
-		return f.finding(Blocked, ReasonFields, "")
+		return f.fields()
 	case len(f.Needs) > 0:
 		return f.lacking(needs, p)
 	}
 	return f.finding(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
+}
+
+// fields is the finding if fields do not convert. Where the infrastructure object is gone, no field is wrong.
+func (f Finding) fields() Finding {
+	i := slices.IndexFunc(f.Fields, func(one Field) bool { return one.Path == "" })
+	if i < 0 {
+		return f.finding(Blocked, ReasonFields, "")
+	}
+	gone := f.Fields[i].Reason
+	f.Fields = nil
+	return f.finding(Blocked, authority.ReasonInfraNotFound, gone)
 }
 
 // unconverted is the finding if no conversion can be tried.
@@ -301,11 +312,8 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	if p.Rival != "" {
 		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
-	if len(f.Fields) > 0 && p.Infra == nil && p.Shape().Condition(authority.ConditionSynchronized).Reason == authority.ReasonInfraNotFound {
-		return f.unsynchronized(p) // not a field is wrong
-	}
 	if len(f.Fields) > 0 {
-		return f.finding(Blocked, ReasonFields, "")
+		return f.fields()
 	}
 	if len(f.Needs) > 0 {
 		return f.lacking(needs, p)
@@ -552,7 +560,11 @@ func unconvertible(p inventory.Pair, env conversion.Env) field.ErrorList {
 	case p.MachineAPI != nil && authority.TakesOver(request(p, authority.MachineAPI, nil)):
 		infra = core.StandIn(p.Kind.Name, p.MachineAPI.Raw(), env)
 	}
-	return core.CheckTwin(p.Kind.Name, p.ClusterAPI.Raw(), infra, env)
+	errs := core.CheckTwin(p.Kind.Name, p.ClusterAPI.Raw(), infra, env)
+	if ref := p.InfraRef(); infra == nil && ref.Name != "" {
+		p.Kind.ReportNoInfra(errs, fmt.Sprintf("%s %s/%s", ref.Kind, p.Namespaces.ClusterAPI, ref.Name), p.MachineAPI, p.ClusterAPI)
+	}
+	return errs
 }
 
 func fields(errs field.ErrorList) []Field {

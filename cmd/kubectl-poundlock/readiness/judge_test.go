@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 		"a cluster without Poundlock":     {documents: []string{awsCluster, with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
 		"only Cluster API has it":         {documents: []string{twin}, verdict: readiness.There},
 		"and it is to go back":            {documents: []string{twin}, to: authority.MachineAPI, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
-		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
+		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: readiness.Blocked, reason: "InfrastructureNotFound"},
 		"a label of a Node":               {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: readiness.Unknown, reason: readiness.ReasonUnknown},
 		"which the mirror has converted":  {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, live: true, verdict: readiness.Ready},
 		"which it has yet to look at":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"Unknown"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, live: true, verdict: readiness.Unknown, reason: readiness.ReasonUnread},
@@ -118,12 +118,15 @@ func TestJudge(t *testing.T) {
 // the mirror reports InfrastructureNotFound: it does without that object as soon as the move is asked for.
 func TestAMachineWhoseInfrastructureIsGone(t *testing.T) {
 	const (
-		lost = `{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"AWSMachine a does not exist"}`
-		mapi = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,"labels":{"machine.openshift.io/cluster-api-cluster":"lock"},"annotations":{"poundlock.openshift.io/synchronized-infra-generation":"1"}},
+		lost     = `{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"AWSMachine a does not exist"}`
+		settled  = `{"type":"AuthoritySettled","status":"False","reason":"TwinMissing","message":"The infrastructure object of the Cluster API Machine does not exist."}`
+		synced   = `{"type":"Synchronized","status":"True","reason":"Synchronized"}`
+		settling = `{"type":"AuthoritySettled","status":"True","reason":"Settled"}`
+		mapi     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1,"labels":{"machine.openshift.io/cluster-api-cluster":"lock"},"annotations":{"poundlock.openshift.io/synchronized-infra-generation":"1"}},
 "spec":{"authoritativeAPI":"ClusterAPI","providerID":"aws:///us-east-1a/i-1","providerSpec":{"value":
 {"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"subnet":{"id":"subnet-1"},"userDataSecret":{"name":"worker-user-data"},"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"}}}},
 "status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,"phase":"Running","conditions":[{"type":"Paused","status":"True"},` + lost + `,
-{"type":"AuthoritySettled","status":"False","reason":"TwinMissing","message":"The infrastructure object of the Cluster API Machine does not exist."}]}}`
+` + settled + `]}}`
 		core = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1,"finalizers":["machine.cluster.x-k8s.io"],"labels":{"cluster.x-k8s.io/cluster-name":"lock"},"annotations":{"poundlock.openshift.io/mirror-of":"Machine/a"}},
 "spec":{"clusterName":"lock","providerID":"aws:///us-east-1a/i-1","bootstrap":{"dataSecretName":"worker-user-data"},"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"a"}},
 "status":{"phase":"Running","initialization":{"infrastructureProvisioned":true},"conditions":[{"type":"Paused","status":"False"}]}}`
@@ -139,7 +142,9 @@ func TestAMachineWhoseInfrastructureIsGone(t *testing.T) {
 		"the Machine was edited since": {mapi: mapi, core: strings.Replace(core, `"generation":1`, `"generation":2`, 1), verdict: readiness.Ready,
 			warns: "Machine API finds the instance by spec.providerID", never: "the move will"},
 		"its mirror has none": {mapi: without(mapi), core: core, verdict: readiness.Blocked, reason: "InfrastructureNotFound",
-			warns: "the move will not start while Synchronized is False (InfrastructureNotFound)"},
+			warns: "Not both Machines have a spec.providerID, so look in the cloud", never: "create it, or"},
+		"the mirror has not reported it yet": {mapi: without(strings.NewReplacer(lost, synced, settled, settling).Replace(mapi)), core: core, verdict: readiness.Blocked,
+			reason: "InfrastructureNotFound", warns: "Poundlock does not recreate it while Cluster API is authoritative", never: "create it, or"},
 		"the API server refuses the mirror": {mapi: strings.Replace(mapi, "InfrastructureNotFound", "MirrorRefused", 1), core: core, verdict: readiness.Blocked, reason: "MirrorRefused"},
 		"its Machine is gone, too": {mapi: strings.Replace(mapi, "InfrastructureNotFound", "AuthoritativeObjectMissing", 1), verdict: readiness.Blocked,
 			reason: "AuthoritativeObjectMissing"},
