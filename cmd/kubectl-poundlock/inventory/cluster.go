@@ -525,20 +525,23 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	return f, nil
 }
 
-// others lists Machines where none are asked for and a conversion of what is reads them: those of the control plane, or all where the ID of any instance has
-// the account of the cloud.
+// others lists the Machines of both APIs where sets are asked for without them: whether a set can move depends on which of them both sets count, and a
+// conversion may read what they have. For a user who may not list them on a side, none are counted.
 func (c *collection) others(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
-	provided := func(k authority.Kind) bool { return k.Infra != "" }
-	i := slices.IndexFunc(kinds, provided)
-	if i < 0 || slices.ContainsFunc(kinds, authority.Kind.InfraActs) {
+	counts := func(k authority.Kind) bool { _, has := k.Children(); return has }
+	if !slices.ContainsFunc(kinds, counts) || slices.ContainsFunc(kinds, authority.Kind.InfraActs) {
 		return nil
 	}
-	if platform, _ := platforms.For(c.fleet.described().Platform); platform.Account == nil || c.fleet.account != "" {
-		return c.controlPlane(ctx, client, pair, kinds[i])
-	}
 	machine, _ := authority.KindNamed("Machine")
-	if err := c.list(ctx, client, machine.MachineAPI.WithResource(machine.Resource), pair.MachineAPI); !apierrors.IsForbidden(err) {
-		return err
+	for namespace, resource := range map[string]schema.GroupVersionResource{
+		pair.MachineAPI: machine.MachineAPI.WithResource(machine.Resource), pair.ClusterAPI: machine.ClusterAPI.WithResource(machine.Resource),
+	} {
+		switch err := c.list(ctx, client, resource, namespace); {
+		case apierrors.IsForbidden(err):
+			c.fleet.uncountable = true
+		case err != nil:
+			return err
+		}
 	}
 	return nil
 }

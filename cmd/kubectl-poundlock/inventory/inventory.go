@@ -205,6 +205,8 @@ type circumstances struct {
 	account string
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
+	// uncountable reports that Machines of an API may not be listed: which Machines a set counts is not known.
+	uncountable bool
 	// unlisted are optional resources that the user may not list.
 	unlisted []schema.GroupVersionResource
 	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
@@ -386,7 +388,7 @@ func (f *Fleet) count() {
 	}
 	f.hold()
 	for i, p := range f.Pairs {
-		if _, has := p.Kind.Children(); has && p.MachineAPI != nil && p.ClusterAPI != nil {
+		if _, has := p.Kind.Children(); has && !f.uncountable && p.MachineAPI != nil && p.ClusterAPI != nil {
 			f.Pairs[i].Uncounted = f.uncounted(p, slices.Concat(owned[p.MachineAPI.Metadata.UID], owned[p.ClusterAPI.Metadata.UID]))
 		}
 	}

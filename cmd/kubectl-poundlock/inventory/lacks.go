@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -58,7 +59,7 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 		if c.flagged {
 			lack.Rest = unsaid(c.Platform, might)
 		}
-		lack.suppose = func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might) }
+		lack.suppose = func(e *conversion.Env) { e.Infrastructure = infrastructure(c, might, e.InfraCluster) }
 		out = append(out, lack)
 	}
 	if env.Platform.Account != nil && env.Account == "" {
@@ -129,6 +130,9 @@ func LackOfInfrastructure() Lack {
 	return Lack{Name: "the Infrastructure", Command: "kubectl get infrastructures.config.openshift.io cluster -o yaml", decides: true}
 }
 
+// Decides reports whether the answer for any object depends on what was not shown, although the cluster may have it.
+func (l Lack) Decides() bool { return l.decides && l.Missing.Reason == "" }
+
 // LackOf is a missing object of Cluster API's to which the authoritative one refers.
 func LackOf(kind conversion.Resource, name, namespace string) Lack {
 	return lackOf(kind, name, namespace, nil)
@@ -183,10 +187,21 @@ func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func
 	return missing(all, missing(all, there))
 }
 
-// infrastructure is the Infrastructure as far as it is known; the rest is supposed.
-func infrastructure(c Cluster, might conversion.Supposition) map[string]any {
+// infrastructure is the Infrastructure as far as it is known; the rest is supposed. Its tags and labels may be those that the infrastructure cluster gives to
+// all instances: an installer writes the same on both.
+func infrastructure(c Cluster, might conversion.Supposition, infraCluster map[string]any) map[string]any {
 	name := strings.ToLower(c.Platform)
 	status := object(might.PlatformStatus)
+	for here, there := range map[string]string{"resourceTags": "additionalTags", "resourceLabels": "additionalLabels"} {
+		given, _, _ := unstructured.NestedStringMap(infraCluster, "spec", there)
+		var list []any
+		for _, key := range slices.Sorted(maps.Keys(given)) {
+			list = append(list, map[string]any{"key": key, "value": given[key]})
+		}
+		if list != nil {
+			status[here] = list
+		}
+	}
 	if c.Region != "" {
 		status["region"] = c.Region
 	}

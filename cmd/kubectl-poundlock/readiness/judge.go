@@ -524,6 +524,9 @@ func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack)
 	}
 	certain, open, fewest := inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
 	if p.Source == "" && judged(p) && synchronized.Status == "True" { // in a file it may have been edited since
+		if slices.ContainsFunc(lacks, inventory.Lack.Decides) {
+			return nil, Needs{} // the mirror had all of the cluster, and so it knows better
+		}
 		return certain, Needs{}
 	}
 	return certain, needsOf(fewest, open)

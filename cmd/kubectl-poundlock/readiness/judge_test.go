@@ -225,6 +225,16 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	}
 }
 
+// A user with rights in the two namespaces alone may not read the Infrastructure. The mirror could, and what it has converted is no question any more.
+func TestWhatIsMirroredIsNoQuestionWithoutTheInfrastructure(t *testing.T) {
+	odd := strings.Replace(set, `"deviceIndex":0`, `"deviceIndex":1`, 1)
+	for want, documents := range map[readiness.Readiness][]string{readiness.Ready: {awsCluster, odd, twin}, readiness.Blocked: {cluster, awsCluster, odd, twin}} {
+		if got := judgeFrom(t, true, authority.ClusterAPI, documents...); got.Readiness != want {
+			t.Errorf("%d documents: %s (%s) %s %v, want %s", len(documents), got.Readiness, got.Reason, got.Message, got.Fields, want)
+		}
+	}
+}
+
 // Each answer has the webhook's warnings.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)

@@ -5,6 +5,7 @@ package readiness_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,5 +216,38 @@ func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
 	}
 	if yes < 50 {
 		t.Errorf("%d manifests can move with everything given", yes)
+	}
+}
+
+// An installer writes the tags that a user asks for onto the Infrastructure and the infrastructure cluster. For somebody who may not read the former, the
+// latter alone is not a reason why nothing can move.
+func TestTagsOfTheWholeClusterAreNoObstacleWithoutTheInfrastructure(t *testing.T) {
+	played := map[string]int{}
+	for sentence, c := range corpusCases(t) {
+		here, there := "resourceTags", "additionalTags"
+		switch c.platform {
+		case "aws", "azure":
+		case "gcp":
+			here, there = "resourceLabels", "additionalLabels"
+		default:
+			continue
+		}
+		c.around.Infrastructure = patched(t, c.around.Infrastructure, fmt.Appendf(nil,
+			`{"status":{"platformStatus":{%q:{%q:[{"key":"team","value":"a"}]}}}}`, c.platform, here))
+		c.around.InfraCluster = patched(t, c.around.InfraCluster, fmt.Appendf(nil, `{"spec":{%q:{"team":"a"}}}`, there))
+		whole := judgeManifest(t, c, c.around, true)
+		if whole.Readiness != readiness.Ready {
+			continue
+		}
+		played[c.platform]++
+		c.around.Infrastructure = nil
+		if got := judgeManifest(t, c, c.around, true); got.Readiness == readiness.Blocked {
+			t.Errorf("%s: without the Infrastructure it is a false no: %s: %v", sentence, got.Reason, got.Fields)
+		}
+	}
+	for _, platform := range []string{"aws", "azure", "gcp"} {
+		if played[platform] < 3 {
+			t.Errorf("%d manifests of %s have such tags", played[platform], platform)
+		}
 	}
 }
