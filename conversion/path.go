@@ -192,8 +192,8 @@ func set(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// Said lists the paths below a path of a value (a pointer to a struct) with a set value, other than what passes.
-func Said(value any, path, passes string) []string {
+// SetPaths lists the paths below a path of a value (a pointer to a struct) with a set value, other than what passes.
+func SetPaths(value any, path, passes string) []string {
 	var out []string
 	s, err := resolve(reflect.TypeOf(value), path)
 	if err != nil {

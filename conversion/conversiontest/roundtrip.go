@@ -122,7 +122,7 @@ func (trip Trip[A, B]) unconvertible(a *A) []string {
 			continue
 		}
 		for _, path := range trip.Own(l) {
-			for _, text := range conversion.Said(a, path, l.Passes) {
+			for _, text := range conversion.SetPaths(a, path, l.Passes) {
 				out = append(out, trip.Root+text)
 			}
 		}

@@ -31,7 +31,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	if seen.VMUUID == "" {
 		seen.VMUUID = vmUUID(machine.ProviderID)
 	}
-	out := said{"vmUUID": seen.VMUUID, "failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
+	out := filled{"vmUUID": seen.VMUUID, "failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
 	out["ready"] = machine.Ready
 	if len(machine.Addresses) > 0 {
 		out["addresses"] = machine.Addresses
@@ -48,7 +48,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	if seen.VMUUID == "" {
 		seen.VMUUID = vmUUID(spec.ProviderID)
 	}
-	return said{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(), "vmUUID": seen.VMUUID}.content()
+	return filled{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(), "vmUUID": seen.VMUUID}.content()
 }
 
 // vmUUID is the UUID of nutanix://UUID, empty if there is none.
@@ -60,10 +60,10 @@ func vmUUID(providerID string) string {
 	return id
 }
 
-// said are fields and their values, without empty ones.
-type said map[string]string
+// filled are fields and their values, without empty ones.
+type filled map[string]string
 
-func (s said) content() map[string]any {
+func (s filled) content() map[string]any {
 	out := map[string]any{}
 	for k, v := range s {
 		if v != "" {

@@ -31,7 +31,7 @@ func placeTo(p *pass, m *nic, c *port) {
 			p.Required(path, "name the subnet that the address is of")
 		}
 		checkID(p, path, ip.SubnetID)
-		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: &openstackv1.SubnetParam{ID: &ip.SubnetID}, IPAddress: said(ip.IPAddress)})
+		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: &openstackv1.SubnetParam{ID: &ip.SubnetID}, IPAddress: orAbsent(ip.IPAddress)})
 	}
 }
 
@@ -167,7 +167,7 @@ func pairsTo(p *pass, m *nic, c *port) {
 		if pair.IPAddress == "" {
 			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i), "give the address: Cluster API takes no pair without one")
 		}
-		c.AllowedAddressPairs = append(c.AllowedAddressPairs, openstackv1.AddressPair{IPAddress: pair.IPAddress, MACAddress: said(pair.MACAddress)})
+		c.AllowedAddressPairs = append(c.AllowedAddressPairs, openstackv1.AddressPair{IPAddress: pair.IPAddress, MACAddress: orAbsent(pair.MACAddress)})
 	}
 }
 

@@ -127,7 +127,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
 			if from, to := where(m, c); from != nil {
-				*to = said(*from)
+				*to = orAbsent(*from)
 			}
 		},
 		func(p *pass, c *port, m *nic) {
@@ -191,8 +191,8 @@ func adminStateUp(m *portOpts, c *port) (**bool, **bool) { return &m.AdminStateU
 
 func trunk(m *portOpts, c *port) (**bool, **bool) { return &m.Trunk, &c.Trunk }
 
-// said is nil for the zero value.
-func said(s string) *string {
+// orAbsent is nil for the zero value.
+func orAbsent(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -82,7 +82,7 @@ func processorType(p *pass, kind machinev1.PowerVSProcessorType) machinev1.Power
 
 func processorsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.Processors = m.Processors
-	if unsaid(m.Processors) {
+	if isUnset(m.Processors) {
 		c.Processors = intstr.FromString("0.5")
 		if m.ProcessorType == machinev1.PowerVSProcessorTypeDedicated {
 			c.Processors = intstr.FromInt32(1)
@@ -93,14 +93,14 @@ func processorsTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.Processors = c.Processors
-	if unsaid(c.Processors) {
+	if isUnset(c.Processors) {
 		m.Processors = intstr.FromString(processorsOfClusterAPI)
 	}
 	checkProcessors(p, system(c.SystemType), m.Processors)
 }
 
-// unsaid is what both sides' webhooks treat as absent.
-func unsaid(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
+// isUnset is what both sides' webhooks treat as absent.
+func isUnset(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
 
 func checkProcessors(p *pass, system string, value intstr.IntOrString) {
 	n, err := float64(value.IntVal), error(nil)

@@ -29,7 +29,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	if seen.InstanceID == "" {
 		seen.InstanceID = parseProviderID(machine.ProviderID).instance
 	}
-	out := said{"instanceID": seen.InstanceID, "instanceState": seen.InstanceState,
+	out := filled{"instanceID": seen.InstanceID, "instanceState": seen.InstanceState,
 		"failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
 	out["ready"] = machine.Ready
 	if len(machine.Addresses) > 0 {
@@ -53,14 +53,14 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	if id.workspace == "" {
 		id.workspace = workspaceID(&spec)
 	}
-	return said{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(),
+	return filled{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(),
 		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
 }
 
-// said are fields and their values, without empty ones.
-type said map[string]string
+// filled are fields and their values, without empty ones.
+type filled map[string]string
 
-func (s said) content() map[string]any {
+func (s filled) content() map[string]any {
 	out := map[string]any{}
 	for k, v := range s {
 		if v != "" {

@@ -473,7 +473,7 @@ func requestsHere(c policies.Change) bool { return c.Side == policies.SideMachin
 // create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new Machines).
 func TemplateAuthority(c policies.Change) policies.Verdict {
 	template, set := templateAuthority(c.New), askedFor(c.New)
-	if c.Actor == policies.Poundlock || template == set || saidBefore(c, set, template) {
+	if c.Actor == policies.Poundlock || template == set || warnedBefore(c, set, template) {
 		return policies.Verdict{}
 	}
 	if set == ClusterAPI {
@@ -484,9 +484,9 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 		template.Text(), set.Text()))
 }
 
-// saidBefore reports whether an update leaves the authority of new Machines as it was. A set that moves to Cluster API with its template unchanged needs no
+// warnedBefore reports whether an update leaves the authority of new Machines as it was. A set that moves to Cluster API with its template unchanged needs no
 // warning: its new Machines move with it.
-func saidBefore(c policies.Change, set, template API) bool {
+func warnedBefore(c policies.Change, set, template API) bool {
 	return c.Old != nil && templateAuthority(c.Old) == template && (set == ClusterAPI || askedFor(c.Old) == set)
 }
 

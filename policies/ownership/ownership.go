@@ -287,7 +287,7 @@ func Takeover(wanted, live *unstructured.Unstructured, made bool, annotations []
 		}
 		set, renamed := owned(e), fieldpath.NewSet()
 		if otherVersion(e, live) {
-			here := said(set, live.Object)
+			here := covered(set, live.Object)
 			set, renamed = here, set.Difference(here)
 		}
 		var left, taken *fieldpath.Set
@@ -329,13 +329,13 @@ func created(e metav1.ManagedFieldsEntry, set *fieldpath.Set) bool {
 func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (left, taken *fieldpath.Set) {
 	left, taken = set.Intersection(asksFor), set.Difference(asksFor)
 	if made {
-		taken = said(taken, wanted.Object)
+		taken = covered(taken, wanted.Object)
 	}
 	return left, taken
 }
 
-// said are the fields of a set that wanted has. That a map or an item is there at all goes with it.
-func said(set *fieldpath.Set, wanted any) *fieldpath.Set {
+// covered are the fields of a set that wanted has. That a map or an item is there at all goes with it.
+func covered(set *fieldpath.Set, wanted any) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
 		child, found := element(step, wanted)
@@ -345,13 +345,13 @@ func said(set *fieldpath.Set, wanted any) *fieldpath.Set {
 		if set.Members.Has(step) {
 			out.Members.Insert(step)
 		}
-		put(out, step, said(parts, child))
+		put(out, step, covered(parts, child))
 	})
 	return out
 }
 
-// unsaid are the fields of a set that wanted does not have, each with all of its parts.
-func unsaid(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpath.Set {
+// uncovered are the fields of a set that wanted does not have, each with all of its parts.
+func uncovered(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
 		at := path + readable(step)
@@ -360,7 +360,7 @@ func unsaid(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpa
 		}
 		child, found := element(step, wanted)
 		if found {
-			put(out, step, unsaid(parts, child, at, keep))
+			put(out, step, uncovered(parts, child, at, keep))
 			return
 		}
 		if set.Members.Has(step) {
@@ -383,24 +383,24 @@ func named(names []string) map[string]any {
 // toTake are the fields of an entry that Takeover moves.
 func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, annotations, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
-	put(out, specStep, unsaid(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
+	put(out, specStep, uncovered(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
 	if e.Operation != metav1.ManagedFieldsOperationUpdate {
 		return out
 	}
 	metadata, taken := set.WithPrefix(metadataStep), fieldpath.NewSet()
 	if given, has := metadata.Children.Get(ownersStep); has && e.Manager == Manager {
-		put(taken, ownersStep, said(given, below(wanted.Object["metadata"])["ownerReferences"]))
+		put(taken, ownersStep, covered(given, below(wanted.Object["metadata"])["ownerReferences"]))
 		if metadata.Members.Has(ownersStep) {
 			taken.Members.Insert(ownersStep)
 		}
 	}
 	for field, names := range map[string]map[string]string{"labels": wanted.GetLabels(), "annotations": wanted.GetAnnotations()} {
 		step := fieldpath.FieldNameElement(field)
-		put(taken, step, said(metadata.WithPrefix(step), strings2any(names)))
+		put(taken, step, covered(metadata.WithPrefix(step), strings2any(names)))
 	}
 	carried := metadata.WithPrefix(annotationsStep)
 	if e.Manager != CarriedManager {
-		carried = said(carried, named(annotations))
+		carried = covered(carried, named(annotations))
 	}
 	put(taken, annotationsStep, carried.Union(taken.WithPrefix(annotationsStep)))
 	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows

@@ -86,7 +86,7 @@ func TestPhases(t *testing.T) {
 			t.Errorf("after %q: %q, want %q", step.line, got, step.want)
 		}
 	}
-	if got := p.said(); got != "# k8s.io/api/core/v1" {
+	if got := p.output(); got != "# k8s.io/api/core/v1" {
 		t.Errorf("kept %q for the error", got)
 	}
 }

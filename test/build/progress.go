@@ -42,7 +42,7 @@ func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progr
 	err = cmd.Wait()
 	stop()
 	if err != nil {
-		return failed(ctx, cmd.Args[1:2], state.said(), err)
+		return failed(ctx, cmd.Args[1:2], state.output(), err)
 	}
 	fmt.Fprintf(progress, "%s: done in %s\n", title, elapsed(start))
 	return nil
@@ -122,7 +122,7 @@ func (p *phase) bar() string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] "
 }
 
-func (p *phase) said() string {
+func (p *phase) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.rest, "\n")

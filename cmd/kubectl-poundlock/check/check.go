@@ -85,7 +85,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := reportOf(f, f.Describe(o.Said), to)
+	r := reportOf(f, f.Describe(o.Given), to)
 	r.selector = o.Selector
 	if r.asked, err = targets.Parse(args); err != nil {
 		return err

@@ -52,7 +52,7 @@ func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
 			continue
 		}
 		for _, path := range into {
-			r := Row{Path: place(outer(path), at), full: place(path, at), Text: said(from, path, l.Note, at.Name), line: i}
+			r := Row{Path: place(outer(path), at), full: place(path, at), Text: noteOn(from, path, l.Note, at.Name), line: i}
 			if slices.Contains(from, path) {
 				r.same = joined(at.Source, outer(path))
 			}
@@ -75,8 +75,8 @@ func outer(path string) string {
 	return before
 }
 
-// said is the comment on a field: its name in the source, and what changed.
-func said(from []string, path, note, name string) string {
+// noteOn is the comment on a field: its name in the source, and what changed.
+func noteOn(from []string, path, note, name string) string {
 	if slices.Equal(from, []string{path}) && name == "" {
 		return note
 	}

@@ -67,7 +67,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 }
 
 func (o *options) write(f *inventory.Fleet) error {
-	cluster := f.Describe(o.Said)
+	cluster := f.Describe(o.Given)
 	for _, problem := range f.Problems {
 		fmt.Fprintf(o.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
 	}

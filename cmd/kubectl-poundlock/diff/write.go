@@ -16,7 +16,7 @@ import (
 )
 
 func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.API) error {
-	cluster := f.Describe(o.Said)
+	cluster := f.Describe(o.Given)
 	for _, text := range cluster.Assumed {
 		fmt.Fprintln(o.ErrOut, "note:", text)
 	}

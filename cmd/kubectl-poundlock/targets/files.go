@@ -23,7 +23,7 @@ import (
 // Files is where objects are read from instead of the cluster, with facts about their cluster that files lack.
 type Files struct {
 	inventory.Sources
-	Said inventory.Cluster
+	Given inventory.Cluster
 
 	// Parents reads the cluster's MachineSets too if only Machines are requested: a Machine's conversion depends on its set.
 	Parents bool
@@ -39,15 +39,15 @@ func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
 	addKustomization(cmd, &f.Sources)
 	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }
-	cmd.Flags().Var((*platformName)(&f.Said.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	cmd.Flags().Var((*platformName)(&f.Given.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cli.CompleteFlag(cmd, "platform", platformNames()...)
-	cmd.Flags().StringVar(&f.Said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
-	cmd.Flags().StringVar(&f.Said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
-	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Labels), "additional-sync-machine-labels",
+	cmd.Flags().StringVar(&f.Given.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
+	cmd.Flags().StringVar(&f.Given.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
+	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Labels), "additional-sync-machine-labels",
 		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes "+
 			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
-	cmd.Flags().Var((*patterns)(&f.Said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
-	cmd.Flags().Var((*gates)(&f.Said.Gates), "feature-gates",
+	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
+	cmd.Flags().Var((*gates)(&f.Given.Gates), "feature-gates",
 		"the feature gates that Cluster API's manager is started with, such as MachineTaintPropagation=true; "+
 			"of a cluster they are read from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
