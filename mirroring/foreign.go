@@ -137,7 +137,9 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.Kind.Infra == authority.InfraMachine {
 		infra = s.stranger(s.Infra)
 	}
-	commands := append(s.endCore(core), s.endInfra(core, infra)...)
+	infra, commands := keep(infra)
+	instance, more := s.keepInstance(infra)
+	commands = append(append(append(append(commands, more...), s.endCore(core)...), s.endInfra(core, infra)...), endKept(instance)...)
 	if !pairs.IsPaused(core) && !pairs.IsPaused(infra) || len(commands) == 0 {
 		return ""
 	}
@@ -171,9 +173,53 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	case len(unpause(infra)) == 0 || infra.GetDeletionTimestamp() != nil:
 		return unpause(infra)
 	}
-	wait := fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m",
-		infra.GetNamespace(), resource(infra), infra.GetName())
-	return append([]string{wait}, unpause(infra)...)
+	return append([]string{await(infra)}, unpause(infra)...)
+}
+
+// keepInstance is keep for what the provider keeps for the instance of a stranger's machine: it deletes that first, and waits until it is gone.
+func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
+	o := s.InfraInstance
+	if infra == nil || o == nil || o.GetDeletionTimestamp() != nil && !pairs.IsPaused(o) ||
+		!slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() }) {
+		return nil, nil
+	}
+	return hold(o)
+}
+
+// endKept ends its pause once the provider has deleted it. Before, admission lets nobody.
+func endKept(o *unstructured.Unstructured) []string {
+	if o == nil || len(unpause(o)) == 0 {
+		return nil
+	}
+	if o.GetDeletionTimestamp() != nil {
+		return unpause(o)
+	}
+	return append([]string{await(o)}, unpause(o)...)
+}
+
+// await waits until somebody deletes an object.
+func await(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", o.GetNamespace(), resource(o), o.GetName())
+}
+
+// keep puts the provider's finalizer on a machine that has an instance and lost it, as in a restore: Cluster API would take it for ended, and the instance would
+// be left behind. It returns the machine as it is then.
+func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
+	if infra == nil || pairs.Nested(infra, "spec", "providerID") == "" {
+		return infra, nil
+	}
+	return hold(infra)
+}
+
+// hold is what a provider's object is with the provider's finalizer, and the command, if it is paused without: its controllers would add it.
+func hold(o *unstructured.Unstructured) (held *unstructured.Unstructured, commands []string) {
+	own := authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind())
+	if o.GetDeletionTimestamp() != nil || !pairs.IsPaused(o) || slices.Contains(o.GetFinalizers(), own) {
+		return o, nil
+	}
+	held = o.DeepCopy()
+	held.SetFinalizers(append(held.GetFinalizers(), own))
+	return held, []string{command(o, "patch", fmt.Sprintf(`--type merge -p '{"metadata":{"finalizers":["%s"]}}'`, strings.Join(held.GetFinalizers(), `","`)))}
 }
 
 func end(o *unstructured.Unstructured) []string {

@@ -5,6 +5,7 @@ package mirroring
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -32,7 +35,14 @@ func going(o *unstructured.Unstructured) {
 	o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)})
 }
 
-func held(o *unstructured.Unstructured) { o.SetFinalizers([]string{"controllers/theirs"}) }
+func held(o *unstructured.Unstructured) {
+	o.SetFinalizers([]string{"controllers/theirs"})
+	if o.GetKind() == "AWSMachine" {
+		o.SetFinalizers([]string{theirs})
+	}
+}
+
+const theirs = "awsmachine.infrastructure.cluster.x-k8s.io"
 
 func owned(o *unstructured.Unstructured) {
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "m", UID: "uid-of-Machine"}})
@@ -82,6 +92,7 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 		unpauseCore   = "kubectl -n capi annotate " + core + " m cluster.x-k8s.io/paused-"
 		unpauseInfra  = "kubectl -n capi annotate " + infra + " m cluster.x-k8s.io/paused-"
 		infraIsDelete = "kubectl -n capi wait " + infra + "/m --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m"
+		keepInfra     = "kubectl -n capi patch " + infra + ` m --type merge -p '{"metadata":{"finalizers":["awsmachine.infrastructure.cluster.x-k8s.io"]}}'`
 		freeCore      = "kubectl -n capi patch " + core + ` m --type merge -p '{"metadata":{"finalizers":null}}'`
 	)
 	i1, i2 := runs("aws:///a/i-1"), runs("aws:///a/i-2")
@@ -94,7 +105,10 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
 		"it has an instance, and only one half is paused": {nil, []change{i1, held}, []change{paused, i1, held, owned}, "with it what it runs",
 			[]string{deleteCore, infraIsDelete, unpauseInfra}},
-		"it has an instance, and is not paused": {nil, []change{i1}, []change{i1}, "with it what it runs", nil},
+		"it has an instance, and a restore left its provider's finalizer out": {nil, []change{paused, i1, held}, []change{paused, i1, owned}, "with it what it runs",
+			[]string{keepInfra, deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
+		"an infrastructure machine without its Machine and finalizer": {nil, nil, []change{paused, i1}, "with it what it runs", []string{keepInfra, deleteInfra, unpauseInfra}},
+		"it has an instance, and is not paused":                       {nil, []change{i1}, []change{i1}, "with it what it runs", nil},
 		"both have one, and it is paused": {[]change{i2, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.MachineAPIMachineFinalizer}) }},
 			[]change{paused, i1, held}, []change{paused, i1, held, owned}, "with it what it runs", []string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
 		"it is being deleted, and is paused": {nil, []change{paused, going, held}, []change{paused, going, held, owned}, "the mirror is made when it is gone",
@@ -160,6 +174,8 @@ func typed(t *testing.T, s *pairs.State, command string) {
 		going(after)
 	case words[3] == "annotate":
 		unstructured.RemoveNestedField(after.Object, "metadata", "annotations", authority.PausedAnnotation)
+	case strings.Contains(command, theirs):
+		after.SetFinalizers([]string{theirs})
 	default:
 		after.SetFinalizers(nil)
 	}
@@ -271,4 +287,29 @@ func mustJSON(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// A person's finalizer keeps a mirror that is being deleted. What Poundlock writes to it is for nothing, and the Machine could not move to it.
+func TestAnInfrastructureMachineThatIsKeptWhileItIsDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		finalizers []string
+		reports    bool
+	}{
+		"somebody keeps it":          {[]string{"example.com/hold"}, true},
+		"somebody and the provider":  {[]string{theirs, "example.com/hold"}, false}, // first Poundlock removes the provider's
+		"the provider alone":         {[]string{theirs}, false},
+		"the collector, for a while": {[]string{metav1.FinalizerDeleteDependents}, false},
+	} {
+		mark := func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{authority.PausedAnnotation: "", authority.MirrorAnnotation: "Machine/m"})
+		}
+		keep := func(o *unstructured.Unstructured) { o.SetFinalizers(c.finalizers) }
+		enrolled := func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.SyncFinalizer}) }
+		s := stranger(t, []change{runs("aws:///a/i-1"), enrolled}, []change{mark, enrolled}, []change{mark, going, keep, owned, runs("aws:///a/i-1")})
+		w := (steps{State: s, Reporter: status.Reporter{Now: time.Unix(0, 0)}, deletion: deletion.Of(s)}).toClusterAPI()
+		reports := w != nil && w.Failure && strings.Contains(fmt.Sprint(w.Patch), "kept by the finalizers of others (example.com/hold)")
+		if reports != c.reports {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
 }

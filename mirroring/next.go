@@ -6,8 +6,10 @@ package mirroring
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -106,6 +108,9 @@ func (s steps) toClusterAPI() *pairs.Write {
 		// What the mirror made may belong to a stranger that goes, and go with it.
 		return pairs.First(s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
 	}
+	if why := s.lingers(); why != "" {
+		return pairs.First(s.releaseInfra, s.failing(authority.ReasonDeleting, why))
+	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
@@ -131,6 +136,23 @@ func (s steps) toClusterAPI() *pairs.Write {
 		func() *pairs.Write { return fields.Unrecorded(s.State) },
 		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
+}
+
+// lingers returns a sentence about an infrastructure machine that is being deleted and that others keep: until it is gone it is not made as it should be, and
+// Cluster API could not act on it after a move. "" for any other.
+func (s steps) lingers() string {
+	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Deleting {
+		return ""
+	}
+	own := authority.InfraFinalizer(s.Infra.GroupVersionKind().Group, s.Infra.GetKind())
+	others := slices.DeleteFunc(slices.Clone(s.Infra.GetFinalizers()), func(f string) bool {
+		return f == own || f == authority.SyncFinalizer || f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+	})
+	if len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, its mirror, is being deleted, and is kept by the finalizers of others (%s): they remove them, or you do: kubectl -n %s edit %s %s. "+
+		"Poundlock then recreates it", pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
 // firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused

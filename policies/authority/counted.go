@@ -119,9 +119,8 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
 		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
 			API(u.By).Text(), other.Text())
-	case twin == nil && other == MachineAPI && machine[ClusterAPI] != nil && machine[ClusterAPI].HasAnnotation(PausedAnnotation):
-		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while it is paused. To have Cluster API act on it: "+
-			"kubectl -n %s annotate machines.%s %s %s-", machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name, PausedAnnotation)
+	case twin == nil && other == MachineAPI && notReflected(machine[ClusterAPI]) != "":
+		return "it has no Machine API object" + notReflected(machine[ClusterAPI])
 	case twin == nil:
 		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
 	case twin.Deleting():
@@ -132,6 +131,24 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 		return fmt.Sprintf("another object owns its %s object", other.Text())
 	}
 	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())
+}
+
+// NotReflected is why a Machine of a Cluster API set has no Machine API object, as far as the Machine shows it, and what a person can do; "" for any other
+// object, and where nothing is known.
+func NotReflected(k Kind, o *policies.Object) string {
+	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences})
+	if why := notReflected(o); k.InfraActs() && ref != nil && ref.Kind == k.Parent && why != "" {
+		return "It has no Machine API object" + why
+	}
+	return ""
+}
+
+func notReflected(machine *policies.Object) string {
+	if machine == nil || !machine.HasAnnotation(PausedAnnotation) {
+		return ""
+	}
+	return fmt.Sprintf(", and Poundlock creates none while it is paused. To have Cluster API act on it: kubectl -n %s annotate machines.%s %s %s-",
+		machine.Metadata.Namespace, clusterv1.GroupVersion.Group, machine.Metadata.Name, PausedAnnotation)
 }
 
 // notMirrored is what the Machine API object reports of its mirror.

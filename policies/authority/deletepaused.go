@@ -28,11 +28,6 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 		return []string{why, fmt.Sprintf("To have Cluster API delete the set's Machines with their instances, remove the annotation, also from those Machines "+
 			"that have it: %s %s-", unpause, PausedAnnotation), "To keep the Machines, " + again}
 	}
-	also := ""
-	if infra := InfraReferenceOf(o); infra.Name != "" {
-		also = fmt.Sprintf(", also from %s %s, without which it terminates nothing (if it is gone, create it with its spec.providerID first)", infra.Kind, infra.Name)
-		unpause += fmt.Sprintf(" %s.%s/%s", strings.ToLower(infra.Kind), infra.APIGroup, infra.Name)
-	}
 	instance := "its instance"
 	if id := providerID(o); id != "" {
 		instance += " " + id
@@ -40,8 +35,27 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	if o.Deleting() {
 		again = "leave both paused and remove their finalizers by hand, then create the Machine API object again with this spec.providerID"
 	}
-	return []string{why, fmt.Sprintf("To have Cluster API terminate %s, remove the annotation%s: %s %s-", instance, also, unpause, PausedAnnotation),
-		"To keep the instance, " + again}
+	out := []string{why}
+	infra := InfraReferenceOf(o)
+	if infra.Name == "" {
+		out = append(out, fmt.Sprintf("To have Cluster API terminate %s, remove the annotation: %s %s-", instance, unpause, PausedAnnotation))
+	} else {
+		at := func(kind, name string) string {
+			return fmt.Sprintf("kubectl -n %s annotate %s.%s/%s %s-", o.Metadata.Namespace, strings.ToLower(kind), infra.APIGroup, name, PausedAnnotation)
+		}
+		first := fmt.Sprintf("To have Cluster API terminate %s, remove the annotation first from %s %s (if it is gone, create it with its spec.providerID): %s",
+			instance, infra.Kind, infra.Name, at(infra.Kind, infra.Name))
+		if kept := InfraInstanceKind(infra.Kind); kept != "" {
+			name := infra.Name
+			if providerOf(infra.Kind).NamesInstanceAfterMachine {
+				name = o.Metadata.Name
+			}
+			first += fmt.Sprintf(", and from the %s, if there is one: %s", kept, at(kept, name))
+		}
+		out = append(out, first, fmt.Sprintf("Wait until the %s has the finalizer %s, without which the instance is left behind. "+
+			"Then remove the annotation from the %s: %s %s-", infra.Kind, InfraFinalizer(infra.APIGroup, infra.Kind), kind.Name, unpause, PausedAnnotation))
+	}
+	return append(out, "To keep the instance, "+again)
 }
 
 // DeletePaused warns of a deletion that Cluster API does not carry out. Where there is a Machine API object, other rules describe what happens.

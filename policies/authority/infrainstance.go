@@ -154,19 +154,39 @@ func (o Objects) instanceOrphaned() bool {
 }
 
 // keptForOtherInstance reports whether what the provider keeps for the instance names another instance than the Machine: its controller would act on that
-// one. Only vSphere's object has the instance in its spec, which a person or a backup may have written.
+// one. A person or a backup may have written it.
 func (o Objects) keptForOtherInstance(id string) bool {
-	bios := biosUUID(o.InfraInstance)
-	return bios != "" && instanceid.Key("vsphere://"+bios) != instanceid.Key(id)
+	kept := instanceid.Key(keptInstance(o.InfraInstance))
+	return kept != "" && kept != instanceid.Key(id)
 }
 
-// biosUUID is the UUID of the virtual machine that a VSphereVM is kept for; "" where it has none or cannot be read.
-func biosUUID(kept *policies.Object) string {
+// keptInstance is the ID of the instance for which an object is kept; "" where it has none or cannot be read. vSphere has the UUID of the virtual machine in
+// its spec, OpenStack the server's in its status.
+func keptInstance(kept *policies.Object) string {
+	if kept == nil {
+		return ""
+	}
 	var spec struct {
 		BiosUUID string `json:"biosUUID"`
 	}
-	if kept != nil {
-		_ = json.Unmarshal(orNull(kept.Spec), &spec)
+	var status struct {
+		InstanceID string `json:"instanceID"`
 	}
-	return spec.BiosUUID
+	_ = json.Unmarshal(orNull(kept.Spec), &spec)
+	_ = json.Unmarshal(orNull(kept.Status), &status)
+	switch {
+	case spec.BiosUUID != "":
+		return "vsphere://" + spec.BiosUUID
+	case status.InstanceID != "" && kept.Kind == "OpenStackServer":
+		return "openstack:///" + status.InstanceID
+	}
+	return ""
+}
+
+// keptInstanceField is where that is.
+func keptInstanceField(kept *policies.Object) string {
+	if kept.Kind == "OpenStackServer" {
+		return "status.instanceID"
+	}
+	return "spec.biosUUID"
 }

@@ -176,7 +176,8 @@ func OtherInstance(c policies.Change) string {
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
 		return ""
 	}
-	why := fmt.Sprintf("the move will not start: %s %s names another virtual machine (spec.biosUUID) than spec.providerID here", kept.Kind, kept.Metadata.Name)
+	why := fmt.Sprintf("the move will not start: %s %s names another instance (%s) than spec.providerID here", kept.Kind, kept.Metadata.Name,
+		keptInstanceField(kept))
 	if from != MachineAPI {
 		return why + ". Correct spec.providerID, or restore the object"
 	}

@@ -153,20 +153,34 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	if !sameOwners(c) && !Granted(c, ownersPath.String(), Writes) {
 		errs = append(errs, field.Forbidden(ownersPath, reason))
 	}
-	if !sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) && !Granted(c, finalizersPath.String(), Writes) && !holdsWithoutAccount(c) {
+	if !sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) && !Granted(c, finalizersPath.String(), Writes) && !holdsAsItsProvider(c) && !endsItsDeletion(c) {
 		errs = append(errs, field.Forbidden(finalizersPath, reason))
 	}
 	return policies.Deny(errs...)
 }
 
-// holdsWithoutAccount reports whether a request only adds the provider's own finalizer to one of its objects, and the provider's controllers have no
-// account of their own (Provider.Account). vSphere's controllers add it before they check for a pause: refused, they would never acknowledge one. So
-// anybody may add it, because no controller acts on it.
-func holdsWithoutAccount(c policies.Change) bool {
-	if !hasNoAccount(c.Old.Kind) {
+// holdsAsItsProvider reports whether a request only adds the provider's own finalizer to one of its objects, where anybody may, because it makes nobody act. A
+// provider's controllers may have no account of their own (Provider.Account): vSphere's add it before they check for a pause, and refused, they would never
+// acknowledge one. A stranger's machine may have lost it, as in a restore: Cluster API would take it for ended, and its instance would be left behind.
+func holdsAsItsProvider(c policies.Change) bool {
+	return (hasNoAccount(c.Old.Kind) || strange(c) || keepsStrangersInstance(c)) &&
+		sameSet(append(slices.Clone(c.Old.Metadata.Finalizers), InfraFinalizer(c.Resource.Group, c.Old.Kind)), c.New.Metadata.Finalizers)
+}
+
+// endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and nothing waits for what they are for: they are of
+// others than the provider, or the object is paused while Machine API runs the instance.
+func endsItsDeletion(c policies.Change) bool {
+	if !c.Old.Deleting() {
 		return false
 	}
-	return sameSet(append(slices.Clone(c.Old.Metadata.Finalizers), InfraFinalizer(c.Resource.Group, c.Old.Kind)), c.New.Metadata.Finalizers)
+	stands := c.Old.HasAnnotation(PausedAnnotation) && Read(c.Facts.Twin).Current == MachineAPI
+	own := []string{InfraFinalizer(c.Resource.Group, c.Old.Kind), SyncFinalizer}
+	for _, f := range c.Old.Metadata.Finalizers {
+		if !c.New.HasFinalizer(f) && slices.Contains(own, f) && !stands {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.New.Metadata.Finalizers, func(f string) bool { return !c.Old.HasFinalizer(f) })
 }
 
 // ScaleLocked locks the /scale subresource as SpecLocked locks the object: `kubectl scale` writes there.

@@ -253,7 +253,15 @@ func stops(c policies.Change, m metadataChange) bool {
 // lets reports whether somebody unpauses an object that Poundlock did not make and that is being deleted: its own controllers have to complete the
 // deletion.
 func lets(c policies.Change, m metadataChange) bool {
-	return m.removed && c.Old.Deleting() && strange(c)
+	return m.removed && c.Old.Deleting() && (strange(c) || keepsStrangersInstance(c))
+}
+
+// keepsStrangersInstance reports whether the object under review is kept for an instance that is known not to be the Machine API Machine's. Where that has none
+// in its spec.providerID, it may not have asked for one either.
+func keepsStrangersInstance(c policies.Change) bool {
+	id := providerID(c.Facts.Twin)
+	return c.Kind == InfraInstance && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id) &&
+		(id != "" || !c.Facts.Twin.HasFinalizer(MachineAPIMachineFinalizer))
 }
 
 // CheckPaused keeps the pause of a Machine API check that is not authoritative.

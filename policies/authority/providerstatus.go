@@ -54,7 +54,11 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 		strings.Join(c.Facts.Holders, ", "))))
 }
 
-func statusNamesInstance(c policies.Change) bool { return len(statusIDsAnew(c)) > 0 }
+// statusSharesInstance reports whether a status names an instance that may be another Machine's. What is kept for an instance has the name of a provider's
+// machine, which is not always its Machine's: of its own Machine it would be said to share the instance.
+func statusSharesInstance(c policies.Change) bool {
+	return len(statusIDsAnew(c)) > 0 && c.Kind != InfraInstance
+}
 
 // statusIDsAnew are the IDs that an update of a status names and its stored object does not.
 func statusIDsAnew(c policies.Change) []string {

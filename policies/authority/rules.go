@@ -119,7 +119,9 @@ func Rules() policies.Set {
 			Description: "A provider's machine or template may be neither changed nor deleted while it mirrors an object for which Machine API is " +
 				"authoritative, or whose authority is moving. The same holds for what the provider keeps for the machine's instance (a VSphereVM, an " +
 				"OpenStackServer). Cluster API's controllers may write to what Poundlock did not create and what is not paused. " +
-				"A paused VSphereVM that names another virtual machine than its Machine may be deleted. vSphere's controllers have no account of their own: " +
+				"A paused VSphereVM or OpenStackServer that names another instance than its Machine may be deleted. Anybody may remove a finalizer from what is " +
+				"being deleted, the provider's if it is paused and Machine API authoritative, and may add the provider's to what Poundlock did not create: " +
+				"without it an instance would be left behind. vSphere's controllers have no account of their own: " +
 				"so anybody may add vSphere's own finalizer to a VSphereMachine or VSphereVM, and may write to a VSphereMachine that Poundlock did not create " +
 				"and that is not paused, and to its VSphereVM. An empty object or list that is added or removed is a change. " +
 				"A default that the provider's webhooks add is not.",
@@ -240,10 +242,10 @@ func Rules() policies.Set {
 		{
 			ID: "authority/provider-status", Clause: authOf,
 			Description: "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name " +
-				"another Machine's instance. There the provider's controllers alone name one.",
+				"another Machine's instance. There, and in what the provider keeps for an instance (an OpenStackServer), its controllers alone name one.",
 			Remedy: "Leave it out; for another instance create another Machine.",
-			On:     on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))),
-			Needs:  when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
+			On:     on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine, InfraInstance}, onUpdate))),
+			Needs:  when(statusSharesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,

@@ -105,10 +105,10 @@ func seenToWithoutAccount(c policies.Change) bool {
 		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
-// keptFor reports whether what vSphere keeps for an instance has this instance ID.
+// keptFor reports whether what a provider keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
-	bios := biosUUID(kept)
-	return bios != "" && instanceid.Key("vsphere://"+bios) == instanceid.Key(id)
+	key := instanceid.Key(keptInstance(kept))
+	return key != "" && key == instanceid.Key(id)
 }
 
 // controls reports whether the actor is a controller of this side's objects.

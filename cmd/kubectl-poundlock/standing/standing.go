@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
-	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -68,6 +67,8 @@ func Of(p inventory.Pair) Standing {
 		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
 		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && s.Deleting {
 			s.Reason, s.Message, s.Since = ReasonDeletionPaused, strings.Join(why, ". ")+".", *p.ClusterAPI.Metadata.DeletionTimestamp
+		} else if why := authority.NotReflected(p.Kind, p.ClusterAPI); why != "" {
+			s.Reason, s.Message = authority.ReasonTwinMissing, why+"."
 		}
 		return s
 	}
@@ -87,7 +88,7 @@ func mirrorDeleting(p inventory.Pair) bool {
 }
 
 func paused(p inventory.Pair, shape authority.Shape) Paused {
-	out := Paused{MachineAPI: shape.Condition(authority.ConditionPaused).Status, ClusterAPI: said(p.ClusterAPI)}
+	out := Paused{MachineAPI: shape.Condition(authority.ConditionPaused).Status, ClusterAPI: authority.Paused(p.ClusterAPI).Status}
 	if p.Kind.InfraActs() {
 		out.Infrastructure = provider(p)
 	}
@@ -106,8 +107,6 @@ func provider(p inventory.Pair) metav1.ConditionStatus {
 	}
 	return ""
 }
-
-func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o).Status }
 
 // ReasonRequested is the reason of an object that Poundlock has yet to reconcile.
 const ReasonRequested = "Requested"

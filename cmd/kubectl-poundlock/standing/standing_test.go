@@ -129,3 +129,24 @@ func TestWhichOfAPairIsBeingDeleted(t *testing.T) {
 		}
 	}
 }
+
+// A Machine that a set of Cluster API made before Poundlock came back, or that was a mirror, may have no Machine API object for a while, or for ever.
+func TestAPausedMachineOfASetWithoutAMachineAPIObject(t *testing.T) {
+	const machine = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: a, namespace: openshift-cluster-api, annotations: {%s},
+		ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, name: s, uid: u, controller: true}]}, spec: {clusterName: c}}`
+	for sentence, c := range map[string]struct{ annotations, owner, reason string }{
+		"it is paused":                       {`cluster.x-k8s.io/paused: ""`, "MachineSet", authority.ReasonTwinMissing},
+		"it acts, and gets its twin":         {"", "MachineSet", ""},
+		"it is Cluster API's own, and alone": {`cluster.x-k8s.io/paused: ""`, "KubeadmControlPlane", ""},
+	} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(fmt.Sprintf(machine, c.annotations, c.owner)), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(err, f.Problems)
+		}
+		s := standing.Of(f.Pairs[0])
+		if s.Reason != c.reason || c.reason != "" &&
+			!strings.Contains(s.Message, "kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io a cluster.x-k8s.io/paused-") {
+			t.Errorf("%s: %s %q", sentence, s.Reason, s.Message)
+		}
+	}
+}
