@@ -212,6 +212,21 @@ func TestAMissingInfrastructureMachineIsReportedInTheMirrorsWords(t *testing.T) 
 	}
 }
 
+// Without the infrastructure cluster nothing of Cluster API's converts: the review names that object, as the mirror does, and no field.
+func TestAMissingInfrastructureClusterIsNoFieldsFault(t *testing.T) {
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "c", TwinNamespace: "m"}, Operation: update}
+	c.Facts.Twin = parsed(t, `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`)
+	c.Old = parsed(t, `{"metadata":{"name":"a","namespace":"c"},"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"d"},
+		"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`)
+	c.New = c.Old
+	s := awsShelf(t)
+	delete(s, "AWSCluster x")
+	errs, err := converting(s, &world{}).Unconvertible(t.Context(), c)
+	if err != nil || len(errs) != 1 || errs[0].Field != "" || errs[0].Detail != "AWSCluster c/x does not exist: Cluster API needs it before a Machine can be mirrored" {
+		t.Errorf("%v, %v", errs, err)
+	}
+}
+
 // masters is a cache that lists the control plane's Machines alone.
 type masters struct {
 	shelf

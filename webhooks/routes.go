@@ -182,7 +182,7 @@ func Routes(c Catalog) []Route {
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
 		{
-			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status",
+			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
 		},

@@ -41,6 +41,11 @@ var synchronizedFalse = Table{
 				"[The deletion of a namespace, a CRD or the Cluster hangs](#the-deletion-of-a-namespace-a-crd-or-the-cluster-hangs)",
 		},
 		{
+			Names: []string{authority.ReasonDeleting},
+			Means: "the infrastructure machine of the mirror is being deleted, and the finalizers of others keep it; the message names them",
+			Do:    "have them removed: admission lets anybody remove a finalizer from what is being deleted. Poundlock then recreates the mirror",
+		},
+		{
 			Names: []string{authority.ReasonInfraNotFound},
 			Means: "the Cluster API object refers to a provider's object that does not exist",
 			Do: "restore it with its `spec.providerID`, or repair the reference; `kubectl get events` shows who deleted it. " +

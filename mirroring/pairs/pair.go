@@ -141,7 +141,7 @@ func (s *State) Absent(kind string) {
 	if env.Example = providerSpec(s.MachineAPI, "spec", "providerSpec", "value"); env.Example == nil {
 		env.Example = providerSpec(s.MachineAPI, "spec", "template", "spec", "providerSpec", "value")
 	}
-	missing := env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
+	missing := env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored", s.Kind.Name))
 	s.Reason, s.Missing = missing.Reason, missing.Message
 }
 

@@ -46,7 +46,7 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 			fmt.Sprintf("it names the instance %s, and only the provider's controllers write that: leave it as it is; for another instance create another Machine",
 				names[0])))
 	}
-	if len(c.Facts.Holders) == 0 {
+	if len(c.Facts.Holders) == 0 || !statusSharesInstance(c) {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(path, names[0], fmt.Sprintf(

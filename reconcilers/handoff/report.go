@@ -230,6 +230,9 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.",
 			pairs.Describe(o), pauseSeenAfter)
 	}
+	if c.Status == "" && step.Reason == authority.ReasonPausedElsewhere {
+		return pairs.Describe(o) + " is left alone until then."
+	}
 	if c.Status == "" {
 		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse)
 	}

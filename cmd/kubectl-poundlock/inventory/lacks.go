@@ -50,7 +50,7 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 			lack.Unmade = "OpenShift does not create it in each release. Given the cluster's Infrastructure with its status, this prints a manifest for it"
 		}
 		if f.listed && !f.withheld && f.notServed[env.Platform.InfraCluster.Kind] == "" { // else it may exist
-			lack.Missing = env.Absent(env.Platform.InfraCluster.Kind, f.clusters[env.ClusterAPINamespace], "anything can be mirrored there")
+			lack.Missing = env.Absent(env.Platform.InfraCluster.Kind, f.clusters[env.ClusterAPINamespace], "anything can be mirrored")
 		}
 		out = append(out, lack)
 	}
