@@ -585,3 +585,18 @@ func TestASetAloneKnowsTheAccount(t *testing.T) {
 		}
 	}
 }
+
+// What has arrived cannot be cancelled. The command that moves it back is whole, to be copied.
+func TestACancellationOfWhatHasArrivedHasTheCommandBack(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	server := cluster(t, true, map[string]string{
+		"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"platformStatus":{"type":"AWS"}}}`,
+		"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines": `{"apiVersion":"v1","kind":"List","metadata":{},"items":[
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1"},"spec":{"authoritativeAPI":"ClusterAPI"},
+"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","conditions":[{"type":"AuthoritySettled","status":"False","reason":"WaitingForResume","message":"x"}]}}]}`,
+	})
+	out, errOut, code := run(t, "", "migrate", "machine/m", "--cancel", "--dry-run=client", "--server", server)
+	if code != 0 || !strings.Contains(out, "once that is over: kubectl poundlock migrate machine/m --to machineapi\n") {
+		t.Errorf("exit code %d: %s%s", code, out, errOut)
+	}
+}
