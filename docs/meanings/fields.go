@@ -3,7 +3,7 @@
 
 package meanings
 
-// FieldsSection is the table of paths, of which explain also knows the last names.
+// FieldsSection is the table of paths. Explain also knows their last names.
 const FieldsSection = "Fields"
 
 var authorityFields = Table{
