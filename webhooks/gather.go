@@ -30,9 +30,13 @@ type Ref struct {
 	Namespace, Name string
 }
 
-// String is the reference as messages have it.
+// String is the reference as messages have it. The core group has no name, and an object of the cluster no namespace.
 func (r Ref) String() string {
-	return fmt.Sprintf("%s %s %s/%s", r.Group, r.Kind, r.Namespace, r.Name)
+	name := r.Name
+	if r.Namespace != "" {
+		name = r.Namespace + "/" + name
+	}
+	return strings.TrimSpace(r.Group + " " + r.Kind + " " + name)
 }
 
 // Reader gets one object by name; nil and no error if there is none.

@@ -337,7 +337,7 @@ func TestTheNamespaceControllerDeletesAClusterWithItsNamespaceAlone(t *testing.T
 	} {
 		w := world{live: map[string]string{}}
 		if tt.namespace != "" {
-			w.live[" Namespace /c"] = tt.namespace
+			w.live["Namespace c"] = tt.namespace
 		}
 		h, _ := serve(t, All(platforms.List()...), &w)
 		if got := ask(t, h, "/validate/surroundings", request+tt.by); got.Allowed != tt.allowed {
@@ -453,11 +453,11 @@ func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	const machine = `{"metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
 	twin := `{"metadata":{"name":"a"},"spec":{"clusterName":"k"}}`
 	for _, c := range []struct{ from, what, contains string }{
-		{"MachineAPI", " Namespace /c", "Namespace c is being deleted"},
-		{"MachineAPI", "apiextensions.k8s.io CustomResourceDefinition /machines.cluster.x-k8s.io", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted"},
+		{"MachineAPI", "Namespace c", "Namespace c is being deleted"},
+		{"MachineAPI", "apiextensions.k8s.io CustomResourceDefinition machines.cluster.x-k8s.io", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted"},
 		{"MachineAPI", "cluster.x-k8s.io Cluster c/k", "Cluster k is being deleted"},
-		{"ClusterAPI", " Namespace /m", "Namespace m is being deleted"},
-		{"MachineAPI", " Namespace /m", ""},
+		{"ClusterAPI", "Namespace m", "Namespace m is being deleted"},
+		{"MachineAPI", "Namespace m", ""},
 		{"ClusterAPI", "cluster.x-k8s.io Cluster c/k", ""},
 	} {
 		h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{capiA: twin, c.what: going}})

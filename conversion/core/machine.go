@@ -68,7 +68,7 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 			"on: its domains', and those of --additional-sync-machine-labels.",
 		labelsTo, labelsFrom),
 	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; "+
+		"As they are, but for those whose name differs (docs/fields/core.md lists them) and for last-applied-configuration; "+
 			"spec.metadata.annotations must be of the domain node.cluster.x-k8s.io, or one of --additional-sync-machine-annotations.",
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",

@@ -43,7 +43,7 @@ func Runbooks() []Table {
 
 // Signals returns the tables of signals.md, in its order: conditions, events, alerts, metrics and what else has a name.
 func Signals() []Table {
-	return []Table{conditions, events, alerts, metrics, errorTypes, phases, annotations, others}
+	return []Table{conditions, events, alerts, metrics, errorTypes, phases, authorityFields, annotations, others}
 }
 
 // Entries lists each name of the tables, in their order.

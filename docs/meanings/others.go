@@ -20,6 +20,9 @@ const OthersSection = "Others' names"
 // AnyBelow ends a name that stands for all that begin with it.
 const AnyBelow = "/*"
 
+const machineFinalizer = "never removes it while the instance may exist, and warns a person who removes it by hand from a Machine that is being deleted: " +
+	"nobody terminates the instance then"
+
 var others = Table{
 	Section: OthersSection,
 	Head:    [3]string{"name", "what it is, and who writes it", "what Poundlock does with it"},
@@ -134,10 +137,14 @@ var others = Table{
 				"Do not remove it by hand while Poundlock runs; `kubectl poundlock cleanup` removes it for good",
 		},
 		{
-			Names: []string{machinev1beta1.MachineFinalizer, clusterv1.MachineFinalizer},
-			Means: "a finalizer of a Machine, of the controller that creates and deletes its instance: Machine API's and Cluster API's",
-			Do: "never removes it while the instance may exist, and warns a person who removes it by hand from a Machine that is being deleted: " +
-				"nobody terminates the instance then",
+			Names: []string{machinev1beta1.MachineFinalizer},
+			Means: "a finalizer of a Machine API Machine. Machine API's controller, which creates and deletes the instance, writes it",
+			Do:    machineFinalizer,
+		},
+		{
+			Names: []string{clusterv1.MachineFinalizer},
+			Means: "a finalizer of a Cluster API Machine. Cluster API's controller writes it, and removes it once the provider has deleted the instance",
+			Do:    machineFinalizer,
 		},
 		{
 			Names: []string{authority.EtcdHookAnnotation},

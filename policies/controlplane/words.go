@@ -241,7 +241,18 @@ func (i Index) where() string {
 	if i.Domain == nil {
 		return ""
 	}
-	return " in " + i.Domain.Name
+	return InDomain(i.Domain.Name)
+}
+
+// InDomain continues a sentence with a failure domain. The zones of some clouds are bare numbers, which would read as a count.
+func InDomain(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case strings.Trim(name, "0123456789") == "":
+		return " in zone " + name
+	}
+	return " in " + name
 }
 
 func (p *Plan) amends() string {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -151,7 +152,7 @@ func (c *cleaner) get(ctx context.Context, resource schema.GroupVersionResource,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
+		return nil, fmt.Errorf("reading %s %s: %w", resource.GroupResource(), inventory.Place(namespace, name), err)
 	}
 	return u, nil
 }

@@ -80,7 +80,10 @@ func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
 	return nil, nil
 }
 
-// Document writes a value for programs. done is false for formats for people. Columns apply to its objects, if it has some.
+// lists are the members that a document's list may have. Columns are read from each of its items.
+var lists = []string{"objects", "items", "rows"}
+
+// Document writes a value for programs. done is false for formats for people. Columns apply to its list, if it has one.
 func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err error) {
 	printer, err := o.printer()
 	if printer == nil || err != nil {
@@ -94,8 +97,11 @@ func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err
 		content["apiVersion"], content["kind"] = documentVersion, kind
 	}
 	var document runtime.Object = &unstructured.Unstructured{Object: content}
-	if objects, has := content["objects"].([]any); has && strings.HasPrefix(o.Format, "custom-columns") {
-		document = listOf(objects)
+	if strings.HasPrefix(o.Format, "custom-columns") {
+		if at := slices.IndexFunc(lists, func(member string) bool { _, has := content[member]; return has }); at >= 0 {
+			items, _ := content[lists[at]].([]any) // null is an empty list
+			document = listOf(items)
+		}
 	}
 	return true, printer.PrintObj(document, p.Out)
 }

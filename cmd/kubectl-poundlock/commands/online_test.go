@@ -470,10 +470,14 @@ func TestCheckReportsThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 			t.Errorf("%s: %s", sentence, text)
 		}
 	}
+	out, errOut, code := run(t, "", "convert", "machineset/s", "--server", cluster(t, true, map[string]string{infrastructure: about, sets: list}))
+	if code != 3 || !strings.Contains(errOut, "OpenStackCluster openshift-cluster-api/x does not exist") || strings.Contains(errOut, "may not read") {
+		t.Errorf("convert: exit code %d: %s%s", code, out, errOut)
+	}
 	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide") {
 		t.Errorf("who may not read it: %s", message)
 	}
-	out, _, _ := run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
+	out, _, _ = run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
 	if answer := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(answer, "kubectl get openstackclusters") || !strings.Contains(answer, manifest) {
 		t.Errorf("of files: %s", answer)
 	}
@@ -519,8 +523,25 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 		"diff, without the set":                                   {map[string]string{sets + "a": refused("machinesets"), about: platform}, []string{"diff", "machineset/a"}, inBoth},
 		"cleanup, without the sets":                               {map[string]string{about: platform, sets[:len(sets)-1]: refused("machinesets")}, []string{"cleanup"}, administrator},
 		"cleanup, without the namespaces":                         {map[string]string{about: platform, "/api/v1/namespaces/openshift-machine-api": refused("namespaces")}, []string{"cleanup"}, administrator},
-		"cleanup, without the policies":                           {map[string]string{about: platform, "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": refused("validatingadmissionpolicies")}, []string{"cleanup"}, administrator},
-		"check, without the Infrastructure":                       {map[string]string{sets[:len(sets)-1]: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + set + `]}`, about: refused("infrastructures")}, []string{"check"}, wide},
+		"cleanup, without a definition": {
+			map[string]string{about: platform, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsclusters.infrastructure.cluster.x-k8s.io": refused("customresourcedefinitions")}, []string{"cleanup"},
+			"reading customresourcedefinitions.apiextensions.k8s.io awsclusters.infrastructure.cluster.x-k8s.io: no: " + administrator,
+		},
+		"providers, without the Deployments": {
+			map[string]string{
+				"/api":          `{"kind":"APIVersions","versions":["v1"]}`,
+				"/apis":         `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}]}`,
+				"/apis/apps":    `{"kind":"APIGroup","apiVersion":"v1","name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}`,
+				"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get"]}]}`,
+				"/apis/apps/v1/namespaces/openshift-cluster-api-operator/deployments/capi-operator": refused("deployments"),
+			}, []string{"providers"},
+			"ClusterRole view, to which poundlock-viewer is aggregated, has the rights that this takes; bind it cluster-wide",
+		},
+		"version, without the Deployment": {map[string]string{"/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock": refused("deployments")}, []string{"version"},
+			"server: not known: no: " + inBoth},
+		"version, without the FeatureGate":  {map[string]string{"/apis/config.openshift.io/v1/featuregates/cluster": refused("featuregates")}, []string{"version"}, "gate: MachineAPIMigration is not known: no: " + wide},
+		"cleanup, without the policies":     {map[string]string{about: platform, "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": refused("validatingadmissionpolicies")}, []string{"cleanup"}, administrator},
+		"check, without the Infrastructure": {map[string]string{sets[:len(sets)-1]: `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + set + `]}`, about: refused("infrastructures")}, []string{"check"}, wide},
 	} {
 		out, errOut, _ := run(t, "", append(c.args, "--server", cluster(t, true, c.objects))...)
 		if text := strings.Join(strings.Fields(out+errOut), " "); !strings.Contains(text, c.want) || c.want == administrator && strings.Contains(text, "poundlock-viewer") {
@@ -562,5 +583,20 @@ func TestASetAloneKnowsTheAccount(t *testing.T) {
 		if asks := strings.Contains(out, "ConfigMap cloud-provider-config"); asks != unknown {
 			t.Errorf("%s: %s%s", machines, out, errOut)
 		}
+	}
+}
+
+// What has arrived cannot be cancelled. The command that moves it back is whole, to be copied.
+func TestACancellationOfWhatHasArrivedHasTheCommandBack(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	server := cluster(t, true, map[string]string{
+		"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"platformStatus":{"type":"AWS"}}}`,
+		"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines": `{"apiVersion":"v1","kind":"List","metadata":{},"items":[
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"m","namespace":"openshift-machine-api","uid":"1"},"spec":{"authoritativeAPI":"ClusterAPI"},
+"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","conditions":[{"type":"AuthoritySettled","status":"False","reason":"WaitingForResume","message":"x"}]}}]}`,
+	})
+	out, errOut, code := run(t, "", "migrate", "machine/m", "--cancel", "--dry-run=client", "--server", server)
+	if code != 0 || !strings.Contains(out, "once that is over: kubectl poundlock migrate machine/m --to machineapi\n") {
+		t.Errorf("exit code %d: %s%s", code, out, errOut)
 	}
 }

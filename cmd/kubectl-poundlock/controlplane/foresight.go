@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	machinev1 "github.com/openshift/api/machine/v1"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -82,6 +84,8 @@ func (w foresight) outcome(r Report, m Machine) string {
 		return "nothing: the set is invalid"
 	case m.Updated && slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return s.Verb == string(controlplane.Delete) && s.Machine == m.Name }):
 		return w.Yellow("is deleted: see the steps")
+	case !m.Updated && r.byPerson():
+		return w.Yellow("is outdated: waits for a person to delete it")
 	case !m.Updated:
 		return w.Yellow("is outdated: replaced")
 	case m.Failed:
@@ -92,6 +96,9 @@ func (w foresight) outcome(r Report, m Machine) string {
 	return "stays"
 }
 
+// byPerson reports whether the set replaces only what a person deletes.
+func (r Report) byPerson() bool { return r.Strategy == string(machinev1.OnDelete) }
+
 // effects describe for a person what happens because of a difference.
 var effects = map[string]string{string(controlplane.Rollout): "Machine is replaced", string(controlplane.InPlace): "changed in place",
 	string(controlplane.Ignored): "nothing: new Machines have it"}
@@ -101,7 +108,11 @@ func (w foresight) differences(r Report) {
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
 			for _, d := range m.Differences {
-				rows = append(rows, []string{m.Name, w.field(d.Path), w.value(d.Have), w.value(d.Want), effects[d.Effect]})
+				done := effects[d.Effect]
+				if r.byPerson() && d.Effect == string(controlplane.Rollout) {
+					done += " once a person deletes it"
+				}
+				rows = append(rows, []string{m.Name, w.field(d.Path), w.value(d.Have), w.value(d.Want), done})
 			}
 		}
 	}
@@ -167,9 +178,7 @@ func (w foresight) action(s ForecastStep) string {
 	if s.Index != nil {
 		at = fmt.Sprintf(" at index %d", *s.Index)
 	}
-	if s.FailureDomain != "" {
-		at += " in " + s.FailureDomain
-	}
+	at += controlplane.InDomain(s.FailureDomain)
 	switch s.Verb {
 	case string(controlplane.Adopt):
 		return "own " + s.Machine + "."

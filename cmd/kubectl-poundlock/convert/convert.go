@@ -4,6 +4,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -80,7 +81,7 @@ func (o *options) write(f *inventory.Fleet) error {
 	for _, text := range cluster.Assumed {
 		fmt.Fprintln(o.ErrOut, "note:", text)
 	}
-	var all []any
+	all := []any{}
 	refused, unconverted := 0, 0
 	doubts := map[string]bool{}
 	for _, pair := range f.Pairs {
@@ -91,6 +92,10 @@ func (o *options) write(f *inventory.Fleet) error {
 			refused++
 			o.refuse(pair, errs)
 			continue
+		case needs.Missing() != "":
+			refused++
+			o.refuse(pair, field.ErrorList{{Detail: needs.Missing()}})
+			continue
 		case len(needs.Names()) > 0:
 			unconverted++
 			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
@@ -98,7 +103,7 @@ func (o *options) write(f *inventory.Fleet) error {
 		}
 		if doubt := readiness.Doubts(pair, env, f.Lacks(cluster, env)); len(doubt.Names()) > 0 && !doubts[doubt.Sentence(pair)] {
 			doubts[doubt.Sentence(pair)] = true
-			fmt.Fprintln(o.ErrOut, "note: a certain answer "+doubt.Sentence(pair))
+			fmt.Fprintln(o.ErrOut, "note: "+cmp.Or(doubt.Missing(), "a certain answer "+doubt.Sentence(pair)))
 		}
 		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
@@ -108,14 +113,14 @@ func (o *options) write(f *inventory.Fleet) error {
 			return errs.ToAggregate()
 		}
 		for _, one := range made {
-			if o.Format == "json" {
+			if o.Format != "yaml" { // that is written object by object, with comments
 				all = append(all, one.object.Object)
 			} else if err := one.write(o.Out, o.comments); err != nil {
 				return err
 			}
 		}
 	}
-	if o.Format == "json" {
+	if o.Format != "yaml" {
 		if _, err := o.Document(o.OutputFlags, "List", map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
 			return err
 		}

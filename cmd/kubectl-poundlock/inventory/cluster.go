@@ -571,7 +571,7 @@ func (c *collection) get(ctx context.Context, client dynamic.Interface, resource
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, Allowed(err))
+		return fmt.Errorf("reading %s %s: %w", resource.GroupResource(), Place(namespace, name), Allowed(err))
 	}
 	return c.take(u)
 }

@@ -103,6 +103,8 @@ func (o *options) check(t targets.List) (authority.API, error) {
 		return "", cli.Usagef("-o json is for programs, which answer no question: say --yes")
 	case o.maxInFlight < 0:
 		return "", cli.Usagef("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+	case o.timeout < 0:
+		return "", cli.Usagef("--timeout %s: want how long one object may be on its way, such as 15m, or 0 for ever", o.timeout)
 	case o.cancel:
 		return authority.Unset, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 )
 
 // Server is Poundlock in a cluster, by its Deployment and the FeatureGate.
@@ -30,9 +31,33 @@ type Server struct {
 	Flags     []string `json:"flags,omitempty"`
 	// Gate is on or off; "" if it is unknown.
 	Gate string `json:"featureGate,omitempty"`
+	// Unread are the objects that the user may not read: what they have is not known.
+	Unread []Unread `json:"unread,omitempty"`
 }
 
-// ReadServer reads the Deployment and the FeatureGate. It leaves out what does not exist or what the user may not read.
+// Unread is the kind of an object that the user may not read, and the refusal with the role that has the right.
+type Unread struct {
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"`
+}
+
+// The kinds that ReadServer reads.
+const (
+	KindDeployment  = "Deployment"
+	KindFeatureGate = "FeatureGate"
+)
+
+// Refusal is why the user may not read the object of a kind; "" if it was read, or does not exist.
+func (s Server) Refusal(kind string) string {
+	for _, u := range s.Unread {
+		if u.Kind == kind {
+			return u.Reason
+		}
+	}
+	return ""
+}
+
+// ReadServer reads the Deployment and the FeatureGate. It leaves out what does not exist, and lists what the user may not read.
 func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -43,15 +68,24 @@ func ReadServer(ctx context.Context, p *cli.Plugin) (*Server, error) {
 		return nil, err
 	}
 	namespace := pairs[0].ClusterAPI
-	var d *appsv1.Deployment
-	if d, err = read[appsv1.Deployment](ctx, client.Resource(Deployments).Namespace(namespace), Name); err != nil {
+	var unread []Unread
+	refused := func(kind string, err error) bool {
+		if apierrors.IsForbidden(err) {
+			unread = append(unread, Unread{kind, inventory.Allowed(err).Error()})
+		}
+		return apierrors.IsForbidden(err)
+	}
+	d, err := read[appsv1.Deployment](ctx, client.Resource(Deployments).Namespace(namespace), Name)
+	if err != nil && !refused(KindDeployment, err) {
 		return nil, fmt.Errorf("reading Deployment %s/%s: %w", namespace, Name, err)
 	}
 	gates, err := read[configv1.FeatureGate](ctx, client.Resource(featureGates), "cluster")
-	if err != nil {
+	if err != nil && !refused(KindFeatureGate, err) {
 		return nil, fmt.Errorf("reading FeatureGate cluster: %w", err)
 	}
-	return new(serverOf(namespace, d, gates)), nil
+	s := serverOf(namespace, d, gates)
+	s.Unread = unread
+	return &s, nil
 }
 
 var featureGates = schema.GroupVersionResource{Group: configv1.GroupName, Version: "v1", Resource: "featuregates"}
@@ -59,10 +93,10 @@ var featureGates = schema.GroupVersionResource{Group: configv1.GroupName, Versio
 // FeatureGate is the gate by which OpenShift's Machine API controllers obey authority.
 const FeatureGate = "MachineAPIMigration"
 
-// read returns nil if the object does not exist, or the user may not read it.
+// read returns nil if the object does not exist.
 func read[T any](ctx context.Context, client dynamic.ResourceInterface, name string) (*T, error) {
 	u, err := client.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {

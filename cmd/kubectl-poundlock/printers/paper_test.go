@@ -48,6 +48,7 @@ func TestWrapBreaksNoCommand(t *testing.T) {
 		"with a full stop":          {"move it first: " + move + ".", "  move it first:\n  " + move},
 		"in the middle":             {"move it: " + move + ". Then delete it", "  move it:\n  " + move + "\n  Then delete it"},
 		"several":                   {"in this order: " + move + "; " + move, "  in this order:\n  " + move + "\n  " + move},
+		"several that fit":          {"add: kubectl a b; kubectl c d; kubectl e f. So", "  add:\n  kubectl a b\n  kubectl c d\n  kubectl e f\n  So"},
 		"joined":                    {"type " + move + " && " + move, "  type\n  " + move + " && " + move},
 		"in brackets":               {"wait (or " + move + ") for it", "  wait (or\n  " + move + "\n  ) for it"},
 		"in backquotes":             {"`" + move + "` moves it", "  " + move + "\n  moves it"},

@@ -12,7 +12,7 @@ import (
 var ruleID = regexp.MustCompile(`^\[[a-z]+/[a-z-]+\]$`)
 
 // Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long one gets its own line
-// of any length, without the sentence's punctuation, so that it can be copied.
+// of any length, without the sentence's punctuation, so that it can be copied. So does each of several with semicolons between.
 func Wrap(text, indent string, width int) string {
 	if width <= 0 || width > 120 {
 		width = 100
@@ -34,9 +34,15 @@ func Wrap(text, indent string, width int) string {
 		}
 		line += word
 	}
-	for _, word := range words(text) {
+	all, listed := words(text), false
+	for i, word := range all {
 		fits := Wide(line)+1+Wide(word) <= width
-		if !isCommand(word) || fits || Wide(word) <= short {
+		// Of several commands each gets its own line, or some would keep the semicolon behind them.
+		listed = listed && isCommand(word)
+		lists := strings.HasSuffix(word, ";") && isCommand(word) && i+1 < len(all) && isCommand(all[i+1])
+		own := listed || lists
+		listed = lists
+		if !isCommand(word) || !own && (fits || Wide(word) <= short) {
 			add(word)
 			continue
 		}

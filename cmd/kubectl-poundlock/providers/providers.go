@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/reconcilers/install"
 )
@@ -75,7 +76,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	view, err := install.Look(ctx, config, install.Options{Enabled: o.platforms, AllowTags: o.tags})
 	if err != nil {
-		return err
+		return inventory.AllowedToView(err)
 	}
 	switch {
 	case o.render:

@@ -283,10 +283,8 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 // lacking is the finding if a part of the cluster is missing. An object that does not exist has the mirror's reason; one that was not shown leaves the answer
 // open.
 func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
-	for _, l := range needs.lacks {
-		if l.Missing.Reason != "" {
-			return f.finding(Blocked, l.Missing.Reason, l.Missing.Message)
-		}
+	if missing := needs.missing(); missing.Reason != "" {
+		return f.finding(Blocked, missing.Reason, missing.Message)
 	}
 	if p.Source == "" {
 		return f.finding(Unknown, ReasonUnread, needs.Sentence(p))
@@ -391,6 +389,18 @@ func (n Needs) Names() []string {
 		out = append(out, l.Name)
 	}
 	return out
+}
+
+// Missing is the mirror's sentence about an object that the cluster does not have; "" if each may exist.
+func (n Needs) Missing() string { return n.missing().Message }
+
+func (n Needs) missing() conversion.Missing {
+	for _, l := range n.lacks {
+		if l.Missing.Reason != "" {
+			return l.Missing
+		}
+	}
+	return conversion.Missing{}
 }
 
 // Sentence is for a person: what must be shown, for which fields, and how.

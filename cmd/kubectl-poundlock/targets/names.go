@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -94,6 +95,9 @@ func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, err
 	return namesOf(string(raw), pairs)
 }
 
+// word is what may stand on either side of KIND/NAME.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
 // namesOf parses lines of KIND/NAME, or manifests.
 func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 	var out []string
@@ -101,6 +105,9 @@ func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 		line = strings.TrimSpace(line)
 		if kind, name, is := strings.Cut(line, "/"); is && isKind(kind) && name != "" && !strings.ContainsAny(name, " :") {
 			out = append(out, line)
+		} else if is && word.MatchString(kind) && word.MatchString(name) { // no manifest begins so
+			_, err := parseKind(kind)
+			return nil, err
 		} else if line != "" {
 			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), pairs)
 			if err == nil && len(f.Problems) > 0 {

@@ -94,6 +94,8 @@ func signals() []Topic {
 		switch s.Section {
 		case "Metrics":
 			t.Parts = []Part{{"What it measures", s.Means}, {"Labels", s.Do}}
+		case meanings.FieldsSection:
+			t.About, t.kind, t.paths = "field of a Machine API object", field, []string{s.Name}
 		case meanings.OthersSection:
 			t.About, t.Parts = "name of others", []Part{{"What it is", s.Means}, {"What Poundlock does with it", s.Do}}
 		}
@@ -313,7 +315,7 @@ func (c Catalog) Similar(asked string) []string {
 	for _, name := range c.Names() { // a path is also known by its last name, wherever a message begins it
 		lower := strings.ToLower(name)
 		s := scored{name, spelling.Distance(last(lower), last(asked)), spelling.Distance(lower, asked)}
-		if s.distance <= typos(last(asked)) || s.whole <= typos(asked) {
+		if s.distance <= typos(last(asked), last(lower)) || s.whole <= typos(asked, lower) {
 			all = append(all, s)
 		}
 	}
@@ -327,8 +329,8 @@ func (c Catalog) Similar(asked string) []string {
 	return out
 }
 
-// typos is how many letters of a word may be wrong.
-func typos(word string) int { return max(1, len(word)/3) }
+// typos is how many letters may differ between a word and the one that is meant: a third of the longer, since its end may be missing.
+func typos(word, meant string) int { return max(1, max(len(word), len(meant))/3) }
 
 // last is the last name of a path, or what stands behind a domain.
 func last(path string) string {

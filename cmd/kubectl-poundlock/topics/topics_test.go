@@ -37,6 +37,10 @@ func TestFind(t *testing.T) {
 		"poundlock_handoffs_total": "poundlock_handoffs_total",
 		"FieldsNotConvertible":     "FieldsNotConvertible",
 		"deviceIndex":              "deviceIndex",
+		"status.authoritativeAPI":  "status.authoritativeAPI",
+		"status.synchronizedAPI":   "status.synchronizedAPI",
+		"synchronizedGeneration":   "status.synchronizedGeneration",
+		"spec.authoritativeAPI":    "spec.authoritativeAPI",
 		"spec.template.spec.providerSpec.value.blockDevices[3].ebs.iops": "blockDevices[].ebs.iops",
 		"spec.template.spec.providerspec.value.blockdevices[0].ebs.IOPS": "blockDevices[].ebs.iops",
 		"providerSpec.value.instancetype":                                "instanceType",
@@ -76,6 +80,7 @@ func TestFind(t *testing.T) {
 	for asked, want := range map[string]string{
 		"deviceindx":           "deviceIndex",
 		"WaitingForPaus":       "WaitingForPause",
+		"WaitForPaus":          "WaitingForPause",
 		"FieldNotConvertable":  "FieldsNotConvertible",
 		"athority/spec-locked": "authority/spec-locked",
 		"spec.template.spec.providerSpec.value.blockDevices[0].ebs.volumSize": "blockDevices[].ebs.volumeSize",
@@ -100,6 +105,27 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	} {
 		if len(all.Find(reason)) == 0 {
 			t.Errorf("%s is not explained: docs/runbooks.md has a table of reasons", reason)
+		}
+	}
+}
+
+// A reader has no page around the text: it names the document that it means, and whose the thing is.
+func TestATopicNamesItsDocumentAndItsAPI(t *testing.T) {
+	all := topics.Topics()
+	for asked, want := range map[string]string{
+		"InstanceUnknown":              "see the runbook An instance is unknown",
+		"machine.machine.openshift.io": "of a Machine API Machine",
+		"machine.cluster.x-k8s.io":     "of a Cluster API Machine",
+		"metadata.annotations":         "(docs/fields/core.md lists them)",
+	} {
+		text := ""
+		for _, found := range all.Find(asked) {
+			for _, part := range found.Parts {
+				text += part.Text + "\n"
+			}
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: want %q in\n%s", asked, want, text)
 		}
 	}
 }

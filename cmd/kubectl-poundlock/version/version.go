@@ -66,15 +66,21 @@ func (o *options) run(ctx context.Context) error {
 }
 
 func (o *options) writeServer(s presence.Server) {
-	if !s.Installed {
+	switch refusal := s.Refusal(presence.KindDeployment); {
+	case refusal != "":
+		fmt.Fprintf(o.Out, "server:  not known: %s\n", refusal)
+	case !s.Installed:
 		fmt.Fprintf(o.Out, "server:  no Deployment poundlock in %s\n", s.Namespace)
-	} else {
+	default:
 		fmt.Fprintf(o.Out, "server:  %s, %d of %d replicas are ready\n", s.Image, s.Ready, s.Replicas)
 		fmt.Fprintf(o.Out, "flags:   %s\n", printers.Dash(strings.Join(s.Flags, " ")))
 	}
 	gate := s.Gate
 	if gate == "" {
 		gate = "not known"
+		if refusal := s.Refusal(presence.KindFeatureGate); refusal != "" {
+			gate += ": " + refusal
+		}
 	}
 	fmt.Fprintf(o.Out, "gate:    %s is %s\n", presence.FeatureGate, gate)
 }
