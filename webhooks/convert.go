@@ -76,8 +76,8 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if capi == nil {
 		return nil, fmt.Errorf("there is no Cluster API %s of this name", c.Kind)
 	}
-	if err := lacksInfraCluster(c.Kind, env); err != nil {
-		return field.ErrorList{err}, nil
+	if without := lacksInfraCluster(c.Kind, env); len(without) > 0 {
+		return without, nil
 	}
 	ref, refers := infraRef(capi, c.Kind, v.platforms)
 	infra, err := v.infraJSON(ctx, ref, refers)
@@ -121,8 +121,8 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	if err != nil {
 		return nil, err
 	}
-	if err := lacksInfraCluster(kind, env); err != nil {
-		return field.ErrorList{err}, nil
+	if without := lacksInfraCluster(kind, env); len(without) > 0 {
+		return without, nil
 	}
 	return core.CheckTwin(kind, capi.Raw(), c.New.Raw(), env), nil
 }
@@ -198,13 +198,13 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 }
 
 // lacksInfraCluster is why nothing of a kind converts to Machine API, as the mirror reports it: without the infrastructure cluster that is no field's fault.
-func lacksInfraCluster(kind string, env conversion.Env) *field.Error {
+func lacksInfraCluster(kind string, env conversion.Env) field.ErrorList {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" || env.InfraCluster != nil {
 		return nil
 	}
 	missing := env.Absent(env.Platform.InfraCluster.Kind, true, fmt.Sprintf("a %s can be mirrored", kind))
-	return &field.Error{Type: field.ErrorTypeNotFound, BadValue: missing.Reason, Detail: missing.Message}
+	return field.ErrorList{{Type: field.ErrorTypeNotFound, BadValue: missing.Reason, Detail: missing.Message}}
 }
 
 // uncopying reads objects that are never changed.

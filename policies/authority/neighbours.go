@@ -63,8 +63,8 @@ func gitOps(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "GitOps", Refused: true,
-		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a "+
-			"manifest of the Cluster API object",
+		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set spec.authoritativeAPI: ClusterAPI in its manifest, "+
+			"and make changes in a manifest of the Cluster API object",
 			brief(app))}}
 }
 
