@@ -194,7 +194,7 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 		contains string
 	}{
 		"it is there, and paused":              {vm: vm, verdict: readiness.Ready},
-		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another virtual machine", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
 		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
 		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
 		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
