@@ -655,6 +655,14 @@ func warnOfUse(t *testing.T, p *place) {
 		`{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {namespace: c, name: x}
+spec: {region: us-east-1}`)
+	t.Cleanup(func() {
+		p.must(t, p.admin.Delete(context.Background(), toward(platforms.List()[0].InfraCluster.GroupVersionKind, "c", "x"))) // what follows has none
+	})
+	p.create(t, p.admin, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachine
 metadata: {namespace: c, name: used}
 spec: {instanceType: m6i.large}`)
