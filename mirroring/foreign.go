@@ -137,6 +137,9 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.Kind.Infra == authority.InfraMachine {
 		infra = s.stranger(s.Infra)
 	}
+	if gone := s.unknownToProvider(infra); gone != "" {
+		return gone + strings.Join(append(let(core), let(infra)...), "; ")
+	}
 	infra, commands := keep(infra)
 	instance, more := s.keepInstance(infra)
 	commands = append(append(append(append(commands, more...), s.endCore(core)...), s.endInfra(core, infra)...), endKept(instance)...)
@@ -174,6 +177,32 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 		return unpause(infra)
 	}
 	return append([]string{await(infra)}, unpause(infra)...)
+}
+
+// unknownToProvider begins the way out where the provider finds an instance by an object alone that does not exist: it would leave the instance behind, or look
+// for one by the name that is this Machine's, too.
+func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
+	if infra == nil || s.InfraInstance != nil || s.InstancesUnserved || !pairs.IsPaused(infra) {
+		return ""
+	}
+	kept, id := authority.InfraInstanceKind(infra.GetKind()), pairs.Nested(infra, "spec", "providerID")
+	if kept == "" || id == "" {
+		return ""
+	}
+	return fmt.Sprintf(". Its provider knows that instance by its %s alone, which does not exist, and would not terminate it: terminate %s in the cloud. "+
+		"Then delete what is left, paused as it is, in this order: ", kept, id)
+}
+
+// let deletes an object for which nobody is waited for.
+func let(o *unstructured.Unstructured) []string {
+	if o == nil {
+		return nil
+	}
+	out := end(o)
+	if len(o.GetFinalizers()) > 0 {
+		out = append(out, command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`))
+	}
+	return out
 }
 
 // keepInstance is keep for what the provider keeps for the instance of a stranger's machine: it deletes that first, and waits until it is gone.

@@ -313,3 +313,32 @@ func TestAnInfrastructureMachineThatIsKeptWhileItIsDeleted(t *testing.T) {
 		}
 	}
 }
+
+// A provider that finds an instance by an object of its own alone would leave that of a stranger's machine behind, or take this Machine's, which has the name.
+func TestAStrangersInstanceThatItsProviderDoesNotKnow(t *testing.T) {
+	i1, i2 := runs("openstack:///s-1"), runs("openstack:///s-2")
+	inOpenStack := func(s *pairs.State) *pairs.State {
+		s.Infra.SetKind("OpenStackMachine")
+		pairs.Put(s.Core, "OpenStackMachine", "spec", "infrastructureRef", "kind")
+		return s
+	}
+	s := inOpenStack(stranger(t, []change{i2}, []change{paused, i1, held}, []change{paused, i1, owned}))
+	const commands = "kubectl -n capi delete machine.cluster.x-k8s.io m --wait=false; " +
+		`kubectl -n capi patch machine.cluster.x-k8s.io m --type merge -p '{"metadata":{"finalizers":null}}'; ` +
+		"kubectl -n capi delete openstackmachine.infrastructure.cluster.x-k8s.io m --wait=false"
+	if got := (steps{State: s}).inTheWay(); !strings.Contains(got, "terminate openstack:///s-1 in the cloud") || !strings.HasSuffix(got, commands) {
+		t.Errorf("%q", got)
+	}
+	s.InfraInstance = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackServer, metadata: {name: m, namespace: capi,
+		annotations: {cluster.x-k8s.io/paused: ""}, ownerReferences: [{kind: OpenStackMachine, name: m, uid: uid-of-AWSMachine}]}, status: {instanceID: s-1}}`)
+	got := (steps{State: s}).inTheWay()
+	for _, want := range []string{
+		`patch openstackserver.infrastructure.cluster.x-k8s.io m --type merge -p '{"metadata":{"finalizers":["openstackserver.infrastructure.cluster.x-k8s.io"]}}'`,
+		"wait openstackserver.infrastructure.cluster.x-k8s.io/m --for=jsonpath='{.metadata.deletionTimestamp}'",
+		"annotate openstackserver.infrastructure.cluster.x-k8s.io m cluster.x-k8s.io/paused-",
+	} {
+		if !strings.Contains(got, want) || strings.Contains(got, "in the cloud") {
+			t.Errorf("%q has not %q", got, want)
+		}
+	}
+}

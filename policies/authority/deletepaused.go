@@ -43,17 +43,19 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 		at := func(kind, name string) string {
 			return fmt.Sprintf("kubectl -n %s annotate %s.%s/%s %s-", o.Metadata.Namespace, strings.ToLower(kind), infra.APIGroup, name, PausedAnnotation)
 		}
-		first := fmt.Sprintf("To have Cluster API terminate %s, remove the annotation first from %s %s (if it is gone, create it with its spec.providerID): %s",
-			instance, infra.Kind, infra.Name, at(infra.Kind, infra.Name))
+		out = append(out, fmt.Sprintf("To have Cluster API terminate %s, remove the annotation first from %s %s (if it is gone, create it with its spec.providerID): %s",
+			instance, infra.Kind, infra.Name, at(infra.Kind, infra.Name)))
+		holds := fmt.Sprintf("the %s has the finalizer %s", infra.Kind, InfraFinalizer(infra.APIGroup, infra.Kind))
 		if kept := InfraInstanceKind(infra.Kind); kept != "" {
 			name := infra.Name
 			if providerOf(infra.Kind).NamesInstanceAfterMachine {
 				name = o.Metadata.Name
 			}
-			first += fmt.Sprintf(", and from the %s, if there is one: %s", kept, at(kept, name))
+			out = append(out, fmt.Sprintf("Also from the %s, if there is one: %s", kept, at(kept, name)))
+			holds += fmt.Sprintf(", and the %s, which the provider creates if there is none, %s", kept, InfraFinalizer(infra.APIGroup, kept))
 		}
-		out = append(out, first, fmt.Sprintf("Wait until the %s has the finalizer %s, without which the instance is left behind. "+
-			"Then remove the annotation from the %s: %s %s-", infra.Kind, InfraFinalizer(infra.APIGroup, infra.Kind), kind.Name, unpause, PausedAnnotation))
+		out = append(out, fmt.Sprintf("Wait until %s: without, the instance is left behind. Then remove the annotation from the %s: %s %s-",
+			holds, kind.Name, unpause, PausedAnnotation))
 	}
 	return append(out, "To keep the instance, "+again)
 }

@@ -177,6 +177,12 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
+// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted: it has an instance, so that the provider creates none, and
+// holds that before Cluster API deletes it (DeletionPaused). Beside a Machine API Machine, PausedOwned decides.
+func unpausedForItsEnd(c policies.Change, machine *policies.Object, ref metav1.OwnerReference) bool {
+	return machine.Deleting() && had(c.Old, ref) && providerID(c.Old) != "" && providerID(c.Old) == providerID(c.New)
+}
+
 // disowns is why the owner may not own the object; "" if it may.
 func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.Name == ref.Name })
@@ -190,7 +196,7 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	if machine.Metadata.UID != ref.UID {
 		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes what has an owner of another", ref.Name, machine.Metadata.UID)
 	}
-	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) {
+	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) && !unpausedForItsEnd(c, machine, ref) {
 		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller obeys this object's pause alone, and would create an "+
 			"instance while Machine API is authoritative", ref.Name)
 	}

@@ -250,7 +250,8 @@ func Rules() policies.Set {
 		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: " +
-				"the provider acts on each that a Machine owns, also where the Machine itself is paused.",
+				"the provider acts on each that a Machine owns, also where the Machine itself is paused. One with an instance may be unpaused while its " +
+				"paused Machine is being deleted.",
 			Remedy: "Leave the owner reference out: Cluster API adds it.",
 			On:     on(infra([]string{InfraMachine}, onWrite)), Needs: when(gainsOwner, policies.NeedOwners), Check: InfraOwner,
 		},
