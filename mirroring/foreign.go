@@ -131,14 +131,14 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if id := pairs.Nested(o, "spec", "providerID"); id != "" && id == pairs.Nested(s.MachineAPI, "spec", "providerID") {
 		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
-			command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`))
+			free(o))
 	}
 	core, infra := s.stranger(s.Core), (*unstructured.Unstructured)(nil)
 	if s.Kind.Infra == authority.InfraMachine {
 		infra = s.stranger(s.Infra)
 	}
-	if gone := s.unknownToProvider(infra); gone != "" {
-		return gone + strings.Join(append(let(core), let(infra)...), "; ")
+	if why := s.unknownToProvider(infra); why != "" {
+		return why + strings.Join(append(append(let(core), let(infra)...), s.letInstance(infra)...), "; ")
 	}
 	infra, commands := keep(infra)
 	instance, more := s.keepInstance(infra)
@@ -179,18 +179,32 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	return append([]string{await(infra)}, unpause(infra)...)
 }
 
-// unknownToProvider begins the way out where the provider finds an instance by an object alone that does not exist: it would leave the instance behind, or look
-// for one by the name that is this Machine's, too.
+// unknownToProvider begins the way out where the provider finds an instance by an object alone that does not exist or name it: it would leave the instance
+// behind, or look for one by the name that is this Machine's, too.
 func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
-	if infra == nil || s.InfraInstance != nil || s.InstancesUnserved || !pairs.IsPaused(infra) {
+	if infra == nil || s.InstancesUnserved || !pairs.IsPaused(infra) || authority.KeptInstance(pairs.ObjectOf(s.InfraInstance)) != "" {
 		return ""
 	}
 	kept, id := authority.InfraInstanceKind(infra.GetKind()), pairs.Nested(infra, "spec", "providerID")
 	if kept == "" || id == "" {
 		return ""
 	}
-	return fmt.Sprintf(". Its provider knows that instance by its %s alone, which does not exist, and would not terminate it: terminate %s in the cloud. "+
-		"Then delete what is left, paused as it is, in this order: ", kept, id)
+	return fmt.Sprintf(". Its provider knows that instance by its %s alone, which does not exist or does not name it, and would not terminate it: "+
+		"terminate %s in the cloud. Then delete what is left, paused as it is, in this order: ", kept, id)
+}
+
+// letInstance is let for what the provider keeps for the instance of a stranger's machine, which the collector deletes with that.
+func (s steps) letInstance(infra *unstructured.Unstructured) []string {
+	if !s.keepsFor(infra) || len(s.InfraInstance.GetFinalizers()) == 0 {
+		return nil
+	}
+	return []string{await(s.InfraInstance), free(s.InfraInstance)}
+}
+
+// keepsFor reports whether what is kept for an instance belongs to a machine of the provider.
+func (s steps) keepsFor(infra *unstructured.Unstructured) bool {
+	return infra != nil && s.InfraInstance != nil &&
+		slices.ContainsFunc(s.InfraInstance.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() })
 }
 
 // let deletes an object for which nobody is waited for.
@@ -200,19 +214,21 @@ func let(o *unstructured.Unstructured) []string {
 	}
 	out := end(o)
 	if len(o.GetFinalizers()) > 0 {
-		out = append(out, command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`))
+		out = append(out, free(o))
 	}
 	return out
 }
 
+func free(o *unstructured.Unstructured) string {
+	return command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`)
+}
+
 // keepInstance is keep for what the provider keeps for the instance of a stranger's machine: it deletes that first, and waits until it is gone.
 func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
-	o := s.InfraInstance
-	if infra == nil || o == nil || o.GetDeletionTimestamp() != nil && !pairs.IsPaused(o) ||
-		!slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() }) {
-		return nil, nil
+	if o := s.InfraInstance; s.keepsFor(infra) && (o.GetDeletionTimestamp() == nil || pairs.IsPaused(o)) {
+		return hold(o)
 	}
-	return hold(o)
+	return nil, nil
 }
 
 // endKept ends its pause once the provider has deleted it. Before, admission lets nobody.
@@ -231,8 +247,8 @@ func await(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", o.GetNamespace(), resource(o), o.GetName())
 }
 
-// keep puts the provider's finalizer on a machine that has an instance and lost it, as in a restore: Cluster API would take it for ended, and the instance would
-// be left behind. It returns the machine as it is then.
+// keep puts the provider's finalizer on a machine that has an instance and lost it, as in a restore: Cluster API would take it for ended, and the instance
+// would be left behind. It returns the machine as it is then.
 func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
 	if infra == nil || pairs.Nested(infra, "spec", "providerID") == "" {
 		return infra, nil

@@ -331,6 +331,16 @@ func TestAStrangersInstanceThatItsProviderDoesNotKnow(t *testing.T) {
 	}
 	s.InfraInstance = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackServer, metadata: {name: m, namespace: capi,
 		annotations: {cluster.x-k8s.io/paused: ""}, ownerReferences: [{kind: OpenStackMachine, name: m, uid: uid-of-AWSMachine}]}, status: {instanceID: s-1}}`)
+	named := s.InfraInstance.Object["status"]
+	delete(s.InfraInstance.Object, "status")
+	s.InfraInstance.SetFinalizers([]string{"openstackserver.infrastructure.cluster.x-k8s.io"})
+	if got := (steps{State: s}).inTheWay(); !strings.Contains(got, commands+
+		"; kubectl -n capi wait openstackserver.infrastructure.cluster.x-k8s.io/m --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m; "+
+		`kubectl -n capi patch openstackserver.infrastructure.cluster.x-k8s.io m --type merge -p '{"metadata":{"finalizers":null}}'`) {
+		t.Errorf("it does not name the instance: %q", got)
+	}
+	s.InfraInstance.Object["status"] = named
+	s.InfraInstance.SetFinalizers(nil)
 	got := (steps{State: s}).inTheWay()
 	for _, want := range []string{
 		`patch openstackserver.infrastructure.cluster.x-k8s.io m --type merge -p '{"metadata":{"finalizers":["openstackserver.infrastructure.cluster.x-k8s.io"]}}'`,

@@ -156,13 +156,13 @@ func (o Objects) instanceOrphaned() bool {
 // keptForOtherInstance reports whether what the provider keeps for the instance names another instance than the Machine: its controller would act on that
 // one. A person or a backup may have written it.
 func (o Objects) keptForOtherInstance(id string) bool {
-	kept := instanceid.Key(keptInstance(o.InfraInstance))
+	kept := instanceid.Key(KeptInstance(o.InfraInstance))
 	return kept != "" && kept != instanceid.Key(id)
 }
 
-// keptInstance is the ID of the instance for which an object is kept; "" where it has none or cannot be read. vSphere has the UUID of the virtual machine in
+// KeptInstance is the ID of the instance for which an object is kept; "" where it has none or cannot be read. vSphere has the UUID of the virtual machine in
 // its spec, OpenStack the server's in its status.
-func keptInstance(kept *policies.Object) string {
+func KeptInstance(kept *policies.Object) string {
 	if kept == nil {
 		return ""
 	}

@@ -177,8 +177,8 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
-// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted: it has an instance, so that the provider creates none, and
-// holds that before Cluster API deletes it (DeletionPaused). Beside a Machine API Machine, PausedOwned decides.
+// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted: it has an instance, so that the provider creates
+// none, and holds that before Cluster API deletes it (DeletionPaused). Beside a Machine API Machine, PausedOwned decides.
 func unpausedForItsEnd(c policies.Change, machine *policies.Object, ref metav1.OwnerReference) bool {
 	return machine.Deleting() && had(c.Old, ref) && providerID(c.Old) != "" && providerID(c.Old) == providerID(c.New)
 }

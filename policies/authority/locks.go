@@ -153,7 +153,8 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	if !sameOwners(c) && !Granted(c, ownersPath.String(), Writes) {
 		errs = append(errs, field.Forbidden(ownersPath, reason))
 	}
-	if !sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) && !Granted(c, finalizersPath.String(), Writes) && !holdsAsItsProvider(c) && !endsItsDeletion(c) {
+	if !sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) && !Granted(c, finalizersPath.String(), Writes) && !holdsAsItsProvider(c) &&
+		!endsItsDeletion(c) {
 		errs = append(errs, field.Forbidden(finalizersPath, reason))
 	}
 	return policies.Deny(errs...)

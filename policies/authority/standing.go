@@ -107,7 +107,7 @@ func seenToWithoutAccount(c policies.Change) bool {
 
 // keptFor reports whether what a provider keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
-	key := instanceid.Key(keptInstance(kept))
+	key := instanceid.Key(KeptInstance(kept))
 	return key != "" && key == instanceid.Key(id)
 }
 

@@ -1032,7 +1032,7 @@ func TestAServerThatHangs(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()
-	c.timeout = time.Second
+	c.timeout = 3 * time.Second // a busy machine takes a second for what does not hang
 	c.restart()
 	deployment := func(r wire.Request) bool { return r.Stores() && r.Resource == "deployments" && r.Name == "aws-manager" }
 	lift := c.wire.Lay(wire.Rule{When: deployment, Do: wire.Hang()})
@@ -1051,7 +1051,11 @@ func TestAServerThatHangs(t *testing.T) {
 		t.Errorf("a look shows %s", shown)
 	}
 	c.now = c.now.Add(3 * time.Minute)
-	c.passes(3)
+	for range 10 { // another request may take too long as well
+		if c.passes(1); c.condition(degraded).Status == "True" {
+			break
+		}
+	}
 	c.expect(statuses{available: "True", degraded: "True"})
 	if m := c.condition(degraded).Message; !strings.Contains(m, "infrastructure-aws: applying Deployment/aws-manager") {
 		t.Error(m)
