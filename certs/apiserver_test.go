@@ -333,7 +333,7 @@ func rotateUnderReviews(t *testing.T, p *place) {
 		source, err := NewSelfManaged(SelfManagedOptions{
 			Client: p, Secret: p.secret(), Targets: p.targets,
 			Names:      Names{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}},
-			Lifetimes:  Lifetimes{CA: 9 * time.Second, Serving: 3 * time.Second},
+			Lifetimes:  Lifetimes{CA: 18 * time.Second, Serving: 6 * time.Second}, // a busy machine leaves a replica without a turn for two seconds
 			TrustDelay: 500 * time.Millisecond, Interval: 100 * time.Millisecond,
 		})
 		must(t, err)

@@ -76,7 +76,7 @@ func must(t *testing.T, err error) {
 // eventually polls until the state is there.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
