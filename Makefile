@@ -177,9 +177,10 @@ bench: ## Measure a PATCH with and without Poundlock, how a fleet is mirrored, a
 	go test -run '^$$' -bench . -benchtime 1x ./proxy
 	go test -run '^$$' -bench . ./translation
 
+# With the flags of tests and stages, so that after `make run` it links and compiles nothing. CGO_ENABLED=0 or -trimpath would compile a thousand packages anew.
 .PHONY: build
-build: ## Build the binaries into bin/, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+build: ## Build the binaries into bin/, for this machine; those of `make krew` and `make image` are static
+	go build $(LINKED) -o bin/ ./cmd/...
 
 .PHONY: krew
 krew: ## Build the plugin for all platforms, with the manifest for krew, into bin/krew (VERSION=v0.1.0)
