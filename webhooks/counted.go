@@ -106,35 +106,40 @@ func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine 
 	return nil
 }
 
-// unknownInstances names those Machines of a Cluster API set under review whose provider does not have the instance's ID yet.
-func (l Lookups) unknownInstances(ctx context.Context, c policies.Change) ([]string, error) {
+// heldUp names those Machines of a Cluster API set under review whose provider does not have the instance's ID yet, and those that somebody's hooks hold up; of
+// surroundings the former alone.
+func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	if c.Side == policies.Surroundings {
-		return l.unknownIn(ctx, c)
+		c.Facts.UnknownInstances, err = l.unknownIn(ctx, *c)
+		return err
 	}
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
 	if !ok || l.Owned == nil || c.Old == nil {
-		return nil, nil
+		return nil
 	}
 	machines, err := l.Owned.Of(ctx, child.ClusterAPIGVK(), c.Namespace, c.Old.Metadata.UID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []string
+	var unknown, hooked []string
 	for _, m := range machines {
-		if !authority.UnknownInstance(m, nil) {
+		if !authority.HasHook(m) {
 			continue // most Machines, and that needs no twin
 		}
 		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: child.MachineAPIGVK(), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if authority.UnknownInstance(m, twin) {
-			out = append(out, m.Metadata.Name)
+			unknown = append(unknown, m.Metadata.Name)
+		}
+		if authority.Hooked(m, twin) {
+			hooked = append(hooked, m.Metadata.Name)
 		}
 	}
-	slices.Sort(out)
-	return out, nil
+	c.Facts.UnknownInstances, c.Facts.Hooked = slices.Sorted(slices.Values(unknown)), slices.Sorted(slices.Values(hooked))
+	return nil
 }
 
 // unknownIn names such Machines in a deleted namespace, of its Cluster, or of all namespaces. A Machine whose own deletion waits for the hook counts too.

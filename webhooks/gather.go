@@ -199,11 +199,9 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		c.Facts.Uncounted = uncounted
 	}
 	if needs.Has(policies.NeedUnknownInstances) {
-		unknown, err := l.unknownInstances(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines could not be looked at: %v", err))
+		if err := l.heldUp(ctx, c); err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines, and which have hooks, could not be looked at: %v", err))
 		}
-		c.Facts.UnknownInstances = unknown
 	}
 	if needs.Has(policies.NeedEnding) {
 		if err := l.ending(ctx, c); err != nil {

@@ -23,7 +23,8 @@ type Plan struct {
 	Adopt []*machinev1beta1.Machine
 	// Create is how many are missing.
 	Create int
-	// Delete are those that are too many, the first to go first. Members that the set neither controls nor takes in stay.
+	// Delete are those that are too many, the first to go first. Members that the set neither controls nor takes in stay, and have none deleted in their
+	// place: they may never become the set's.
 	Delete []*machinev1beta1.Machine
 }
 
@@ -60,9 +61,9 @@ func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines 
 	})
 	missing := others[:min(len(others), max(0, Replicas(set)-len(p.Members)))]
 	p.Members, p.Adopt = append(p.Members, missing...), append(p.Adopt, missing...)
-	surplus := len(p.Members) - Replicas(set)
-	p.Create = max(0, -surplus)
-	p.Delete = first(append(own, p.Adopt...), policyOf(set), seed, surplus)
+	own = append(own, p.Adopt...)
+	p.Create = max(0, Replicas(set)-len(p.Members))
+	p.Delete = first(own, policyOf(set), seed, len(own)-Replicas(set))
 	return p
 }
 

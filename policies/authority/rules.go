@@ -532,6 +532,20 @@ func Rules() policies.Set {
 			Needs: when(endsAtOnce, policies.NeedUnknownInstances), Check: DeleteSurroundingsOfUnknownInstance,
 		},
 		{
+			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
+			Description: "A mirrored Cluster API Machine that Machine API does not run may not be deleted in the foreground while it has a preDrain or " +
+				"preTerminate hook, such as etcd's on a control plane Machine: the garbage collector would delete the provider's machine past the hook. " +
+				"Without a hook, a warning names the Node that is not drained. What the garbage collector and the namespace controller delete is not held up.",
+			Remedy: "Delete it in the background, which waits for hooks and drains the Node.",
+			On:     on(capi(machine, onDelete)), Needs: when(inForeground, policies.NeedTwin), Check: DeleteHooked,
+		},
+		{
+			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
+			Description: "Nor may a Cluster API MachineSet be deleted in the foreground while one of its Machines has such a hook.",
+			Remedy:      "Delete it in the background, which waits for hooks and drains Nodes.",
+			On:          on(capi(machineSet, onDelete)), Needs: when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfHooked,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",

@@ -78,6 +78,8 @@ type setting struct {
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
 	// Unknown are a set's Machines whose instances their provider does not hold yet.
 	Unknown []string `json:"unknown,omitempty"`
+	// Hooked are a set's Machines whose deletion hooks hold up.
+	Hooked []string `json:"hooked,omitempty"`
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
@@ -372,6 +374,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
+	f.Hooked = s.Hooked
 	f.PausedCluster = s.PausedCluster
 	f.Namesake = s.Namesake != nil && *s.Namesake
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost

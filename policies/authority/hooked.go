@@ -1,0 +1,79 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// A deletion in the foreground has the garbage collector delete the provider's machine at once, which its controller answers by terminating the instance.
+// Cluster API's controller waits for hooks and drains the Node meanwhile, too late. So whatever holds a deletion up, the collector passes it.
+
+// hooksOf are the annotations by which somebody has Cluster API wait before it drains a Machine or terminates its instance, but for Poundlock's own.
+func hooksOf(machine *policies.Object) []string {
+	var out []string
+	for annotation := range machine.Metadata.Annotations {
+		if isHook(annotation) && annotation != InstanceHookAnnotation {
+			out = append(out, annotation)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// HasHook reports whether a Machine has a hook of anybody's, Poundlock's own included.
+func HasHook(machine *policies.Object) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(machine.Metadata.Annotations)), isHook)
+}
+
+// Hooked reports whether somebody's hooks hold up the deletion of a Machine that Cluster API runs, or is about to run. twin is its Machine API object.
+func Hooked(machine, twin *policies.Object) bool {
+	return twin != nil && Read(twin).Current != MachineAPI && len(hooksOf(machine)) > 0
+}
+
+// DeleteHooked: hooks "should prevent either taking action until they are removed" (converting › Machine lifecycle hooks), however a Machine is deleted.
+func DeleteHooked(c policies.Change) policies.Verdict {
+	twin := c.Facts.Twin
+	switch {
+	case !inForeground(c) || twin == nil || Read(twin).Current == MachineAPI:
+		return policies.Verdict{}
+	case Hooked(c.Old, twin):
+		hooks := hooksOf(c.Old)
+		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
+			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. "+
+				"Delete the Machine in the background, which waits: %s --cascade=background", amount.Of(len(hooks), "hook"), deleteCommand(c))))
+	case c.Actor == policies.Anyone && nodeOf(c.Old) != "" && !c.Old.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation):
+		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
+			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
+	}
+	return policies.Verdict{}
+}
+
+// DeleteSetOfHooked does the same for a MachineSet: the collector deletes its Machines in the foreground, too.
+func DeleteSetOfHooked(c policies.Change) policies.Verdict {
+	hooked := c.Facts.Hooked
+	if !inForeground(c) || len(hooked) == 0 {
+		return policies.Verdict{}
+	}
+	more := ""
+	if len(hooked) > 1 {
+		more = fmt.Sprintf(" (and of %s of this set)", amount.Of(len(hooked)-1, "more Machine"))
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"in the foreground the garbage collector deletes the providers' machines, and with them the instances, without waiting for the hooks of Machine %s%s. "+
+			"Delete the set in the background, which waits: %s --cascade=background", hooked[0], more, deleteCommand(c))))
+}
+
+// deleteCommand is the command of a deletion under review.
+func deleteCommand(c policies.Change) string {
+	return fmt.Sprintf("kubectl -n %s delete %s.%s %s", c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)
+}
