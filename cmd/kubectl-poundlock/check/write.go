@@ -121,6 +121,9 @@ func (w reader) why(f readiness.Finding) string {
 	if f.Readiness == readiness.Unknown {
 		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(GroupsOf(f)[0]))
 	}
+	if back := f.Back(); back != "" {
+		out = append(out, back)
+	}
 	for _, g := range GroupsOf(f) {
 		text := g.Field
 		if text == "" {

@@ -171,7 +171,7 @@ type Finding struct {
 	PausedCluster string `json:"pausedCluster,omitempty"`
 	Source        string `json:"source,omitempty"`
 
-	object string
+	object, back string
 }
 
 // Ref is KIND/NAME: machineset/worker-a.
@@ -179,6 +179,9 @@ func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
 
 // Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
+
+// Back is what a request takes back, in the words of a plan; "" for one that moves the object, or for none.
+func (f Finding) Back() string { return f.back }
 
 // Judge decides whether the pair could move to an API. unknown is why no conversion of it can be tried, nil if one can. lacks are what was not shown of its
 // cluster.
@@ -197,8 +200,10 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.finding(There, "", "")
-	case p.Shape().Current == to: // whatever the move waited for
-		return f.finding(Ready, "", "the request to move to "+to.Other().Text()+" has not begun, and is taken back at once")
+	case Back(p, to) != "": // whatever the move waited for
+		return f.takeBack(p)
+	case GoesBack(p) && p.Authoritative() == to:
+		return f.step(authority.Next(state(p, to)), p)
 	case unknown != nil:
 		return f.unconverted(p, unknown)
 	}
@@ -299,13 +304,8 @@ func (f Finding) finding(v Readiness, reason, message string) Finding {
 
 // conclude returns the first problem in the order in which a person must fix them.
 func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
-	for _, finding := range j {
-		if finding.Rule == uninitialised {
-			continue // Poundlock has yet to initialise it, and the question is about the time after that
-		}
-		for _, denial := range finding.Denials {
-			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
-		}
+	if refused, is := f.refused(j); is {
+		return refused
 	}
 	if p.Rival != "" {
 		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
@@ -330,6 +330,32 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.finding(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
 	}
 	return f.step(step, p)
+}
+
+// refused is the finding if a rule refuses the request.
+func (f Finding) refused(j policies.Judgement) (Finding, bool) {
+	for _, finding := range j {
+		if finding.Rule == uninitialised {
+			continue // Poundlock has yet to initialise it, and the question is about the time after that
+		}
+		for _, denial := range finding.Denials {
+			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]"), true
+		}
+	}
+	return f, false
+}
+
+// takeBack is the finding of a request that takes an earlier one back. It needs no conversion: the API that it asks for has the object.
+func (f Finding) takeBack(p inventory.Pair) Finding {
+	j := authority.Rules().Judge(request(p, f.To, nil))
+	if refused, is := f.refused(j); is {
+		return refused
+	}
+	f.Warnings, f.back = warnings(j), Back(p, f.To)
+	if f.back == PlanCancel {
+		return f.finding(Ready, "", "the move to "+f.To.Other().Text()+" has begun, and is cancelled: authority goes back to "+f.To.Text())
+	}
+	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and is taken back at once")
 }
 
 // unborn returns why a Machine without an instance's ID cannot move yet; "" for any other.

@@ -127,6 +127,8 @@ func (w glance) authority(s standing.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
 		return w.Yellow("nobody yet → " + printers.Dash(s.Requested.Text()))
+	case s.Current == authority.Migrating && s.Origin == s.Requested:
+		return w.Yellow("back to " + s.Origin.Text())
 	case s.Current == authority.Migrating:
 		return w.Yellow(s.Origin.Text() + " ⇒ " + s.Requested.Text())
 	case s.Moving():
