@@ -254,6 +254,24 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
 }
 
+// Unreflected is why an object that only Cluster API has does not convert to Machine API, in the mirror's words: a reason and a message; "" if it converts, or if
+// that is not known.
+func Unreflected(f *inventory.Fleet, p inventory.Pair) (reason, message string) {
+	c := f.Describe(inventory.Cluster{})
+	env, unknown := f.Env(c, p)
+	if unknown != nil {
+		return "", ""
+	}
+	errs, _ := Unconvertible(p, env, f.Lacks(c, env))
+	if len(errs) == 0 {
+		return "", ""
+	}
+	if i := slices.IndexFunc(errs, func(e *field.Error) bool { return e.Field == "" }); i >= 0 {
+		return authority.ReasonInfraNotFound, errs[i].Detail
+	}
+	return ReasonFields, conversion.Sentences(errs)
+}
+
 // fields is the finding if fields do not convert. Where the infrastructure object is gone, no field is wrong.
 func (f Finding) fields() Finding {
 	i := slices.IndexFunc(f.Fields, func(one Field) bool { return one.Path == "" })

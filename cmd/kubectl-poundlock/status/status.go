@@ -68,7 +68,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	q.WithoutInfrastructure = true // nothing is converted here
+	q.WithoutInfrastructure, q.Parents = true, true // a Machine that only Cluster API has is converted if its set is mirrored, as far as that can be done
 	if o.watch {
 		return o.follow(ctx, q, t)
 	}
