@@ -103,6 +103,27 @@ func TestTheFirstLines(t *testing.T) {
 	}
 }
 
+// What status may not read of the feature gate is named, also where there is no object: else "nothing" and "not known" look alike.
+func TestStatusNamesWhatItMayNotRead(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const forbidden = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+	const gates, deployment = "/apis/config.openshift.io/v1/featuregates/cluster", "/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock"
+	for want, objects := range map[string]map[string]string{
+		"":                                       {},
+		"You may not read FeatureGate cluster. ": {gates: forbidden},
+		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster. ": {gates: forbidden, deployment: forbidden},
+	} {
+		server := cluster(t, true, objects)
+		out, errOut, code := run(t, "", "status", "--server", server)
+		if text := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(text, want) || (want == "") == strings.Contains(text, "may not read") {
+			t.Errorf("exit code %d, want %q:\n%s%s", code, want, out, errOut)
+		}
+		if out, _, _ := run(t, "", "status", "--server", server, "-o", "json"); strings.Contains(out, `"gateUnknown"`) == (want == "") {
+			t.Errorf("%q: %s", want, out)
+		}
+	}
+}
+
 // What is not found is named as it was asked for.
 func TestNothingIsFoundOfWhatWasAskedFor(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

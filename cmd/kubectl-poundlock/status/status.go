@@ -81,7 +81,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	}
 	s := surveyOf(f)
 	s.nothing = t.Nothing(o.Selector, "")
-	s.Away, s.GateOff, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
+	s.Away, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.terminating(ctx, q.Pairs)
+	s.GateOff, s.GateUnknown = o.gate(ctx)
 	return o.writeSurvey(s)
 }
 
@@ -90,13 +91,13 @@ func (o *options) away(ctx context.Context, namespace string) string {
 	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
 
-// gateOff returns that the feature gate is off, as far as the user may read it.
-func (o *options) gateOff(ctx context.Context) string {
+// gate returns that the feature gate is off, or what the user may not read of it.
+func (o *options) gate(ctx context.Context) (off, unknown string) {
 	s, err := presence.ReadServer(ctx, o.Plugin)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return s.GateOff()
+	return s.GateOff(), s.GateUnknown()
 }
 
 func (o *options) writeSurvey(s survey) error {
@@ -123,12 +124,13 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	if err != nil {
 		return err
 	}
-	seen, away, gateOff, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
+	seen, away, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.terminating(ctx, q.Pairs)
+	gateOff, gateUnknown := o.gate(ctx)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.Mean)
 		s := surveyOf(f)
 		s.nothing = t.Nothing(o.Selector, "")
-		s.Away, s.GateOff, s.Terminating = away, gateOff, terminating
+		s.Away, s.GateOff, s.GateUnknown, s.Terminating = away, gateOff, gateUnknown, terminating
 		w := glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)

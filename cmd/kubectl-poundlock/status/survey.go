@@ -26,6 +26,8 @@ type survey struct {
 	Away string `json:"away,omitempty"`
 	// GateOff reports that the feature gate is off, and the consequence.
 	GateOff string `json:"gateOff,omitempty"`
+	// GateUnknown reports what the user may not read of the feature gate, and the consequence.
+	GateUnknown string `json:"gateUnknown,omitempty"`
 	// Terminating names the pairs' namespaces that are being deleted, and the consequence.
 	Terminating string `json:"terminating,omitempty"`
 	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and the remedy.

@@ -37,6 +37,7 @@ func (w glance) write(s survey) {
 	}
 	if len(s.Objects) == 0 {
 		w.Linef("%s", s.nothing)
+		w.unread(s)
 		return
 	}
 	w.rows(s.Objects)
@@ -50,6 +51,14 @@ func (w glance) write(s survey) {
 	}
 	w.messages(s.Objects)
 	w.others(s)
+	w.unread(s)
+}
+
+// unread is what the user may not read. It comes last: those with rights in the two namespaces alone have it in each answer.
+func (w glance) unread(s survey) {
+	if s.GateUnknown != "" {
+		w.Linef("\n%s", w.Dim(printers.Wrap(s.GateUnknown, "", w.Width)))
+	}
 }
 
 // repaint overwrites what was shown before, within the terminal's height.
