@@ -32,7 +32,7 @@ func (o *options) write(r report) error {
 		}
 		return nil
 	}
-	reader{o.Printer(), r, o.OutputFlags}.write()
+	reader{o.Printer().Uncut(o.Format == "wide"), r, o.OutputFlags}.write()
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (w reader) table() {
 		}
 		rows = append(rows, row)
 	}
-	w.Table(w.Headless(rows))
+	w.TableWithText(w.Headless(rows))
 }
 
 func (w reader) answer(v readiness.Readiness) string {

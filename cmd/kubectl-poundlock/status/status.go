@@ -114,8 +114,12 @@ func (o *options) writeSurvey(s survey) error {
 		}
 		return nil
 	}
-	glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}.write(s)
+	o.glance(o.OutputFlags).write(s)
 	return nil
+}
+
+func (o *options) glance(flags cli.OutputFlags) glance {
+	return glance{Output: o.Printer().Uncut(flags.Format == "wide"), OutputFlags: flags, now: o.Now()}
 }
 
 // follow redraws the fleet in place on a terminal; elsewhere it adds a line for each object that changed.
@@ -131,7 +135,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 		s := surveyOf(f)
 		s.nothing = t.Nothing(o.Selector, "")
 		s.Away, s.GateOff, s.GateUnknown, s.Terminating = away, gateOff, gateUnknown, terminating
-		w := glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}
+		w := o.glance(o.OutputFlags)
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)
 			return false, nil
@@ -160,7 +164,7 @@ func (o *options) writeChanged(s survey, seen map[string]string) error {
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
 		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the first lines have had the headings
-		glance{Output: o.Printer(), OutputFlags: out, now: o.Now()}.rows(changed)
+		o.glance(out).rows(changed)
 		return nil
 	}
 	return o.writeSurvey(survey{Objects: changed, Progress: s.Progress})

@@ -119,7 +119,7 @@ func (w glance) rows(all []standing.Standing) {
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
 			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
 	}
-	w.Table(w.Headless(rows))
+	w.TableWithText(w.Headless(rows))
 }
 
 func yesNo(s metav1.ConditionStatus) string {
