@@ -556,7 +556,7 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 				"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get"]}]}`,
 				"/apis/apps/v1/namespaces/openshift-cluster-api-operator/deployments/capi-operator": refused("deployments"),
 			}, []string{"providers"},
-			"ClusterRole view, to which poundlock-viewer is aggregated, has the rights that this takes; bind it cluster-wide",
+			"Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, it has all rights that this takes",
 		},
 		"version, without the Deployment": {map[string]string{"/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock": refused("deployments")}, []string{"version"},
 			"server: not known: no: " + inBoth},
