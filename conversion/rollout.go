@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WarnOfRollout adds to each error below p's root what must precede an edit of the providerSpec of a control plane Machine, or of its template: an Active ControlPlaneMachineSet
-// replaces each Machine that differs from its template, whichever of the two was edited.
+// WarnOfRollout adds to each error below p's root what must precede an edit of the providerSpec of a control plane Machine, or of its template: an Active
+// ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
 func (p *Pass) WarnOfRollout() {
 	what := "this is a control plane Machine"
 	if p.Core.Template {

@@ -261,6 +261,40 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 	}
 }
 
+// migrate prints why an object cannot move once. Of one that is being deleted, that is the reason, and what else it lacks is no field.
+func TestAMissingTemplateIsNamedOnce(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		cause = "AWSMachineTemplate openshift-cluster-api/a-1, to which the Cluster API MachineSet refers, does not exist."
+		set   = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1%s},
+"spec":{"authoritativeAPI":"ClusterAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{}}},"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,
+"conditions":[{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"` + cause + `"},{"type":"AuthoritySettled","status":"False","reason":"TwinMissing","message":"no"}]}}`
+		twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1},"spec":{"clusterName":"x","selector":{"matchLabels":{"s":"a"}},
+"template":{"metadata":{"labels":{"s":"a"}},"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"worker-user-data"},"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}}}`
+	)
+	list := func(item string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
+	}
+	for metadata, want := range map[string]struct {
+		times int
+		part  string
+	}{
+		"": {1, "Restore it, or correct spec.template.spec.infrastructureRef."},
+		`,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["a/b"]`: {0, "this MachineSet is being deleted"},
+	} {
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                       `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets":            list(fmt.Sprintf(set, metadata)),
+			"/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machinesets":                list(twin),
+			"/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/awsclusters": list(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"x","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`),
+		})
+		out, errOut, _ := run(t, "", "migrate", "machineset/a", "--to", "machineapi", "--dry-run", "client", "--server", server)
+		if text := strings.Join(strings.Fields(out+errOut), " "); strings.Count(text, cause) != want.times || !strings.Contains(text, want.part) {
+			t.Errorf("%d times, want %d, with %q:\n%s%s", strings.Count(text, cause), want.times, want.part, out, errOut)
+		}
+	}
+}
+
 // The mirror copies a GitOps label to no twin, except one by which the Machine's set selects it. convert shows the mirror's result.
 func TestConvertKnowsTheSetOfAMachine(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

@@ -35,13 +35,14 @@ func Allowed(err error) error {
 	return withRole{err, ViewerRole + "; " + where}
 }
 
-// AllowedToView adds to a refusal the right that is missing, and the role that has it. providers reads ConfigMaps and Deployments, which Kubernetes' own role view
-// has, and OpenShift's objects about the cluster, which view has only by aggregation. Another error stays as it is.
+// AllowedToView adds to a refusal the right that is missing, and the role that has it. providers reads ConfigMaps and Deployments, which Kubernetes' own role
+// view has, and OpenShift's objects about the cluster, which view has only by aggregation. Another error stays as it is.
 func AllowedToView(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	const everything = "Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, it has all rights that this takes"
+	const everything = "Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, " +
+		"it has all rights that this takes"
 	right, ofCluster := rightIn(err)
 	switch {
 	case right == "":

@@ -167,5 +167,5 @@ func (s Server) GateUnknown() string {
 	return ""
 }
 
-const unknown = "You may not read %s. So it is not known whether the feature gate " + FeatureGate + " %s. While the gate is off, Poundlock mirrors and migrates " +
-	"nothing. " + inventory.ViewerRole
+const unknown = "You may not read %s. So it is not known whether the feature gate " + FeatureGate + " %s. " +
+	"While the gate is off, Poundlock mirrors and migrates nothing. " + inventory.ViewerRole

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Table writes rows with aligned columns; the first row is the heading. A row with fewer cells ends early. Trailing spaces are not written. On a terminal that is
-// narrower, long cells lose their middle; where the output is no terminal, they are whole.
+// Table writes rows with aligned columns; the first row is the heading. A row with fewer cells ends early. Trailing spaces are not written. On a terminal that
+// is narrower, long cells lose their middle; where the output is no terminal, they are whole.
 func (p Output) Table(rows [][]string) { p.table(rows, false) }
 
 // TableWithText is Table for rows whose last cell is a text: one that does not fit beside the others is wrapped beneath them, and loses nothing.

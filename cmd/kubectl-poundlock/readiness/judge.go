@@ -254,8 +254,13 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
 }
 
-// Unreflected is why an object that only Cluster API has does not convert to Machine API, in the mirror's words: a reason and a message; "" if it converts, or if
-// that is not known.
+// named leaves out what is no field's: the finding has another reason, and an infrastructure object that is gone is not named beside it.
+func named(all []Field) []Field {
+	return slices.DeleteFunc(slices.Clone(all), func(one Field) bool { return one.Path == "" })
+}
+
+// Unreflected is why an object that only Cluster API has does not convert to Machine API, in the mirror's words: a reason and a message. Both are "" if it
+// converts, or if that is not known.
 func Unreflected(f *inventory.Fleet, p inventory.Pair) (reason, message string) {
 	c := f.Describe(inventory.Cluster{})
 	env, unknown := f.Env(c, p)
@@ -326,6 +331,7 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return refused
 	}
 	if p.Rival != "" {
+		f.Fields = named(f.Fields)
 		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
@@ -357,6 +363,7 @@ func (f Finding) refused(j policies.Judgement) (Finding, bool) {
 			continue // Poundlock has yet to initialise it, and the question is about the time after that
 		}
 		for _, denial := range finding.Denials {
+			f.Fields = named(f.Fields)
 			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]"), true
 		}
 	}
